@@ -10,7 +10,7 @@ from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
 from tests.support.servers.host1.fixtures import host1, host1_served
 from tests.support.servers.host2.fixtures import host2, host2_served
-from tests.support.servers.pdns import pdns, pdns_served
+from tests.support.servers.pdns import pdns, pdns_relay, pdns_served
 from tests.support.servers.strict_cloud1.fixtures import cloud1, strict_cloud1_server
 from tests.support.servers.whisk.fixtures import cloud5, cloud6, whisk_served
 
@@ -28,6 +28,7 @@ __all__ = [
     "host2",
     "host2_served",
     "pdns",
+    "pdns_relay",
     "pdns_served",
     "real_plane",
     "strict_cloud1_server",

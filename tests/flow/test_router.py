@@ -1,13 +1,12 @@
-"""Names that are really answered: shifted while somebody asks, killed, and overtaken."""
+"""Names that are really answered: shifted while somebody asks, and mended."""
 
 import json
-import subprocess
 import threading
 from pathlib import Path
 
 import pytest
 
-from tests.support.project import Done, ended, environment, project, started
+from tests.support.project import Done, project
 from tests.support.router_project import (
     LABELS,
     SOURCES,
@@ -17,9 +16,7 @@ from tests.support.router_project import (
     document,
     weights,
 )
-from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
-from tests.support.until import until
 
 _HOSTS = {
     "CLOUD1": "https://one.shop.example",
@@ -47,10 +44,6 @@ class RealRouter:
 
     def shift(self, label: str, percent: int) -> Done:
         return self.json("dns-shift", "--provider", label, "--percent", str(percent))
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        env = environment(self.project.home, self.env)
-        return started(("router", *words, "--json"), self.project.root, env)
 
 
 @pytest.fixture
@@ -96,42 +89,6 @@ def test_no_question_goes_without_an_answer_while_shares_shift(router: RealRoute
         asking.join()
     assert found
     assert set(found) == {200}
-
-
-def test_two_who_shift_at_once_follow_each_other(router: RealRouter) -> None:
-    words = ("dns-shift", "--lock-timeout", "60s", "--provider")
-    running = [router.start(*words, label, "--percent", "40") for label in ("spare", "third")]
-    done = [ended(one) for one in running]
-    assert [one.code for one in done] == [0, 0]
-    now = weights(router.project)
-    assert sum(now.values()) == 100
-    assert 40 in (now["spare"], now["third"])
-    assert not router.json("dns-reconcile").result["summary"]["driftDetected"]
-    entries = router.json("dns-history").result["entries"]
-    assert entries[0]["before"] == entries[1]["after"]
-
-
-@pytest.mark.parametrize("calls", range(1, 9))
-def test_a_sync_that_is_killed_at_some_call_is_ended_by_the_next(
-    tmp_path: Path, edge1: Edge1Server, calls: int
-) -> None:
-    router = "{hostname: api.example.test}"
-    text = config_of(router).replace("routing: round-robin", "healthCheck: {enabled: true}")
-    made = project(tmp_path, text, SOURCES)
-    env = {**edge1.environment, **commands(_HOSTS)}
-    env |= {"EDGE1_ZONE_ID": edge1.zone, "FABRIC_REAL_DEPLOY": "1"}
-    assert made.json("router", "deploy", env=env).code == 0
-    edge1.reset()
-    child = made.start("router", "dns-sync", env=env)
-    until(lambda: len(edge1.calls()) >= calls or child.poll() is not None)
-    child.kill()
-    child.communicate()
-    shifted = ("router", "dns-shift", "--provider", "spare", "--percent", "80")
-    assert made.json(*shifted, env=env).result["weights"]["spare"] == 80
-    assert not made.json("router", "dns-reconcile", env=env).result["summary"]["driftDetected"]
-    below = f"/accounts/{edge1.account}/load_balancers"
-    for path in (f"{below}/monitors", f"{below}/pools", f"/zones/{edge1.zone}/load_balancers"):
-        assert len(edge1.api("GET", path)) == 1
 
 
 def test_a_hand_in_the_zone_is_told_and_mended(router: RealRouter) -> None:

@@ -40,7 +40,9 @@ def _site(request: pytest.FixtureRequest, folder: Path) -> DnsSite:
         case "edge1-dns":
             return Edge1PlainSite(request.getfixturevalue("edge1"))
         case _:
-            return PdnsDnsSite(request.getfixturevalue("pdns"))
+            return PdnsDnsSite(
+                request.getfixturevalue("pdns"), request.getfixturevalue("pdns_relay")
+            )
 
 
 def drift(site: DnsSite, weights: Weights = _TWO, ttl: int = 60) -> Drift:

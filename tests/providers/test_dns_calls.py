@@ -1,7 +1,6 @@
 """How many calls a name costs, and what becomes of it when one of them is lost on its way."""
 
 import contextlib
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +20,7 @@ from tests.support.dns_sites import (
 )
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
-from tests.support.servers.relay import Relay, relay_before
+from tests.support.servers.relay import Relay
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.service_site import LostAnswer
 
@@ -52,15 +51,8 @@ def without_account(edge1: Edge1Server) -> Iterator[Edge1PlainSite]:
 
 
 @pytest.fixture
-def relay(pdns: PdnsSite) -> Iterator[Relay]:
-    with relay_before(pdns.url) as made:
-        yield made
-
-
-@pytest.fixture
-def at_pdns(pdns: PdnsSite, relay: Relay) -> Iterator[PdnsDnsSite]:
-    """What is asked there goes through the relay."""
-    site = PdnsDnsSite(dataclasses.replace(pdns, api=relay.port))
+def at_pdns(pdns: PdnsSite, pdns_relay: Relay) -> Iterator[PdnsDnsSite]:
+    site = PdnsDnsSite(pdns, pdns_relay)
     with contextlib.closing(site.connections):
         yield site
 
@@ -172,30 +164,30 @@ def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSit
     assert len(look(at_cloud1, _TWO).actions) == 3
 
 
-def test_one_call_tells_that_nothing_changed_at_pdns(at_pdns: PdnsDnsSite, relay: Relay) -> None:
+def test_one_call_tells_that_nothing_changed_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: Relay) -> None:
     sync(at_pdns, _TWO)
-    relay.reset()
+    pdns_relay.reset()
     sync(at_pdns, _TWO)
-    assert relay.calls == ["GET"]
+    assert pdns_relay.calls == ["GET"]
 
 
-def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, relay: Relay) -> None:
+def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: Relay) -> None:
     sync(at_pdns, _TWO)
-    relay.reset()
+    pdns_relay.reset()
     sync(at_pdns, _SHIFTED)
-    assert relay.calls == ["GET", "GET", "PATCH"]
+    assert pdns_relay.calls == ["GET", "GET", "PATCH"]
 
 
 @pytest.mark.parametrize("lost", LostAnswer)
 @pytest.mark.parametrize("skip", range(3))
 def test_whichever_answer_of_pdns_is_lost_the_name_is_led(
-    at_pdns: PdnsDnsSite, relay: Relay, skip: int, lost: LostAnswer
+    at_pdns: PdnsDnsSite, pdns_relay: Relay, skip: int, lost: LostAnswer
 ) -> None:
     sync(at_pdns, (("main", 100),))
-    relay.reset()
-    relay.lose(lost, skip)
+    pdns_relay.reset()
+    pdns_relay.lose(lost, skip)
     sync(at_pdns, _TWO)
-    assert relay.way is None
+    assert pdns_relay.way is None
     assert look(at_pdns, _TWO).changes == ()
     assert len(look(at_pdns, _TWO).actions) == 1
 

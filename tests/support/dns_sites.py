@@ -1,5 +1,6 @@
 """Back ends that keep names, each over a real server, and what somebody else would do there."""
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from fabric.providers.zone_file.backend import ZoneFile
 from fabric.providers.zone_file.records import wanted_records
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
+from tests.support.servers.relay import Relay
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 OWNER = "shop/dev"
@@ -57,6 +59,29 @@ class DnsSite(ABC):
         return DesiredRouting(self.hostname, OWNER, shares, ttl, check_path=check)
 
 
+class KeptNameSite(DnsSite):
+    """A name that somebody else's server keeps: `provider` is its word in a config."""
+
+    provider: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def environment(self) -> Mapping[str, str]: ...
+    @abstractmethod
+    def asked(self) -> int:
+        """How often the server was asked since the last `reset`."""
+
+    @abstractmethod
+    def reset(self) -> None: ...
+    @abstractmethod
+    def there(self) -> Mapping[str, int]:
+        """How many things of each kind it has for the name."""
+
+    def backend(self) -> DnsBackend:
+        kind = dns_kind_of(self.provider, self.environment)
+        return dns_backend_of(kind, self.environment, self.connections)
+
+
 class ZoneFileSite(DnsSite):
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -91,14 +116,29 @@ class ZoneFileSite(DnsSite):
         self._write({"records": [{**rows[0], "detail": "60 IN CNAME elsewhere."}, *rows[1:]]})
 
 
-class PdnsDnsSite(DnsSite):
-    def __init__(self, site: PdnsSite) -> None:
+class PdnsDnsSite(KeptNameSite):
+    """The server keeps no count of its calls: a relay before it does."""
+
+    provider: ClassVar[str] = "pdns"
+
+    def __init__(self, site: PdnsSite, relay: Relay) -> None:
         super().__init__()
         self._site = site
+        self.relay = relay
         self.hostname = f"api.{site.zone}".rstrip(".")
 
-    def backend(self) -> DnsBackend:
-        return dns_backend_of("pdns", self._site.environment, self.connections)
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return dataclasses.replace(self._site, api=self.relay.port).environment
+
+    def asked(self) -> int:
+        return len(self.relay.calls)
+
+    def reset(self) -> None:
+        self.relay.reset()
+
+    def there(self) -> Mapping[str, int]:
+        return {"sets": len(self._site.record_sets(f"{self.hostname}."))}
 
     def take(self) -> None:
         self._put(f"{self.hostname}.", "CNAME", "somebody.example.")
@@ -124,7 +164,9 @@ class PdnsDnsSite(DnsSite):
         self._site.set_records(found)
 
 
-class Cloud1DnsSite(DnsSite):
+class Cloud1DnsSite(KeptNameSite):
+    provider: ClassVar[str] = "cloud1"
+
     def __init__(self, account: StrictCloud1) -> None:
         super().__init__()
         self.account = account
@@ -132,8 +174,20 @@ class Cloud1DnsSite(DnsSite):
         made = account.client("route53").create_hosted_zone(Name="shop.test", CallerReference="1")
         self._zone = made["HostedZone"]["Id"]
 
-    def backend(self) -> DnsBackend:
-        return dns_backend_of("cloud1", self.account.environment, self.connections)
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self.account.environment
+
+    def asked(self) -> int:
+        return len(self.account.answers())
+
+    def reset(self) -> None:
+        self.account.reset()
+
+    def there(self) -> Mapping[str, int]:
+        checks = self.account.client("route53").list_health_checks()["HealthChecks"]
+        sets = [row for row in self._rows() if row["Name"] == f"{self.hostname}."]
+        return {"sets": len(sets), "checks": len(checks)}
 
     def take(self) -> None:
         self._put({"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60})
@@ -159,18 +213,26 @@ class Cloud1DnsSite(DnsSite):
         self._put({**row, "Weight": 7})
 
 
-class Edge1DnsSite(DnsSite):
+class Edge1DnsSite(KeptNameSite):
+    provider: ClassVar[str] = "edge1"
+
     def __init__(self, account: Edge1Server) -> None:
         super().__init__()
         self.account = account
         self.hostname = "api.example.test"
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self) -> Mapping[str, str]:
         return {**self.account.environment, "EDGE1_ZONE_ID": self.account.zone}
 
-    def backend(self) -> DnsBackend:
-        return dns_backend_of("edge1", self.environment, self.connections)
+    def asked(self) -> int:
+        return len(self.account.calls())
+
+    def reset(self) -> None:
+        self.account.reset()
+
+    def there(self) -> Mapping[str, int]:
+        return {kind: len(rows) for kind, rows in self.things().items()}
 
     def take(self) -> None:
         self._put_record(self.hostname)
@@ -215,14 +277,12 @@ class Edge1PlainSite(Edge1DnsSite):
     tells_weights: ClassVar[bool] = False
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self) -> Mapping[str, str]:
         env = super().environment
-        del env["EDGE1_ACCOUNT_ID"]
-        return env
+        return {name: value for name, value in env.items() if name != "EDGE1_ACCOUNT_ID"}
 
-    def backend(self) -> DnsBackend:
-        kind = dns_kind_of("edge1", self.environment)
-        return dns_backend_of(kind, self.environment, self.connections)
+    def there(self) -> Mapping[str, int]:
+        return {"records": len(self.records())}
 
     def bend(self) -> None:
         (found,) = [one for one in self.records() if one["name"] == self.hostname]

@@ -16,6 +16,7 @@ import pytest
 from fabric.system.disk import file_lock
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
+from tests.support.servers.relay import Relay, relay_before
 
 _SCRIPT = Path(__file__).parents[3] / "scripts" / "test-tools.sh"
 _SCHEMA = Path("/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql")
@@ -158,3 +159,9 @@ def pdns(pdns_served: PdnsSite, request: pytest.FixtureRequest) -> PdnsSite:
     site = PdnsSite(pdns_served.dns, pdns_served.api, f"zone{number}.test.")
     site.make_zone()
     return site
+
+
+@pytest.fixture
+def pdns_relay(pdns: PdnsSite) -> Iterator[Relay]:
+    with relay_before(pdns.url) as made:
+        yield made
