@@ -87,7 +87,9 @@ def test_a_sync_that_is_killed_at_some_call_is_ended_by_the_next(
     until(lambda: site.asked() >= calls or child.poll() is not None)
     child.kill()
     child.communicate()
-    assert routed.ran("dns-shift", "--provider", "spare", "--percent", "80")["weights"]["spare"] == 80
+    assert (
+        routed.ran("dns-shift", "--provider", "spare", "--percent", "80")["weights"]["spare"] == 80
+    )
     assert not routed.ran("dns-reconcile")["summary"]["driftDetected"]
     assert site.there() == _WHOLE[kind][0]
 

@@ -1,4 +1,4 @@
-"""Calls about one name at edge1: lists, patience, and refusals in words that say what is missing."""
+"""Calls about one name at edge1: lists, patience, and refusals that say what is missing."""
 
 import contextlib
 from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from tests.support.servers.strict_cloud1.accounts import Region
 from tests.support.servers.strict_cloud1.cloud import Cloud
@@ -80,7 +80,7 @@ class MotoServices:
 
     def _create_health_check(self, environ: Environ, region: Region, asked: Asked) -> Answer:
         """Asked for again under the same reference it is the one that is there (docs)."""
-        reference = ElementTree.fromstring(asked.body).findtext("{*}CallerReference", "")  # noqa: S314
+        reference = ET.fromstring(asked.body).findtext("{*}CallerReference", "")  # noqa: S314
         key = region.account.number, reference
         if key not in self._health_checks:
             made = self._passed_on(environ, region, asked.body)
