@@ -12,7 +12,7 @@ from fabric.providers.contract import CallWatch
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.waiting import Waiting, nap
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
-from fabric.system.retry import PATIENT, Patience, TransientError
+from fabric.system.retry import Patience, TransientError
 
 T = TypeVar("T")
 # Who is asked to come back comes back then, and not before: windows of a rate are so long.
@@ -43,18 +43,9 @@ def sending(method: str, path: str, document: object) -> ProviderCall:
 
 
 def opened(provider: str) -> Http:
-    """Each call is made once: `patient` makes it again."""
-    return _opened(provider, _ONCE)
-
-
-def patiently_opened(provider: str) -> Http:
-    """For interfaces of which every call may be made again as it is."""
-    return _opened(provider, PATIENT)
-
-
-def _opened(provider: str, patience: Patience) -> Http:
+    """Each call is made once: whoever makes it knows whether it may be made again."""
     try:
-        return open_http(patience)
+        return open_http(_ONCE)
     except ImportError as error:
         message = f"deploys to `{provider}` need a package that is not installed: {error.name}"
         hint = "pip install 'fabric-deploy[cloud]'"
