@@ -64,6 +64,6 @@ def stream_hearers(screen: Screen) -> StreamHearers:
         replace(served, ready=lambda url, service: served.ready(url, replace(service, memory={}))),
         lambda service: say(restored_text(service, screen.err)),
         lambda tunnel, routes: say(wired_text(tunnel.url, routes.turned, screen.err)),
-        lambda problem: say(problem_text(problem, screen.err)),
+        lambda problem: say(problem_text(problem, screen.err, severity="warning")),
         lambda routes: say(back_text(routes.left_alone, screen.err)),
     )

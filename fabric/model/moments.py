@@ -19,10 +19,9 @@ def moment_of(option: str, text: str, now: datetime.datetime) -> datetime.dateti
         except OverflowError:
             raise _bad(option, text) from None
     try:
-        found = datetime.datetime.fromisoformat(text.strip())
-    except ValueError:
+        return datetime.datetime.fromisoformat(text.strip()).astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
         raise _bad(option, text) from None
-    return found.astimezone(datetime.UTC)
 
 
 def _bad(option: str, text: str) -> FabricError:

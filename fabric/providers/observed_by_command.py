@@ -30,6 +30,7 @@ from fabric.providers.run_command import Call, CommandEnvironment, Told, run_lin
 
 T = TypeVar("T")
 _OUTPUT = "observe/command-output"
+_MOST = 10_000
 
 
 class _SaidLine(Struct, frozen=True):
@@ -89,10 +90,10 @@ class ObservedByCommand(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        more = {"filter": asked.text, "limit": asked.most}
+        more = {"filter": asked.text, "limit": asked.most_of(_MOST)}
         found = self._asked(service, (asked.window, more), _SaidLines, watch)
         told: Counter[tuple[str, int, str]] = Counter()
-        for one in found.lines:
+        for one in _own(found.lines, service, watch):
             at = nanoseconds(one.time)
             # The same line of the same moment is there as often as it was told.
             same = (one.function, at, one.text)
@@ -116,14 +117,14 @@ class ObservedByCommand(Struct, frozen=True):
                 one.p50_ms,
                 one.p95_ms,
             )
-            for one in found.functions
+            for one in _own(found.functions, service, watch)
         ]
 
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]:
         found = self._asked(service, (window, {}), _SaidCalls, watch)
-        return [_call(service.address, one) for one in found.traces]
+        return [_call(service.address, one) for one in _own(found.traces, service, watch)]
 
     def _asked(
         self,
@@ -146,6 +147,18 @@ class ObservedByCommand(Struct, frozen=True):
             )
             said = redaction.text(heard.stdout)
             raise call.problem(wrong, said, _OUTPUT) from error
+
+
+Row = TypeVar("Row", _SaidLine, _SaidNumbers, _SaidCall)
+
+
+def _own(rows: Sequence[Row], service: ObservedService, watch: CallWatch) -> list[Row]:
+    """What is said of functions that were not asked about is left out, and that is told."""
+    names = {one.name for one in service.functions}
+    others = sorted({one.function for one in rows} - names)
+    if others:
+        watch.hear(f"what its command says of {', '.join(others)} was not asked for: left out")
+    return [one for one in rows if one.function in names]
 
 
 def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]) -> str:

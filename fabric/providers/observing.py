@@ -5,6 +5,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
+from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress, LiveFunction
 
@@ -20,12 +21,28 @@ class ObservedService(Struct, frozen=True):
 
 
 class LogQuestion(Struct, frozen=True):
-    """Lines in this time that have `text` in them, the newest `most`: whoever cannot choose gives
-    more, and they are chosen afterwards."""
+    """Lines in this time that have `text` in them and are as grave as `level`, the newest `most`:
+    whoever cannot choose gives more, and they are chosen afterwards. Without `platform` what
+    providers say themselves is not wanted."""
 
     window: TimeWindow
     text: str = ""
     most: int = 1_000
+    level: str = ""
+    platform: bool = True
+
+    def takes(self, line: LogLine) -> bool:
+        return (
+            (self.platform or not line.is_platform)
+            and self.text in line.text
+            and is_as_grave(line.level, self.level)
+        )
+
+    def most_of(self, largest: int) -> int:
+        """How many to ask of whoever chooses by text alone, and gives so many at the most: enough
+        for those that are left of them."""
+        is_chosen_there = self.platform and not self.level
+        return min(self.most, largest) if is_chosen_there else largest
 
 
 class Observer(Protocol):

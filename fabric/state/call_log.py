@@ -8,13 +8,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import read_bytes
 from fabric.system.rotating_log import RotatingLog, numbered
 
 _FILES = 3
 # Of one call: who says more than that is cut short, and the log says so.
 _MOST_TEXT = 256 * 1024
+# No call lasts longer than a day: whatever says so is damaged.
+_LONGEST_MS = 86_400_000
 
 
 class CallEntry(Struct, frozen=True, omit_defaults=True):
@@ -77,12 +79,20 @@ def _calls_in(path: Path) -> Iterator[CallEntry | None]:
         content = read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
         return
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        message = f"the log of calls on this machine cannot be read: {why}"
+        raise FabricError(
+            Problem("observe/unreadable-log", message, where=Place(str(path)))
+        ) from error
     # A line without its end is still being written.
     for line in content.split(b"\n")[:-1]:
         try:
-            yield msgspec.json.decode(line, type=CallEntry)
+            found = msgspec.json.decode(line, type=CallEntry)
         except (msgspec.DecodeError, UnicodeDecodeError):
             yield None
+        else:
+            yield found if found.at >= 0 and 0 <= found.ms <= _LONGEST_MS else None
 
 
 def _bounded(one: CallEntry) -> CallEntry:

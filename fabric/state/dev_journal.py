@@ -1,6 +1,7 @@
 """What `invoke dev` has turned at a provider: on this disk before the first call, gone with the
 last. Whoever finds one knows all that the way back needs."""
 
+import glob
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +84,9 @@ def read_journal(home: Path, ref: RecordRef) -> DevJournal | None:
     try:
         journal = _understood(content)
     except (ValueError, RecursionError) as error:
+        is_text = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
         why = misfit(error) if isinstance(error, ValidationError) else str(error)
+        why = why if is_text else "it is no JSON"
         raise FabricError(_damaged(path, ref, why)) from error
     if journal.ref != ref:
         raise FabricError(_damaged(path, ref, f"it is that of {journal.ref.title}"))
@@ -101,6 +104,12 @@ def left_journals(home: Path, service: str, stage: str) -> Iterator[RecordRef]:
     found = (_folder(home) / service / stage).glob(f"*{_SUFFIX}")
     names = sorted(path.name.removesuffix(_SUFFIX) for path in found)
     return (RecordRef(service, stage, name) for name in names if not name.startswith("."))
+
+
+def all_left_journals(home: Path, stage: str) -> Iterator[RecordRef]:
+    """Those of all services that have their records here."""
+    for folder in sorted(_folder(home).glob(f"*/{glob.escape(stage)}")):
+        yield from left_journals(home, folder.parent.name, stage)
 
 
 def wired_problem(home: Path, ref: RecordRef) -> Problem | None:

@@ -1,8 +1,10 @@
 """A log that never grows beyond a few files, read by its owner alone."""
 
 import contextlib
+import fcntl
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.system.disk import make_private, read_bytes, set_mode, write_all, write_problem
@@ -29,9 +31,13 @@ class RotatingLog:
         """A line that cannot be written is lost: nobody is kept from their work by the log."""
         content = f"{line}\n".encode("utf-8", "backslashreplace")
         with self._lock, contextlib.suppress(OSError):
-            size = os.fstat(self._fd).st_size
-            if size and size + len(content) > self._largest:
-                self._rotate()
+            self._follow_others()
+            if self._is_full(content):
+                with _held_alone(self._fd):
+                    # Somebody else may have been quicker.
+                    self._follow_others()
+                    if self._is_full(content):
+                        self._rotate()
             write_all(self._fd, content)
 
     def close(self) -> None:
@@ -45,13 +51,41 @@ class RotatingLog:
                 os.dup2(fd, stream)
         return fd
 
+    def _is_full(self, content: bytes) -> bool:
+        size = os.fstat(self._fd).st_size
+        return bool(size) and size + len(content) > self._largest
+
+    def _follow_others(self) -> None:
+        """Another process has put this file aside: what it writes to now is the newest."""
+        try:
+            there = self._path.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if not os.path.samestat(there, os.fstat(self._fd)):
+            self._reopen()
+
+    def _reopen(self) -> None:
+        before, self._fd = self._fd, self._opened()
+        os.close(before)
+
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
             older = numbered(self._path, number - 1)
             if older.exists():
                 older.replace(numbered(self._path, number))
-        before, self._fd = self._fd, self._opened()
-        os.close(before)
+        self._reopen()
+
+
+@contextlib.contextmanager
+def _held_alone(fd: int) -> Iterator[None]:
+    """By a descriptor of its own: the log's may be another file's by the end."""
+    own = os.dup(fd)
+    try:
+        fcntl.flock(own, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(own, fcntl.LOCK_UN)
+        os.close(own)
 
 
 def numbered(path: Path, number: int) -> Path:

@@ -2,8 +2,11 @@
 
 import datetime
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from zlib import crc32
+
+import msgspec
 
 from fabric.model.observed import SECOND, LogLine
 from fabric.model.outcomes.watched import (
@@ -13,6 +16,7 @@ from fabric.model.outcomes.watched import (
     StepRow,
     TracedRow,
     TracesOutcome,
+    line_row,
 )
 from fabric.views.state_text import table
 from fabric.views.style import Style
@@ -26,6 +30,16 @@ def logs_text(found: LogsOutcome, style: Style) -> str:
     if not found.found:
         return f"No lines since {found.since}."
     return "\n".join(line_text(one, style) for one in found.found)
+
+
+def json_line(line: LogLine) -> str:
+    """One object; what could give orders to a terminal is spelled out in it."""
+    text = msgspec.json.encode(line_row(line)).decode()
+    return text if text.isprintable() else "".join(map(_spelled, text))
+
+
+def _spelled(letter: str) -> str:
+    return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
 
 def line_text(line: LogLine, style: Style) -> str:
@@ -87,7 +101,7 @@ def sparkline(counts: Sequence[int]) -> str:
 
 def traces_text(found: TracesOutcome, style: Style) -> str:
     if not found.traces:
-        return f"No traces since {found.since}."
+        return "" if found.as_trees else f"No traces since {found.since}."
     if found.as_trees:
         return "\n\n".join("\n".join(_tree(one, style)) for one in found.traces)
     return "\n".join(_trace_line(one, style) for one in found.traces)

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,47 @@ def test_after_a_kill_all_can_be_put_back_without_serving(shop: Shop) -> None:
     assert len(integrations(shop)) == 2
     again = shop.run("invoke", "dev", "--stream-from", "dev", "--restore")
     assert (again.code, again.result["services"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda text: text + "env: {TOKEN: '${env:NOWHERE_SET}'}\n",
+        lambda text: text + "env: {WORD: '${param:WORD}'}\n",
+        lambda text: text.replace("src/hello", "src/gone"),
+    ],
+)
+def test_what_was_left_is_put_back_in_the_middle_of_an_edit(
+    shop: Shop, slip: Callable[[str], str]
+) -> None:
+    with streaming(shop) as found:
+        found.until_said("wired")
+        killed(found)
+    config = shop.project.root / "fabric.yml"
+    before = config.read_text()
+    config.write_text(slip(before))
+    words = ("invoke", "dev", "--stream-from", "dev", "--restore")
+    done = shop.project.json(*words, env=shop.env)
+    config.write_text(before)
+    assert done.code == 0, done.out
+    assert shop.said("hello") == "cloud"
+    assert not journals(shop)
+
+
+def test_what_another_name_has_left_is_told(shop: Shop) -> None:
+    with streaming(shop) as found:
+        found.until_said("wired")
+        killed(found)
+    config = shop.project.root / "fabric.yml"
+    before = config.read_text()
+    config.write_text(before.replace("service: shop", "service: shop2"))
+    words = ("invoke", "dev", "--stream-from", "dev", "--restore")
+    done = shop.project.json(*words, env=shop.env)
+    assert (done.code, done.result["services"]) == (0, [])
+    assert LEFT in done.err
+    config.write_text(before)
+    assert shop.project.json(*words, env=shop.env).code == 0
+    assert shop.said("hello") == "cloud"
 
 
 @pytest.mark.parametrize("calls", range(1, 10))

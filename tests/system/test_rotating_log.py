@@ -35,6 +35,23 @@ def test_it_is_for_its_owner_alone_and_goes_on_where_it_was(tmp_path: Path) -> N
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_two_writers_keep_the_newest_lines_in_order(tmp_path: Path) -> None:
+    """Each puts files aside that the other holds."""
+    path = tmp_path / "log"
+    logs = [RotatingLog(path, largest=100) for _ in range(2)]
+    for number in range(40):
+        logs[number % 2].write(f"line {number:02} {'x' * 20}")
+    for log in logs:
+        log.close()
+    found = [
+        line.split()[1]
+        for name in ("log.2", "log.1", "log")
+        for line in (tmp_path / name).read_text().splitlines()
+    ]
+    assert found == [f"{number:02}" for number in range(40 - len(found), 40)]
+    assert len(found) >= 7
+
+
 def test_lines_of_many_threads_stay_whole(tmp_path: Path) -> None:
     log = RotatingLog(tmp_path / "log", largest=1000, files=100)
 

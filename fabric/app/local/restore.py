@@ -1,5 +1,6 @@
 """`invoke dev --restore`: what a killed `invoke dev` has left turned is turned back."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,19 +13,45 @@ from fabric.app.project.project import Project, open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService
-from fabric.model.problems import FabricError
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.report import Report
-from fabric.state.dev_journal import DevJournal, left_journals, read_journal, wired_problem
+from fabric.state.dev_journal import (
+    DevJournal,
+    all_left_journals,
+    left_journals,
+    read_journal,
+    wired_problem,
+)
 from fabric.state.records.under_lock import locked
 from fabric.system.process_identity import is_surely_alive
 
 
 def restore_wired(request: Request, settings: Settings, lock_timeout: float) -> Report:
-    project = open_project(request.where, settings)
+    project = _placed(request, settings)
     found = restored_services(project, settings, lock_timeout)
     outcome = RestoredOutcome(project.stage, found)
-    return Report(request.command, outcome, warnings=project.warnings)
+    return Report(request.command, outcome, warnings=(*project.warnings, *_of_others(project)))
+
+
+def _placed(request: Request, settings: Settings) -> Project:
+    """The journal knows all that the way back needs: a config that cannot be read whole, as it may
+    be in the middle of an edit, still says where it lies."""
+    try:
+        return open_project(request.where, settings)
+    except FabricError:
+        return open_project(replace(request.where, only_place=True), settings)
+
+
+def _of_others(project: Project) -> Iterator[Problem]:
+    """A service may have had another name when it was led away."""
+    own = placement_of(project.units[0], project.workspace, project.home)
+    home = Path(own.home)
+    for ref in all_left_journals(home, own.stage):
+        problem = wired_problem(home, ref) if ref.service != own.service else None
+        if problem is not None:
+            hint = f"if it is this service under its earlier name: name it `{ref.service}` again, "
+            yield replace(problem, hint=f"{hint}then --restore")
 
 
 def restored_services(

@@ -25,10 +25,10 @@ class Tunnel(Struct, frozen=True):
 
 def tunnel_of(text: str) -> Tunnel:
     """Raises for what no provider could send requests to, before anything is done."""
-    if not is_web_address(text):
+    if not is_web_address(text) or urlsplit(text).port == 0:
         raise _refused("is no address that begins with https:// or http:// and has a host")
     parts = urlsplit(text)
-    if wrong := _more_than_a_host(parts):
+    if wrong := _more_than_a_host(text, parts):
         raise _refused(f"has {wrong}: it is only a scheme, a host and perhaps a port")
     host = parts.hostname or ""
     try:
@@ -38,11 +38,11 @@ def tunnel_of(text: str) -> Tunnel:
     return Tunnel(f"{parts.scheme}://{parts.netloc}", host)
 
 
-def _more_than_a_host(parts: SplitResult) -> str:
+def _more_than_a_host(text: str, parts: SplitResult) -> str:
     """A password is not shown again."""
     if "@" in parts.netloc:
         return "a user or a password"
-    if parts.query or parts.fragment:
+    if {"?", "#"} & set(text):
         return "a query or a fragment"
     return "a path" if parts.path not in ("", "/") else ""
 

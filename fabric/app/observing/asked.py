@@ -7,6 +7,7 @@ from msgspec import Struct
 from fabric.model.moments import moment_of
 from fabric.model.observed import TimeWindow, nanoseconds
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.observing import LogQuestion
 
 
 class Observing(Struct, frozen=True):
@@ -20,6 +21,12 @@ class Observing(Struct, frozen=True):
     most: int = 1_000
     platform: bool = False
 
+    def question(self, window: TimeWindow | None = None, most: int = 0) -> LogQuestion:
+        """The same of another time, and with another bound."""
+        return LogQuestion(
+            window or self.window, self.text, most or self.most, self.level, self.platform
+        )
+
 
 def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
     """Without an end it goes on to this moment."""
@@ -29,4 +36,5 @@ def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
         message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
         hint = "--since is the earlier of the two, as in --since 2h --until 1h"
         raise FabricError(Problem("usage/bad-time", message, hint))
-    return TimeWindow(nanoseconds(begin), nanoseconds(end))
+    # Nothing is kept of the time before clocks begin to count.
+    return TimeWindow(max(nanoseconds(begin), 0), max(nanoseconds(end), 1))

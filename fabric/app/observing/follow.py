@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
 from fabric.app.observing.line_merge import LineMerge
-from fabric.app.observing.observe import chosen, ending, run_looks
+from fabric.app.observing.local_calls import LONGEST_CALL
+from fabric.app.observing.observe import ending, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -19,13 +19,13 @@ from fabric.model.observed import SECOND, LogLine, TimeWindow, nanoseconds
 from fabric.model.problems import ExitCode, FabricError, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
-from fabric.providers.observing import LogFollower, LogQuestion, Observer
+from fabric.providers.observing import LogFollower, Observer
 from fabric.system.clock import Clock
 
 _HOLD = SECOND
-_MEMORY = 600 * SECOND
+_MEMORY = LONGEST_CALL
 # How far back each look begins before the newest line: some are told late.
-_OVERLAP = 5 * SECOND
+_OVERLAP = 30 * SECOND
 _TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
@@ -33,9 +33,10 @@ _MOST = 10_000
 
 
 class FollowHearers(Struct, frozen=True):
-    """Who is told: of lines, and of what happens to a source."""
+    """Who is told: of lines, and says whether he goes on reading; and of what happens to a
+    source."""
 
-    lines: Callable[[list[LogLine]], None]
+    lines: Callable[[list[LogLine]], bool]
     note: Callable[[str], None]
 
 
@@ -60,7 +61,8 @@ def follow(
 class LineStream:
     """Lines of all sources on their way to whoever hears them, one at a time. Thread-safe."""
 
-    def __init__(self, clock: Clock, hear: Callable[[list[LogLine]], None]) -> None:
+    def __init__(self, clock: Clock, hear: Callable[[list[LogLine]], bool]) -> None:
+        self.is_read = True
         self._clock, self._hear = clock, hear
         self._merge = LineMerge(_HOLD, _MEMORY)
         self._guard = threading.Lock()
@@ -78,8 +80,8 @@ class LineStream:
             self._tell(self._merge.rest())
 
     def _tell(self, lines: list[LogLine]) -> None:
-        if lines:
-            self._hear(lines)
+        if lines and self.is_read:
+            self.is_read = self._hear(lines)
 
 
 def _look(
@@ -89,8 +91,12 @@ def _look(
         def said(text: str) -> None:
             note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
+        def is_to_end() -> bool:
+            return watch.is_to_end() or not stream.is_read
+
         observer = targets.observer(target, asked.kind)
-        source = FollowedSource(target, observer, asked, stream, replace(watch, hear=said))
+        own = CallWatch(said, is_to_end)
+        source = FollowedSource(target, observer, asked, stream, own)
         source.follow()
 
     return look
@@ -112,10 +118,12 @@ class FollowedSource(Struct, frozen=True):
             own, since = self.target.service, self.asked.window.since
             observer.follow(own, since, self._take, self.watch)
             return
-        newest, pause = self.asked.window.since + _OVERLAP, 0.0
+        # Calls on this machine are noted when they end, with lines from when they began.
+        back = LONGEST_CALL if self.target.is_here else _OVERLAP
+        newest, pause = self.asked.window.since + back, 0.0
         while not self.watch.is_to_end():
             try:
-                newest = max(newest, self._asked_again(newest - _OVERLAP))
+                newest = max(newest, self._asked_again(newest - back))
             except FabricError as error:
                 if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
                     raise
@@ -136,13 +144,14 @@ class FollowedSource(Struct, frozen=True):
     def _asked_again(self, since: int) -> int:
         """The time of the newest line that is there now."""
         window = TimeWindow(since, self.stream.now() + SECOND)
-        question = LogQuestion(window, self.asked.text, _MOST)
+        question = self.asked.question(window, _MOST)
         lines = list(self.observer.log_lines(self.target.service, question, self.watch))
         self._take(lines)
         return max((one.at for one in lines), default=0)
 
     def _take(self, lines: Iterable[LogLine]) -> None:
-        self.stream.take(chosen((self.target.shown(one) for one in lines), self.asked))
+        takes = self.asked.question().takes
+        self.stream.take([one for one in map(self.target.shown, lines) if takes(one)])
 
     def _rest(self, seconds: float) -> None:
         """What waits is told meanwhile."""

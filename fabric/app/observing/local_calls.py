@@ -17,7 +17,7 @@ from fabric.state.call_log import CallEntry, noted_calls
 _MS = 1_000_000
 # No call lasts longer: one that began before the time that is asked about may have said something
 # within it.
-_LONGEST = 900 * 1_000_000_000
+LONGEST_CALL = 900 * 1_000_000_000
 
 
 class LocalCalls(Struct, frozen=True):
@@ -31,7 +31,7 @@ class LocalCalls(Struct, frozen=True):
         asked: LogQuestion,
         watch: CallWatch = UNWATCHED,
     ) -> Iterable[LogLine]:
-        calls = self._calls(service, asked.window.since - _LONGEST, watch)
+        calls = self._calls(service, asked.window.since - LONGEST_CALL, watch)
         lines = itertools.chain.from_iterable(_lines(service, one) for one in calls)
         return [one for one in lines if asked.window.has(one.at)]
 

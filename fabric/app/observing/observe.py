@@ -2,7 +2,7 @@
 once."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -18,7 +18,6 @@ from fabric.app.settings import Settings
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.observations import observation_graph, observation_id
-from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, moment
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.watched import (
@@ -33,7 +32,6 @@ from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
-from fabric.providers.observing import LogQuestion
 from fabric.system.clock import file_time_ns
 from fabric.tasks.observe import ObserveKind
 
@@ -116,9 +114,9 @@ def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
         own = replace(watch, hear=lambda text: found.notes.append(f"{target.ref.service}: {text}"))
         match asked.kind:
             case "logs":
-                question = LogQuestion(asked.window, asked.text, asked.most)
+                question = asked.question()
                 lines = observer.log_lines(target.service, question, own)
-                told = chosen((target.shown(one) for one in lines), asked)
+                told = [one for one in map(target.shown, lines) if question.takes(one)]
                 with found.guard:
                     found.lines += told
             case "metrics":
@@ -131,17 +129,6 @@ def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
                     found.traces += map(target.shown_trace, traces)
 
     return look
-
-
-def chosen(lines: Iterable[LogLine], asked: Observing) -> list[LogLine]:
-    """Providers know some of what was asked; here all of it is looked at."""
-    return [
-        one
-        for one in lines
-        if (asked.platform or not one.is_platform)
-        and asked.text in one.text
-        and is_as_grave(one.level, asked.level)
-    ]
 
 
 def _outcome(

@@ -21,7 +21,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.spelling import did_you_mean
 from fabric.providers.connections import Connections
-from fabric.providers.contract import LiveFunction
+from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.naming import resource_name
 from fabric.providers.observing import ObservedService, Observer
 from fabric.providers.redaction import Redaction
@@ -132,18 +132,24 @@ def _target(
     deployers: PlacedDeployers, placement: Placement, record: Record | None, config: Config
 ) -> ObservedTarget:
     address = replace(deployers.address(placement.ref), previous=record)
-    if record is None:
-        names = (one.name for one in config.functions)
-        functions = tuple(LiveFunction(one, resource_name(address, one), "") for one in names)
-    else:
-        functions = tuple(
-            LiveFunction(one.name, one.resource_name, one.resource_id, one.endpoint)
-            for one in record.functions
-        )
-    service = ObservedService(address, functions)
+    service = ObservedService(address, tuple(_functions(address, record, config)))
     return ObservedTarget(
         placement.ref, placement, record, service, deployers.hidden(placement.ref)
     )
+
+
+def _functions(
+    address: DeploymentAddress, record: Record | None, config: Config
+) -> Iterator[LiveFunction]:
+    """Those that are deployed; on this machine those too that are only in the config."""
+    deployed = record.functions if record else ()
+    for one in deployed:
+        yield LiveFunction(one.name, one.resource_name, one.resource_id, one.endpoint)
+    if record is None or record.mode is Mode.SIMULATED:
+        known = {one.name for one in deployed}
+        for function in config.functions:
+            if function.name not in known:
+                yield LiveFunction(function.name, resource_name(address, function.name), "")
 
 
 def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[ObservedTarget, ...]:

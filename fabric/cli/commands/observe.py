@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fabric.model.report import Report
 
 _SINCE = "10m"
+_LINES = 1_000
 
 
 class WhichCalls(Struct, frozen=True):
@@ -69,14 +70,12 @@ class LogsFlags(Struct, frozen=True):
         ),
     ]
     limit: Annotated[
-        int,
+        int | None,
         click.option(
             "--limit",
             type=click.IntRange(1, 100_000),
-            default=1_000,
-            show_default=True,
             metavar="N",
-            help="The newest so many lines.",
+            help="The newest so many lines (1000).",
         ),
     ]
     platform: Annotated[
@@ -138,7 +137,7 @@ def logs(flags: LogsFlags) -> int:
             asked,
             text=flags.text,
             level=flags.level or "",
-            most=flags.limit,
+            most=flags.limit or _LINES,
             platform=flags.platform,
         )
         if flags.follow:
@@ -196,6 +195,8 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
         raise _usage("usage/conflict", "--json and --ndjson are two answers", "give one of them")
     if flags.follow and flags.which.until:
         refuse_useless(("--until",), "--follow goes on until Ctrl-C: leave one of them out")
+    if flags.follow and flags.limit:
+        refuse_useless(("--limit",), "--follow tells all lines: --since says from when on")
 
 
 def _usage(code: str, message: str, hint: str) -> Exception:
@@ -235,15 +236,13 @@ def _observed(
 
 def _as_lines(report: "Report") -> "Report":
     """Each line as an object of its own."""
-    import msgspec
-
     from fabric.model.outcomes.watched import LogsOutcome
+    from fabric.views.observed_text import json_line
 
     outcome = report.outcome
     if not isinstance(outcome, LogsOutcome):
         return report
-    rows = (msgspec.json.encode(one).decode() for one in outcome.lines)
-    return replace(report, text="\n".join(rows))
+    return replace(report, text="\n".join(map(json_line, outcome.found)))
 
 
 def _followed(
@@ -259,19 +258,22 @@ def _followed(
     return follow(request, caller.settings, lambda _: [], asked, hearers)
 
 
-def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> None:
-    import msgspec
-
-    from fabric.cli.screen import safe
-    from fabric.model.outcomes.watched import line_row
-    from fabric.views.observed_text import line_text
+def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> bool:
+    """Whether anybody still reads."""
+    from fabric.cli.screen import give_up, safe
+    from fabric.views.observed_text import json_line, line_text
 
     if as_json:
-        text = "".join(f"{msgspec.json.encode(line_row(one)).decode()}\n" for one in lines)
+        text = "".join(f"{json_line(one)}\n" for one in lines)
     else:
         text = safe("".join(f"{line_text(one, screen.out)}\n" for one in lines))
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        give_up(sys.stdout)
+        return False
+    return True
 
 
 def _say(text: str, screen: "Screen") -> None:

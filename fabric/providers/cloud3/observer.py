@@ -33,6 +33,9 @@ from fabric.system.http_client import Http
 
 _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
 
+# One answer has no more rows than three times that.
+_MOST = 10_000
+
 
 class Cloud3Workspace(Struct, frozen=True):
     """Where a workspace is asked, and by which token."""
@@ -51,7 +54,10 @@ class Cloud3Observer(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        found = self._asked(service, said(service, asked.text, asked.most), asked.window, watch)
+        most = asked.most_of(_MOST)
+        found = list(self._asked(service, said(service, asked.text, most), asked.window, watch))
+        if len(found) >= most > asked.most:
+            watch.hear(f"the newest {most:,} lines were looked through; there may be more")
         lines = (_line(service, row) for row in found)
         return [line for line in lines if line is not None and asked.window.has(line.at)]
 

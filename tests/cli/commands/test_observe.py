@@ -132,6 +132,7 @@ def test_one_trace_is_drawn_by_the_beginning_of_its_id(shop: Project) -> None:
     ("words", "code", "rc"),
     [
         (("--follow",), "usage/conflict", 64),
+        (("--since", "0001-01-01T00:00:00+14:00"), "usage/bad-time", 64),
         (("--since", "tomorrow"), "usage/bad-time", 64),
         (("--since", "1h", "--until", "2h"), "usage/bad-time", 64),
         (("--function", "helo"), "usage/unknown-function", 64),
@@ -142,6 +143,12 @@ def test_one_trace_is_drawn_by_the_beginning_of_its_id(shop: Project) -> None:
 def test_slips_are_told(shop: Project, words: tuple[str, ...], code: str, rc: int) -> None:
     done = shop.json("logs", *words)
     assert (done.error["code"], done.code) == (code, rc)
+
+
+def test_a_follow_takes_no_limit(shop: Project) -> None:
+    done = shop.fabric("logs", "--follow", "--limit", "3")
+    assert done.code == 64
+    assert "--limit has no effect" in done.err
 
 
 def test_a_follow_as_one_document_names_the_way_that_works(shop: Project) -> None:
@@ -155,6 +162,40 @@ def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
     done = shop.json("logs")
     assert len(texts(done)) == 2
     assert "1 line without a call in it" in done.err
+
+
+@pytest.mark.parametrize("text", ["\x9b31m", "\x7f", "\u202e", "\\", "\U000e0001"])
+def test_ndjson_is_json_and_gives_no_orders_to_a_terminal(shop: Project, text: str) -> None:
+    shop.write({"event.json": json.dumps({"n": text})})
+    assert shop.json("invoke", "run", "--function", "hello", "--event", "event.json").code == 0
+    first = shop.fabric("logs", "--ndjson").out.splitlines()[0]
+    assert json.loads(first)["text"] == f"hello {text} [REDACTED]"
+    assert first.isprintable()
+
+
+def test_calls_of_a_function_that_is_not_deployed_yet_are_there(shop: Project) -> None:
+    shop.write({"fabric.yml": CONFIG + "  - {name: fresh, entry: one.py}\n", "event.json": "{}"})
+    done = shop.json("invoke", "local", "--function", "fresh", "--event", "event.json")
+    assert done.code == 0, done.out
+    assert len(texts(shop.json("logs", "--function", "fresh"))) == 2
+    assert "fresh" in {one["function"] for one in shop.json("metrics").result["functions"]}
+
+
+@pytest.mark.parametrize("ms", [-5, 10**15])
+def test_what_no_call_can_be_is_damage(shop: Project, ms: int) -> None:
+    called(shop)
+    log = call_log_path(shop.root / ".fabric", "dev", "shop")
+    row = json.loads(log.read_text())
+    log.write_text(log.read_text() + json.dumps({**row, "ms": ms}) + "\n")
+    done = shop.json("metrics")
+    assert done.result["functions"][0]["calls"] + done.result["functions"][1]["calls"] == 1
+    assert "1 line without a call in it" in done.err
+
+
+def test_a_log_that_is_no_file_is_told(shop: Project) -> None:
+    call_log_path(shop.root / ".fabric", "dev", "shop").mkdir(parents=True)
+    done = shop.json("logs")
+    assert (done.code, done.error["code"]) == (1, "observe/unreadable-log")
 
 
 def test_calls_as_one_provider_are_none_of_another(shop: Project) -> None:
@@ -232,6 +273,16 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
 
 
+def test_what_a_command_says_of_others_is_left_out(live: Project, tool: Tool) -> None:
+    at = "2026-01-02T03:04:05Z"
+    lines = [{"time": at, "function": one, "text": one} for one in ("hello", "bad", "ghost")]
+    tool.answers(json.dumps({"lines": lines}))
+    env = {"FABRIC_CLOUD1_LOGS_CMD": tool.line}
+    done = live.json("logs", "--function", "hello", *PAST, env=env)
+    assert texts(done) == ["hello"]
+    assert "bad, ghost" in done.err
+
+
 def test_a_long_line_with_orders_to_a_terminal_is_shown_harmless(live: Project, tool: Tool) -> None:
     text = "\x1b[2J\x07\u202e" + "x" * 262_144 + "\x00"
     row = {"time": "2026-01-02T03:04:05Z", "function": "hello", "text": text}
@@ -250,3 +301,36 @@ def test_a_command_that_writes_something_else_is_told(
     done = observed(live, tool, answer, "logs")
     assert (done.error["code"], done.code) == ("observe/command-output", 1)
     assert "FABRIC_CLOUD1_LOGS_CMD" in done.error["message"]
+
+
+def test_a_long_call_is_followed_though_others_end_before_it(shop: Project) -> None:
+    """Its lines are as old as its beginning when they are noted."""
+    log = call_log_path(shop.root / ".fabric", "dev", "shop")
+    called(shop)
+    row = json.loads(log.read_text())
+    long_ago = {**row, "at": row["at"] - 300_000_000_000, "ms": 300_000, "request": "f" * 16}
+    words = ("logs", "--follow", "--ndjson", "--since", "1h")
+    follower = shop.start(*words)
+    try:
+        assert follower.stdout is not None
+        assert json.loads(follower.stdout.readline())["text"] == "hello 1 [REDACTED]"
+        assert json.loads(follower.stdout.readline())["text"] == "ERROR: so it is"
+        with log.open("a") as file:
+            file.write(json.dumps({**long_ago, "lines": ["long"]}) + "\n")
+        assert json.loads(follower.stdout.readline())["text"] == "long"
+    finally:
+        follower.kill()
+        follower.communicate()
+
+
+def test_a_reader_who_leaves_ends_a_follow_quietly(shop: Project) -> None:
+    called(shop)
+    follower = shop.start("logs", "--follow", "--ndjson", "--since", "1h")
+    assert follower.stdout is not None
+    assert follower.stderr is not None
+    follower.stdout.readline()
+    follower.stdout.close()
+    called(shop)
+    assert follower.wait(30) == 0
+    assert follower.stderr.read() == ""
+    follower.stderr.close()

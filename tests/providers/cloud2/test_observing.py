@@ -68,6 +68,20 @@ def test_many_pages_are_read_and_the_newest_lines_are_kept(
     assert len(live.run("logs", "--filter", "line 249").result["lines"]) == 11
 
 
+def test_the_newest_grave_lines_are_found_behind_many_others(
+    live: ProviderShop, cloud2: Cloud2Server
+) -> None:
+    now = time.time_ns()
+    for number in range(1_500):
+        made = entry(
+            cloud2.project, "shop-dev-hello", now - (5_000 - number) * 1_000_000, str(number)
+        )
+        text = "ERROR: the one" if number == 0 else f"line {number}"
+        cloud2.project.entries.append({**made, "textPayload": text})
+    (line,) = live.run("logs", "--level", "error", "--limit", "1").result["lines"]
+    assert line["text"] == "ERROR: the one"
+
+
 def test_calls_are_counted_and_timed(live: ProviderShop) -> None:
     (before,) = live.run("metrics").result["functions"]
     for headers in ({}, {}, {"x_bad": "1"}):

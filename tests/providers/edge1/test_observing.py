@@ -105,6 +105,17 @@ def test_many_pages_are_read_and_the_newest_lines_are_kept(
     assert len(live.run("logs", "--filter", "line 49").result["lines"]) == 111
 
 
+def test_the_newest_grave_lines_are_found_behind_many_others(
+    live: ProviderShop, edge1: Edge1Server
+) -> None:
+    now = time.time_ns() / SECOND
+    rows = [line(number, now - 60 + number / 1000) for number in range(3_000)]
+    rows[0]["$metadata"]["level"] = "error"
+    edge1.events(rows)
+    (found,) = live.run("logs", "--level", "error", "--limit", "1").result["lines"]
+    assert found["text"] == "line 0"
+
+
 def test_equal_lines_of_one_moment_are_all_told(live: ProviderShop, edge1: Edge1Server) -> None:
     at = time.time_ns() / SECOND - 5
     same = [

@@ -51,8 +51,9 @@ def queried_lines(
     lines: list[LogLine] = []
     for begin in range(0, len(groups), _GROUPS):
         answer = _asked(clients, groups[begin : begin + _GROUPS], asked, patience)
-        if len(answer.results) >= min(asked.most, _MOST):
-            patience[1].hear(f"more than {len(answer.results):,} lines: the newest are shown")
+        most = asked.most_of(_MOST)
+        if len(answer.results) >= most > min(asked.most, _MOST - 1):
+            patience[1].hear(f"the newest {most:,} lines were looked through; there may be more")
         lines += _lines(service, answer.results)
     return [line for line in lines if asked.window.has(line.at)]
 
@@ -91,7 +92,7 @@ def _asked(
         startTime=asked.window.since // SECOND,
         endTime=-(-asked.window.until // SECOND),
         queryString=_query(asked),
-        limit=min(asked.most, _MOST),
+        limit=asked.most_of(_MOST),
     )["queryId"]
 
     def ended() -> _QueryAnswer | None:

@@ -71,7 +71,7 @@ def _lines(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -
             function = names.get(entry.resource.labels.get("service_name", ""))
             line = _line(service, function, entry) if function else None
             # Texts are compared here: a phrase in a filter is looked for word by word.
-            if line is not None and asked.text in line.text:
+            if line is not None and asked.takes(line):
                 count += 1
                 yield line
         if count >= asked.most:

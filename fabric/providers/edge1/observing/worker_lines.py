@@ -91,10 +91,26 @@ class WorkerLines:
     def kept(self, asking: Edge1Asking, asked: LogQuestion) -> list[LogLine]:
         found: list[LogLine] = []
         for names in some_at_once(self._service.functions):
-            events = sorted(_events(asking, names, asked), key=lambda one: one.timestamp)
-            rows = [(names[one.metadata.service], *_of_event(one)) for one in events]
-            found += (one for one in self._numbered(rows) if asked.text in one.text)
+            found += self._of_some(asking, names, asked)
         return [one for one in found if asked.window.has(one.at)]
+
+    def _of_some(
+        self, asking: Edge1Asking, names: dict[str, str], asked: LogQuestion
+    ) -> list[LogLine]:
+        """Page after page; of whoever gives the newest first no more than is wanted."""
+        events: list[_WorkerEvent] = []
+        for page in _pages(asking, asked.window, names):
+            events += page
+            lines = self._of_events(names, events)
+            is_newest_first = bool(page) and page[0].timestamp > page[-1].timestamp
+            if is_newest_first and sum(map(asked.takes, lines)) >= asked.most:
+                break
+        return [one for one in self._of_events(names, events) if asked.takes(one)]
+
+    def _of_events(self, names: dict[str, str], events: Sequence[_WorkerEvent]) -> list[LogLine]:
+        own = (one for one in events if one.metadata.service in names)
+        rows = sorted(own, key=lambda one: one.timestamp)
+        return list(self._numbered((names[one.metadata.service], *_of_event(one)) for one in rows))
 
     def told(self, function: str, content: bytes) -> list[LogLine]:
         """Of one call that has ended; nothing of what is none."""
@@ -113,21 +129,15 @@ class WorkerLines:
             yield replace(line, level=level, id=ident, is_platform=is_platform)
 
 
-def _events(
-    asking: Edge1Asking, names: dict[str, str], asked: LogQuestion
-) -> Iterator[_WorkerEvent]:
-    """Page after page, each asked for by the last one's end. Whoever gets the newest first stops
-    when there are enough."""
-    count, offset = 0, ""
+def _pages(
+    asking: Edge1Asking, window: TimeWindow, names: dict[str, str]
+) -> Iterator[tuple[_WorkerEvent, ...]]:
+    """Each is asked for by the last one's end."""
+    offset = ""
     while True:
-        page = _page(asking, asked.window, of_workers(names), offset)
-        own = [one for one in page if one.metadata.service in names]
-        yield from own
-        count += sum(
-            one.metadata.type != _ENDED and asked.text in one.metadata.message for one in own
-        )
-        is_newest_first = bool(page) and page[0].timestamp > page[-1].timestamp
-        if len(page) < _PAGE or (is_newest_first and count >= asked.most):
+        page = _page(asking, window, of_workers(names), offset)
+        yield page
+        if len(page) < _PAGE:
             return
         offset = page[-1].metadata.id
 
