@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+import signal
+
 import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import settings
@@ -38,6 +40,10 @@ __all__ = [
 # No test says how quick a machine is.
 settings.register_profile("fabric", deadline=None)
 settings.load_profile("fabric")
+
+# Who starts the tests in the background may have Ctrl-C ignored: what tests start would ignore it too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ENDS = pytest.StashKey[list[str]]()
 
