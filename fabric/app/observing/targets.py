@@ -11,8 +11,9 @@ from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import deployers_that_look
 from fabric.app.observing.local_calls import LocalCalls
+from fabric.app.project.opened import Project
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
