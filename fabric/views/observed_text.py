@@ -118,7 +118,8 @@ def traces_text(found: TracesOutcome, style: Style) -> str:
 def _trace_line(one: TracedRow, style: Style) -> str:
     status = style.good(one.status) if one.status == "ok" else style.bad(one.status)
     whose = style.strong(f"{one.service}/{one.function}")
-    return f"{style.dim(_clock(nanoseconds_in(one.started_at)))} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
+    begun = style.dim(_clock(nanoseconds_in(one.started_at)))
+    return f"{begun} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
 
 
 def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
