@@ -253,6 +253,9 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ("CLOUD4_ACCOUNT_ID",),
         ),
         env_bytes=4 * _KB,
+        memory=(128, 32_768),
+        timeout=(1, 86_400),
+        archive_bytes=75 * _KB * _KB,
     ),
     ProviderFacts(
         id="cloud5-functions",
