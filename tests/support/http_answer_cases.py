@@ -16,10 +16,10 @@ _REQUESTS: dict[Host, dict[str, Any]] = {
 _UNFIT = {"message": "Bad Gateway"}
 
 # There a header comes once.
-_ONE_COOKIE: dict[Host, dict[str, Any]] = dict.fromkeys(
-    (Host.EVENT_NODE, Host.EVENT_PYTHON),
-    {"status": 502, "said": _UNFIT, "cookies": (), "logged": "more than one cookie"},
-)
+_ONE_COOKIE: dict[Host, dict[str, Any]] = {
+    host: {"status": 502, "said": _UNFIT, "cookies": (), "logged": "more than one cookie"}
+    for host in (Host.EVENT_NODE, Host.EVENT_PYTHON)
+}
 
 
 def _answers(text: str) -> str:

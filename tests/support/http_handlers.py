@@ -15,7 +15,7 @@ import pytest
 
 class Host(StrEnum):
     """What runs a handler: `LOCAL` is the developer's machine, in either language, and `SITES` are
-    functions that a site calls with events of its own; actions are OpenWhisk's, and events are those
+    functions that a site calls with events of its own; actions are OpenWhisk's, events are those
     of Function Compute."""
 
     WORKERS = "workers"

@@ -33,6 +33,9 @@ _GET: dict[str, Any] = {
     "httpMethod": "GET",
     "path": "/items/7",
 }
+_JOINED: dict[Host, dict[str, Any]] = {
+    host: {"said": {**_GET, "rawQueryString": "a=1&b=x%20y%2Cz&c="}} for host in _EVENT_HOSTS
+}
 _ROUTES = (("GET", "/users/{id}"), ("GET", "/files/{name+}"), ("ANY", "/users/{any}"))
 
 
@@ -57,9 +60,7 @@ def _events() -> tuple[HandlerCase, ...]:
                 headers={"Accept": "text/plain", "Cookie": "s=1; t=2"},
             ),
             route="/items/{id}",
-            unlike=dict.fromkeys(
-                _EVENT_HOSTS, {"said": {**_GET, "rawQueryString": "a=1&b=x%20y%2Cz&c="}}
-            ),
+            unlike=_JOINED,
             said=_GET,
         ),
         HandlerCase(

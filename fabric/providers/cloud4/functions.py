@@ -69,7 +69,7 @@ class Cloud4Row(Struct, frozen=True, rename="camel"):
         return FunctionVersion(self.function_arn, version, self.function_id)
 
 
-class _FunctionUpload(Struct, frozen=True):
+class _SourcedPlan(Struct, frozen=True):
     """What is to be made, and of what."""
 
     plan: Cloud4Plan
@@ -87,7 +87,7 @@ def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> 
     plan = Cloud4Plan(order, name, owner, runtime, mark, work.own)
 
     def act(work: Cloud4Work) -> LiveFunction:
-        return _made(work, _FunctionUpload(plan, source))
+        return _made(work, _SourcedPlan(plan, source))
 
     return work.trying(act)
 
@@ -97,14 +97,14 @@ def _digest(*parts: str) -> str:
     return digest_fields(parts)[:8]
 
 
-def _made(work: Cloud4Work, upload: _FunctionUpload) -> LiveFunction:
+def _made(work: Cloud4Work, sourced: _SourcedPlan) -> LiveFunction:
     """What an earlier try has begun is taken, or done again as a whole."""
-    plan = upload.plan
+    plan = sourced.plan
     before = row = own_row(work, plan.name, plan.owner)
     found = _there(work, plan) if row else None
     if row is None or found is None:
         refuse_without_version(plan.order)
-        row = _written(work, upload, is_new=row is None)
+        row = _written(work, sourced, is_new=row is None)
         found = published(work, plan.name, plan.mark)
         work.watch.hear(f"{plan.order.name}: version {found.version_id} is there, not met yet")
     if before is not None:
@@ -142,14 +142,14 @@ def _there(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
     return next((one for one in rows if one.mark.is_wanted(plan.mark)), None)
 
 
-def _written(work: Cloud4Work, upload: _FunctionUpload, *, is_new: bool) -> Cloud4Row:
+def _written(work: Cloud4Work, sourced: _SourcedPlan, *, is_new: bool) -> Cloud4Row:
     """Whoever meets the function meets one of its versions: nobody meets this yet."""
-    plan = upload.plan
+    plan = sourced.plan
     if is_new:
-        document = new_function_document(plan, upload.source)
+        document = new_function_document(plan, sourced.source)
         row = work.api.once(telling("CreateFunction", "POST", (), document), Cloud4Row)
     else:
-        document = function_document(plan, upload.source)
+        document = function_document(plan, sourced.source)
         row = work.api.once(telling("UpdateFunction", "PUT", (plan.name,), document), Cloud4Row)
     return _settled(work, plan, row)
 

@@ -124,6 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         wrong = description().problems(asked, told, headers, body)
         if wrong:
             raise invalid("; ".join(wrong))
+        _note(account, asked, told, headers, body)
         if asked.operation == "InvokeFunction":
             status, more, content = self._invoked(account, asked, told, (headers, body))
         else:
@@ -149,7 +150,6 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> tuple[int, list[tuple[str, str]], bytes]:
         headers, body = given
         held = account.function(asked.names["functionName"])
-        account.requests.append({"operation": asked.operation, "query": query, "body": {}})
         ended = self.server.instances.call(account, held, query.get("qualifier", ""), body)
         more = [("Content-Type", "application/octet-stream")]
         if headers.get("x-fc-log-type") == "Tail":
@@ -183,12 +183,30 @@ class _Handler(BaseHTTPRequestHandler):
         """Calls are kept with the account."""
 
 
+def _note(
+    account: Account,
+    asked: Asked,
+    query: Mapping[str, str],
+    headers: Mapping[str, str],
+    body: bytes,
+) -> None:
+    """As it came: a body that is no JSON as its text."""
+    is_json = headers.get("content-type", "").startswith("application/json")
+    account.requests.append(
+        {
+            "operation": asked.operation,
+            "query": dict(query),
+            "kind": headers.get("content-type"),
+            "signed": sorted(one for one in headers if one.startswith(("x-acs-", "x-fc-"))),
+            "body": json.loads(body) if is_json and body else body.decode(),
+        }
+    )
+
+
 def _acted(
     account: Account, asked: Asked, query: Mapping[str, str], body: bytes
 ) -> tuple[int, list[tuple[str, str]], bytes]:
     document = json.loads(body) if body else None
-    told = {"operation": asked.operation, "query": dict(query), "body": document}
-    account.requests.append(json.loads(json.dumps(told)))
     with account.guard:
         answer = _ACTS[asked.operation](account, asked.names, query, document)
     if answer is None:
