@@ -28,7 +28,6 @@ RESERVED = frozenset(
     (
         *("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET"),
         *("ALIBABA_CLOUD_SECURITY_TOKEN", "accessKeyID", "accessKeySecret", "securityToken"),
-        *("LD_LIBRARY_PATH", "PATH", "NODE_PATH", "PYTHONPATH", "HOME"),
     )
 )
 _RESERVED_BEGINS = "FC_"

@@ -63,7 +63,8 @@ def get(account: Account, names: Mapping[str, str], query: Row, body: None) -> R
     del body
     held = account.function(names["functionName"])
     row = dict(held.config_at(held.version_at(query.get("qualifier", ""))))
-    held.row |= {"state": "Active", "lastUpdateStatus": "Successful"}
+    if account.is_slow:
+        held.row |= {"state": "Active", "lastUpdateStatus": "Successful"}
     return row
 
 
