@@ -142,12 +142,9 @@ def _integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
         value = int(value)
     if type(value) is not int:
         return _leaf(node, path, "a whole number")
-    if value < shape.low or (shape.high is not None and value > shape.high):
-        end = (
-            f"of at least {shape.low}"
-            if shape.high is None
-            else f"from {shape.low} to {shape.high}"
-        )
+    high = shape.high
+    if value < shape.low or (high is not None and value > high):
+        end = f"of at least {shape.low}" if high is None else f"from {shape.low} to {high}"
         return _leaf(node, path, f"a whole number {end}", "config/bad-value")
     return ()
 

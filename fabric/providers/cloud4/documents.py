@@ -68,8 +68,11 @@ def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
 
 
 def new_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
+    """Nothing was set before."""
     tags: JsonObject = {"tags": tag_rows(plan.order.tags)} if plan.order.tags else {}
-    return {"functionName": plan.name, **function_document(plan, source), **tags}
+    whole = function_document(plan, source)
+    told = {name: value for name, value in whole.items() if value != ""}
+    return {"functionName": plan.name, **told, **tags}
 
 
 def tag_rows(tags: Pairs) -> list[JsonObject]:

@@ -128,3 +128,16 @@ def test_a_service_moves_to_another_region_by_its_removal(shop: ProviderShop) ->
     assert done.error["code"] == "deploy/other-place"
     shop.ran("remove", "--yes")
     assert not shop.site.left()
+
+
+@pytest.mark.parametrize("lang", ["ts", "js", "py"])
+def test_a_new_project_has_a_runtime_that_cloud4_has(
+    cloud4: Cloud4Server, tmp_path: Path, lang: str
+) -> None:
+    made = project(tmp_path / "new", sources={})
+    (made.root / "fabric.yml").unlink()
+    words = ("--template", "http", "--provider", "cloud4-fc", "--lang", lang)
+    assert made.json("init", "--dir", "shop", "--skip-install", *words).code == 0
+    env = {**cloud4.environment, "FABRIC_CLOUD4_REAL_DEPLOY": "1"}
+    done = made.json("plan", "-c", "shop", env=env)
+    assert done.code == 0, done.out + done.err

@@ -26,14 +26,13 @@ const settings = {
   diskSize: 512,
   timeout: 3,
   instanceConcurrency: 1,
-  role: "",
 };
 const route = JSON.stringify({ authType: "anonymous", methods: ["GET"], disableURLInternet: false });
 const clock = JSON.stringify({ cronExpression: "@every 5m", enable: true, payload: "{}" });
 
 await client.listFunctions(asked("ListFunctions", { limit: 1 }));
 const made = await client.createFunction(told("CreateFunction", "CreateFunctionInput", { functionName: name, ...settings, tags }));
-await client.updateFunction(name, told("UpdateFunction", "UpdateFunctionInput", settings));
+await client.updateFunction(name, told("UpdateFunction", "UpdateFunctionInput", { ...settings, role: "" }));
 await client.getFunction(name, asked("GetFunction", {}));
 const arn = made.body.functionArn;
 await client.tagResources(told("TagResources", "TagResourcesInput", { resourceId: [arn], resourceType: "function", tag: tags }));
