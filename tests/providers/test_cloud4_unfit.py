@@ -42,7 +42,8 @@ def having(*settings: tuple[str, str]) -> FunctionDraft:
 @pytest.mark.parametrize("runtime", ["nodejs", "nodejs18.x", "python", "python3.10", "python3.12"])
 def test_an_ordinary_function_fits(runtime: str) -> None:
     clock = trigger("cron", schedule="0 9 * * *", timezone="Europe/Vienna")
-    settings = (("runtime", runtime), ("memory", "256"), ("timeout", "900"))
+    sizes = (("memory", "256"), ("timeout", "900"), ("concurrency", "reserved=5"))
+    settings = (("runtime", runtime), *sizes)
     triggers = (http("/items/{id}", cors=True), EVERY_HOUR, clock)
     assert told(replace(GOOD, triggers=triggers, settings=settings)) == []
 
@@ -60,7 +61,7 @@ def test_runtimes_that_cloud4_does_not_have_are_named(runtime: str) -> None:
         (having(("memory", "200")), "steps of 64"),
         (having(("architecture", "arm64")), "`arm64`"),
         (replace(GOOD, provisioned_concurrency=2), "`provisionedConcurrency`"),
-        (having(("concurrency", "reserved=5")), "`reservedConcurrency`"),
+        (having(("concurrency", "reserved=0")), "`reservedConcurrency: 0`"),
         (replace(GOOD, variables=("FC_REGION", "MY_FC")), "`FC_REGION`"),
         (replace(GOOD, variables=("ALIBABA_CLOUD_ACCESS_KEY_ID",)), "`ALIBABA_CLOUD_ACCESS_KEY"),
         (replace(GOOD, triggers=(trigger("queue", queue="q"),)), "`queue`"),

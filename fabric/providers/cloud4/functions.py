@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.documents import (
     Cloud4Plan,
     function_document,
@@ -107,6 +108,8 @@ def _made(work: Cloud4Work, sourced: _SourcedPlan) -> LiveFunction:
         row = _written(work, sourced, is_new=row is None)
         found = published(work, plan.name, plan.mark)
         work.watch.hear(f"{plan.order.name}: version {found.version_id} is there, not met yet")
+    if before is not None or plan.order.reserved_concurrency:
+        set_concurrency(work, plan.name, plan.order.reserved_concurrency)
     if before is not None:
         set_tags(work, row.function_arn, before.tags, plan.order.tags)
     return _live(row, found, plan)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import function_row
 from fabric.providers.cloud4.own_settings import function_name, owner_of
 from fabric.providers.cloud4.side_by_side import side_by_side
@@ -44,5 +45,6 @@ def _delete(work: Cloud4Work, address: DeploymentAddress, one: LiveFunction) -> 
         delete_alias(work, name, alias.alias_name)
     for version in list(versions_of(work, name)):
         delete_version(work, name, version.version_id)
+    set_concurrency(work, name, None)
     work.delete("DeleteFunction", name)
     work.watch.hear(f"{one.name}: deleted, with all of its versions")

@@ -87,12 +87,11 @@ def _of_memory(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
 
 def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
-    asked = {
-        "reservedConcurrency": reserved is not None,
-        "provisionedConcurrency": bool(one.provisioned_concurrency),
-    }
-    for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"asks for `{name}`, which fabric does not set at cloud4"
+    if reserved == 0:
+        why = "asks for `reservedConcurrency: 0`, and fabric switches no function off at cloud4"
+        yield _problem(one.name, why, "take its triggers away, or leave it out")
+    if one.provisioned_concurrency:
+        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud4"
         yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
 
 

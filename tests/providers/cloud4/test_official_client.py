@@ -74,7 +74,8 @@ def test_we_ask_as_the_client_asks(site: Cloud4Site) -> None:
     theirs = {one["operation"]: one for one in site.cloud4.account.requests}
     site.cloud4.reset()
     site.deployer.identity(site.address())
-    site.up(tagged(site.order("hello", HTTP, EVERY_HOUR, MODE="dark"), ("team", "shop")))
+    first = tagged(site.order("hello", HTTP, EVERY_HOUR, MODE="dark"), ("team", "shop"))
+    site.up(replace(first, reserved_concurrency=5))
     held = site.cloud4.function("shop-dev-hello")
     clock = next(row for name, row in held.triggers.items() if "clock" in name)
     clock["triggerConfig"] = '{"cronExpression": "@every 1m", "enable": true}'

@@ -261,3 +261,15 @@ def test_an_answer_that_is_none_of_this_interface_is_told(site: Cloud4Site) -> N
     site.cloud4.fault("", half=True, changing=True)
     (said,) = problems_of(lambda: site.up(site.order("hello", HTTP)))
     assert said.startswith("provider/unreachable")
+
+
+def test_calls_that_are_kept_for_a_function_come_and_go_with_the_config(site: Cloud4Site) -> None:
+    order = site.order("hello", HTTP)
+    for mark, wanted in (("a", 5), ("b", 7), ("c", None), ("d", 2)):
+        site.up(replace(order, reserved_concurrency=wanted, mark=mark * 32))
+        assert site.cloud4.function(_NAME).reserved == wanted
+    site.reset()
+    site.up(replace(order, reserved_concurrency=2, mark="d" * 32))
+    assert site.changes() == 0
+    site.dissolve()
+    assert not site.left()

@@ -47,6 +47,7 @@ class HeldFunction:
     aliases: dict[str, Row] = field(default_factory=dict)
     triggers: dict[str, Row] = field(default_factory=dict)
     counted: int = 0
+    reserved: int | None = None
 
     def version_at(self, qualifier: str) -> str:
         """Empty is what it is now."""

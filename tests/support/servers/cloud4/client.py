@@ -102,6 +102,7 @@ class Cloud4Server:
             "functions": sorted(name for name, _ in rows),
             "aliases": sorted(f"{name}:{one}" for name, held in rows for one in held.aliases),
             "triggers": sorted(f"{name}:{one}" for name, held in rows for one in held.triggers),
+            "reserved": sorted(f"{name}:{held.reserved}" for name, held in rows if held.reserved),
         }
         return {kind: names for kind, names in found.items() if names}
 

@@ -81,9 +81,38 @@ def delete(account: Account, names: Mapping[str, str], query: Row, body: None) -
     name = names["functionName"]
     held = account.function(name)
     left = [*held.triggers, *held.aliases, *held.versions]
+    left += ["reserved concurrency"] if held.reserved else []
     if left:
         raise RefusedError(400, "FunctionNotEmpty", f"function '{name}' still has {left}")
     del account.functions[name]
+
+
+def put_concurrency(account: Account, names: Mapping[str, str], query: Row, body: Row) -> Row:
+    del query
+    held, wanted = account.function(names["functionName"]), body["reservedConcurrency"]
+    if not isinstance(wanted, int) or wanted < 1:
+        raise invalid(f"reservedConcurrency {wanted} is none")
+    held.reserved = wanted
+    return _concurrency(account, names)
+
+
+def _concurrency(account: Account, names: Mapping[str, str]) -> Row:
+    name = names["functionName"]
+    reserved = account.function(name).reserved
+    if reserved is None:
+        raise RefusedError(404, "ConcurrencyConfigNotFound", f"'{name}' has none")
+    return {"functionArn": account.arn(name), "reservedConcurrency": reserved}
+
+
+def get_concurrency(account: Account, names: Mapping[str, str], query: Row, body: None) -> Row:
+    del query, body
+    return _concurrency(account, names)
+
+
+def delete_concurrency(account: Account, names: Mapping[str, str], query: Row, body: None) -> None:
+    del query, body
+    _concurrency(account, names)
+    account.function(names["functionName"]).reserved = None
 
 
 def tag(account: Account, names: Mapping[str, str], query: Row, body: Row) -> Row:

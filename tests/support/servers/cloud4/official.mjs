@@ -37,6 +37,9 @@ await client.getFunction(name, asked("GetFunction", {}));
 const arn = made.body.functionArn;
 await client.tagResources(told("TagResources", "TagResourcesInput", { resourceId: [arn], resourceType: "function", tag: tags }));
 await client.untagResources(asked("UntagResources", { resourceId: [arn], resourceType: "function", tagKey: ["team"] }));
+await client.putConcurrencyConfig(name, told("PutConcurrencyConfig", "PutConcurrencyInput", { reservedConcurrency: 5 }));
+await client.getConcurrencyConfig(name);
+await client.deleteConcurrencyConfig(name);
 const versions = [];
 for (const word of ["one", "two"]) {
   const found = await client.publishFunctionVersion(name, told("PublishFunctionVersion", "PublishVersionInput", { description: word }));
