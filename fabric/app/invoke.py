@@ -171,7 +171,9 @@ def _by_provider(
         deployer = deployers.deployer(placement.ref, Mode.REAL)
         if not isinstance(deployer, FunctionCaller):
             return None
-        answer = deployer.call(deployers.address(placement.ref), function, event.encode())
+        # Where it lies is in its record: what surrounds us may mean another place.
+        address = replace(deployers.address(placement.ref), previous=scope.record(placement.ref))
+        answer = deployer.call(address, function, event.encode())
     report = _report(request, called, Answer(_json(answer.response), answer.ms, answer.logs))
     if not answer.failure:
         return report

@@ -1,7 +1,7 @@
 """The run: worker threads around the schedule, each task once, every ending accounted for."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 
 from msgspec import Struct, field
@@ -53,6 +53,8 @@ class Run:
         self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock, stop: StopSign | None = None
     ) -> None:
         graph = job.graph
+        releases = frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release")
+        self._lenient = releases if job.keep_going else frozenset()
         self._job = job
         self._runner = runner
         self._bus = bus
@@ -61,8 +63,9 @@ class Run:
             graph.needs,
             [task.inputs.lane for task in graph.tasks],
             job.seconds,
-            frozenset(n for n, task in enumerate(graph.tasks) if task.kind == "release"),
+            releases,
             () if job.keep_going else gates_of(graph),
+            self._lenient,
         )
         self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
         self._outcomes: dict[int, Outcome] = dict(job.known)
@@ -282,7 +285,10 @@ class Run:
 
     def _upstream(self, number: int) -> Upstream:
         graph = self._job.graph
-        return [(graph.tasks[need], _output(self._outcomes[need])) for need in graph.needs[number]]
+        needs: Sequence[int] = graph.needs[number]
+        if number in self._lenient:
+            needs = [need for need in needs if self._outcomes[need].output is not None]
+        return [(graph.tasks[need], _output(self._outcomes[need])) for need in needs]
 
 
 def _why_stopped(failed: TaskId) -> str:

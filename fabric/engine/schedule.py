@@ -39,6 +39,7 @@ class Agenda(Struct, frozen=True):
 
     `closing` tasks end what others began and are short: they are as urgent as those were, so that
     a run that is cut off leaves little half done. Behind a gate nobody starts until it is open.
+    A `lenient` task starts once all that it needs has ended, if any of that did well.
     """
 
     needs: Sequence[Sequence[int]]
@@ -46,6 +47,7 @@ class Agenda(Struct, frozen=True):
     seconds: Sequence[float]
     closing: frozenset[int] = frozenset()
     gates: Sequence[Gate] = ()
+    lenient: frozenset[int] = frozenset()
 
     def urgency(self) -> list[Urgency]:
         tail = tails(self.needs, self.seconds)
@@ -68,6 +70,8 @@ class Schedule:
         self._caps = caps
         self._urgency = agenda.urgency()
         self._dependents: list[list[int]] = [[] for _ in needs]
+        # Of lenient tasks, how many needs may still do well.
+        self._hopes = {number: len(needs[number]) for number in agenda.lenient}
         self._missing = [0] * len(needs)
         self._heaps: dict[Lane, list[tuple[Urgency, int]]] = {Lane.CPU: [], Lane.IO: []}
         self._running = {Lane.CPU: 0, Lane.IO: 0}
@@ -196,7 +200,7 @@ class Schedule:
         waiting = list(start)
         while waiting:
             number = waiting.pop()
-            if self.states[number] is not State.WAITING:
+            if self.states[number] is not State.WAITING or self._goes_on(number):
                 continue
             self.states[number] = State.BLOCKED
             self.blocked_by[number] = cause
@@ -204,6 +208,15 @@ class Schedule:
             blocked.append(number)
             waiting.extend(self._dependents[number])
         return blocked
+
+    def _goes_on(self, number: int) -> bool:
+        """Whether it is lenient about this one need that did not do well, and others may yet."""
+        if number not in self._hopes:
+            return False
+        self._hopes[number] -= 1
+        if self._hopes[number]:
+            self._one_less((number,))
+        return bool(self._hopes[number])
 
     def _held_by(self, number: int) -> Iterator[int]:
         for index in self._gates_before.get(number, ()):

@@ -272,6 +272,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         memory=(128, 1_024),
         timeout=(1, 900),
         archive_bytes=48 * _KB * _KB,
+        env_bytes=_KB * _KB,
     ),
     ProviderFacts(
         id="cloud6-functions",
@@ -284,6 +285,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),
         archive_bytes=48 * _KB * _KB,
+        env_bytes=_KB * _KB,
     ),
 )
 PROVIDER_IDS: tuple[str, ...] = tuple(facts.id for facts in PROVIDERS)

@@ -36,6 +36,8 @@ from fabric.state.upkeep.reconcile import (
 )
 from fabric.system.schemas import listed, misfits
 
+_ELSEWHERE = ("deploy/other-account", "deploy/other-place", "deploy/other-region")
+
 
 class _Looked(Struct, frozen=True):
     """All that was looked at, and what could not be."""
@@ -79,14 +81,19 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
     chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
     unreadable = set(everything.refs) - set(everything.records)
     warnings: list[Problem] = []
+    problems: list[Problem] = []
     evidence = []
     for ref in chosen:
         record = everything.records.get(ref)
         if record is None and ref in unreadable:
             continue  # a problem of its own, or a stub that says nothing yet
-        found = _at_provider(scope, record, settings, warnings)
+        try:
+            found = _at_provider(scope, record, settings, warnings)
+        except FabricError as error:
+            problems += error.problems
+            continue
         evidence.append(_evidence(scope, ref, everything, found))
-    return _Looked(tuple(evidence), everything.problems, tuple(warnings))
+    return _Looked(tuple(evidence), (*everything.problems, *problems), tuple(warnings))
 
 
 def _searched(scope: StateScope) -> str:
@@ -150,7 +157,8 @@ def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
 def _at_provider(
     scope: StateScope, record: Record | None, settings: Settings, warnings: list[Problem]
 ) -> _AtProvider:
-    """What a real provider has; in the other modes there is nobody to ask."""
+    """What a real provider has; in the other modes there is nobody to ask. Raises where another
+    place is meant than the one where it lies."""
     if record is None or record.mode is not Mode.REAL:
         return _AtProvider()
     placement = as_recorded(scope.placement, record)
@@ -162,6 +170,8 @@ def _at_provider(
             full_address = deploy_scope.tools.deployers.full_address(record.ref)
             return _looked_at(deployer, replace(full_address, previous=record), record)
     except FabricError as error:
+        if error.first.code.startswith(_ELSEWHERE):
+            raise  # nobody has looked at what is meant
         warnings += error.problems
         return _AtProvider()
 

@@ -16,7 +16,7 @@ from fabric.providers.cloud2.kept import other_place, where_it_is
 from fabric.providers.cloud2.looking import lost
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import judged
-from fabric.providers.cloud2.releasing import kinds_of, released
+from fabric.providers.cloud2.releasing import released
 from fabric.providers.cloud2.removing import removed
 from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
@@ -32,6 +32,7 @@ from fabric.providers.contract import (
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.trigger_kinds import public_ones
 from fabric.providers.waiting import Waiting
 
 _OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
@@ -78,7 +79,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         return other_place(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
+        return public_ones(functions)
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous

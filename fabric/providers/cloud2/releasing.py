@@ -1,6 +1,5 @@
 """A release at cloud2: the moment when users and clocks meet what deploys have made ready."""
 
-import json
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -26,6 +25,7 @@ from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of, function_endpoint
+from fabric.providers.trigger_kinds import kinds_of
 
 
 class _ReleasePlan(Struct, frozen=True):
@@ -69,10 +69,6 @@ def released(
     bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
     only = bases[0] if len(bases) == 1 else ""
     return Released(only, _outputs(only, functions), tuple(left.items()))
-
-
-def kinds_of(triggers: Sequence[str]) -> frozenset[str]:
-    return frozenset(str(json.loads(text).get("type")) for text in triggers)
 
 
 def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:

@@ -7,12 +7,12 @@ from fabric.providers.cloud2.functions import function_row
 from fabric.providers.cloud2.jobs import all_jobs, delete_job
 from fabric.providers.cloud2.kept import CLOCKS
 from fabric.providers.cloud2.own_settings import function_name, owner_of
-from fabric.providers.cloud2.releasing import kinds_of
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.kept_texts import kept_texts
+from fabric.providers.trigger_kinds import kinds_of
 
 
 def removed(

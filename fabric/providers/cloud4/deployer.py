@@ -17,7 +17,7 @@ from fabric.providers.cloud4.kept import other_place, where_it_is
 from fabric.providers.cloud4.looking import identity, lost
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import judged
-from fabric.providers.cloud4.releasing import kinds_of, released
+from fabric.providers.cloud4.releasing import released
 from fabric.providers.cloud4.removing import removed
 from fabric.providers.cloud4.unfit import unfit_drafts, unfit_settings
 from fabric.providers.cloud4.work import Cloud4Work
@@ -34,6 +34,7 @@ from fabric.providers.contract import (
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.trigger_kinds import public_ones
 
 _OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
 
@@ -77,7 +78,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         return other_place(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
+        return public_ones(functions)
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous

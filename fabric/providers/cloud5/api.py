@@ -3,6 +3,7 @@ host of a namespace."""
 
 import base64
 from typing import TypeVar
+from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,7 +57,7 @@ class Cloud5Api(WhiskApi):
 
     def _own(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
         account = self._account
-        path = f"{_NAMESPACES}/{account.namespace}{call.path}"
+        path = f"{_NAMESPACES}/{quote(account.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
         login = Secret(f"Bearer {account.token.reveal()}")
         reply = admitted(http, account.base_url, login, asked)

@@ -10,7 +10,7 @@ from fabric.providers.redaction import redaction_of
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.own_names import WhiskPlace
+from fabric.providers.whisk.own_names import WhiskPlace, refuse_ways_out
 from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
@@ -49,6 +49,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
 
 def _account(env: Mapping[str, str]) -> Cloud5Account:
     require_variables(_ID, env, (_TOKEN, _NAMESPACE))
+    refuse_ways_out(_NAMESPACE, env[_NAMESPACE])
     refuse_plain(_BASE_URL, env.get(_BASE_URL, ""))
     host = env.get(_HOST, "")
     # It may be named without its scheme.

@@ -12,7 +12,7 @@ from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
-from fabric.providers.whisk.own_names import WhiskPlace
+from fabric.providers.whisk.own_names import WhiskPlace, refuse_ways_out
 from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
@@ -71,6 +71,7 @@ def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
     if ":" not in key:
         message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"
         raise FabricError(Problem("credentials/unreadable", message, hint))
+    refuse_ways_out(_NAMESPACE, namespace)
     if namespace == "_":
         message = f"`{_NAMESPACE}` is `_`, and addresses of functions have its name in them"
         hint = "`wsk namespace list` tells it"

@@ -13,7 +13,7 @@ from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
 T = TypeVar("T")
-_HIDDEN = "***"
+_HIDDEN = "[REDACTED]"
 _WEB = "/api/v1/web"
 _API = "/api/v1/namespaces"
 
@@ -76,4 +76,6 @@ class WhiskApi:
         if reply.ok:
             return understood(asked, reply, kind)
         words = understood(asked, reply, _WhiskRefusal).error
-        raise RefusedCallError(reply.status, words.replace(door.key.reveal(), _HIDDEN), asked.title)
+        for secret in (door.login.reveal().partition(" ")[2], door.key.reveal()):
+            words = words.replace(secret, _HIDDEN) if secret else words
+        raise RefusedCallError(reply.status, words, asked.title)

@@ -23,6 +23,7 @@ from fabric.providers.contract import (
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Judged, Quoted, told
+from fabric.providers.trigger_kinds import public_ones
 from fabric.providers.whisk.actions import found, made
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.calling import invoked
@@ -88,6 +89,9 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
 
     def elsewhere(self, record: Record) -> Problem | None:
         return other_place(record, self.place)
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return public_ones(functions)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]

@@ -16,6 +16,14 @@ from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, 
 CODE_BYTES = 48 * 1024 * 1024
 _VARIABLES_BYTES = 1024 * 1024
 _RESERVED_BEGINS = ("__ow_", "__fabric_")
+# Annotations that mean something there, or to fabric.
+_OWN_ANNOTATIONS = frozenset(
+    (
+        *(OWNER, MARK, AROUND, ARCHIVE, MET),
+        *("web-export", "raw-http", "web-custom-options", "require-whisk-auth", "final"),
+        *("exec", "provide-api-key", "limits"),
+    )
+)
 # What some tell a request under.
 _RESERVED = frozenset(("http",))
 
@@ -51,18 +59,22 @@ def is_reserved(name: str) -> bool:
     return name in _RESERVED or name.lower().startswith(_RESERVED_BEGINS)
 
 
+def is_own_annotation(name: str) -> bool:
+    return name in _OWN_ANNOTATIONS
+
+
 def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
     """Variables are parameters that the code is given when it begins, and not with a call."""
     order = plan.order
-    texts: JsonObject = {
+    own: JsonObject = {
         OWNER: plan.owner,
         MARK: order.mark,
         AROUND: plan.around,
         ARCHIVE: order.artifact.sha256,
         "web-export": False,
         "final": True,
-        **dict(order.tags),
     }
+    texts: JsonObject = {**dict(order.tags), **own}
     code = base64.b64encode(source).decode()
     return {
         "exec": {"kind": plan.kind, "code": code, "binary": True},

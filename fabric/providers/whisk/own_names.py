@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import Json
+from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import shortened
 
@@ -28,6 +29,13 @@ class WhiskPlace(Struct, frozen=True):
     @property
     def id(self) -> str:
         return f"{self.host}/{self.namespace}" if self.host else self.namespace
+
+
+def refuse_ways_out(variable: str, namespace: str) -> None:
+    """In an address such a part would mean the folder above, whatever is done to it."""
+    if namespace.strip(".") == "":
+        message = f"`{variable}` is `{namespace}`, which is the name of no namespace"
+        raise FabricError(Problem("credentials/unreadable", message))
 
 
 class WhiskAnnotation(Struct, frozen=True):

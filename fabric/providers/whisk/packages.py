@@ -60,6 +60,11 @@ def have_package(work: WhiskWork, address: DeploymentAddress) -> None:
         return
     if own_package(work, address) is None:
         _make_package(work, address)
+        if address.previous is not None and address.previous.functions:
+            work.watch.hear(
+                f"the package {name} was gone, and all functions with it: "
+                "`fabric deploy --force` makes those again that are not changed"
+            )
     work.api.see(name, is_own=True)
 
 

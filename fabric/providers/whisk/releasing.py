@@ -10,6 +10,7 @@ from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.http_calls import sending
 from fabric.providers.kept_texts import KeptTexts, kept_texts
+from fabric.providers.naming import base_of
 from fabric.providers.whisk.actions import action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, clocks_text, wanted_clocks
 from fabric.providers.whisk.documents import MetPlan, met_document
@@ -17,7 +18,6 @@ from fabric.providers.whisk.kept import CLOCKS, MET_NOW
 from fabric.providers.whisk.own_names import (
     ARCHIVE,
     MARK,
-    MET,
     action_owner,
     package_name,
     version_in,
@@ -76,8 +76,8 @@ def released(
         left |= texts
     if moved:
         pruned(work, address, functions)
-    endpoints = [one.endpoint for one in functions if one.endpoint]
-    only = endpoints[0] if len(endpoints) == 1 else ""
+    bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
+    only = bases[0] if len(bases) == 1 else ""
     return Released(only, _outputs(only, functions), tuple(left.items()))
 
 
@@ -95,8 +95,6 @@ def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | Non
     there = package.action(plan.name)
     if there is not None and not is_of(there, met.owner):
         raise FabricError(foreign("action", there.name, met.owner))
-    if there is not None and there.said(MET) == met.text:
-        return
     component = f"/{work.place.namespace}/{package.name}/{met.version}"
     document = met_document(met, component, version.said(ARCHIVE), version.said(MARK))
     call = sending("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
@@ -136,7 +134,7 @@ def _timed(
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
     """Each function has an address of its own; the service has one where just one of them is
-    public."""
+    public: what all of its paths are below."""
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from fabric.model.amounts import plural
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.whisk.clocks import Clocks
 from fabric.providers.whisk.own_names import OWNER, action_owner, package_name, package_owner
@@ -49,9 +50,13 @@ def _taken_away(
         return
     going = [one for one in package.actions if is_meant(one.said(OWNER))]
     side_by_side(lambda one: delete_action(work, name, one.name), sorted(going, key=_in_turn))
+    work.watch.hear(f"{name}: {plural(len(going), 'action')} deleted")
+    begin = f"{package_owner(address)}/"
+    for one in sorted(package.actions, key=_in_turn):
+        if not one.said(OWNER).startswith(begin):
+            work.watch.hear(f"{name}: the action `{one.name}` is not of this service: it stays")
     if len(going) == len(package.actions):
         delete_package(work, address)
-    work.watch.hear(f"{name}: {len(going)} actions are deleted")
 
 
 def _in_turn(row: ActionRow) -> int:

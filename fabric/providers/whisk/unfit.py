@@ -11,7 +11,7 @@ from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 from fabric.providers.five_fields import five_fields
 from fabric.providers.whisk.clocks import own_zone
-from fabric.providers.whisk.documents import is_reserved
+from fabric.providers.whisk.documents import is_own_annotation, is_reserved
 from fabric.providers.whisk.own_names import action_owner
 from fabric.providers.whisk.source import WhiskRuntimes
 
@@ -54,6 +54,9 @@ def _of_function(
         why = f"has a name that is none at {name}"
         yield _problem(one.name, why, "take letters, digits, `-` and `_`")
     yield from _of_counts(one, name)
+    for tag in sorted(tag for tag, _ in one.tags if is_own_annotation(tag)):
+        why = f"has the tag `{tag}`, an annotation that fabric or {name} sets itself"
+        yield _problem(one.name, why, "give it another name")
     for variable in sorted(filter(is_reserved, one.variables)):
         why = f"sets `{variable}`, a name that its runtime there needs itself"
         yield _problem(one.name, why, "give it another name")

@@ -81,3 +81,93 @@ def test_what_cannot_be_done_is_told_at_plan_with_its_place(
     assert "rate(7 minutes)" in problem["message"]
     assert (problem["where"]["line"], done.code) == (4, 65)
     assert server.calls() == []
+
+
+def test_one_public_function_gives_its_service_the_address_that_paths_are_below(
+    shop: ProviderShop, server: WhiskServer
+) -> None:
+    shop.functions.pop("bye")
+    shop.more = "deploy: {healthCheck: {enabled: true, url: /hello}}\n"
+    shop.ran("deploy")
+    outputs = shop.run("outputs").result["services"][0]["outputs"]
+    assert outputs["url"] == server.url("shop-dev", "hello")
+
+
+def test_the_health_of_each_function_is_asked_for_at_its_own_address(shop: ProviderShop) -> None:
+    shop.more = "deploy: {healthCheck: {enabled: true}}\n"
+    shop.ran("deploy", "--rollback-on-failure")
+    assert (shop.said("hello"), shop.said("bye")) == ("one", "bye")
+    shop.more = "deploy: {healthCheck: {enabled: true, url: /nowhere}}\n"
+    done = shop.run("plan")
+    assert (done.code, done.error["code"]) == (65, "config/unfit")
+
+
+def test_tags_that_mean_something_else_there_are_told_at_plan(shop: ProviderShop) -> None:
+    shop.write()
+    text = (shop.project.root / "fabric.yml").read_text()
+    entry = "entry: src/hello.ts, "
+    shop.project.write({"fabric.yml": text.replace(entry, f"{entry}tags: {{fabric-owner: me}}, ")})
+    done = shop.project.json("plan", env=shop.env)
+    assert (done.code, "fabric-owner" in done.error["message"]) == (65, True)
+
+
+def test_who_forces_a_release_trusts_no_note_of_who_is_met(
+    shop: ProviderShop, server: WhiskServer
+) -> None:
+    shop.ran("deploy")
+    met = server.space.actions["shop-dev/hello"]
+    other = server.space.actions["shop-dev/bye"]
+    met["exec"] = other["exec"]
+    assert shop.said("hello") == "404"
+    shop.ran("deploy", "--force")
+    assert shop.said("hello") == "one"
+
+
+def test_a_removal_says_what_it_leaves(shop: ProviderShop, server: WhiskServer) -> None:
+    shop.ran("deploy")
+    foreign = {**server.space.actions["shop-dev/bye"], "annotations": []}
+    server.space.actions["shop-dev/foreign"] = foreign
+    done = shop.project.fabric("remove", "--yes", env=shop.env)
+    assert done.code == 0
+    assert "the action `foreign` is not of this service: it stays" in done.err
+    assert list(server.space.actions) == ["shop-dev/foreign"]
+
+
+def test_a_call_is_the_receipts_or_none(shop: ProviderShop, server: WhiskServer) -> None:
+    shop.ran("deploy")
+    theirs = server.beside()
+    env = {**shop.env, **theirs.environment}
+    shop.project.write({"event.json": "{}"})
+    words = ("--function", "hello", "--event", "event.json")
+    done = shop.project.json("invoke", "run", *words, env=env)
+    assert done.error["code"] == "deploy/other-account"
+    assert shop.project.json("state", "reconcile", env=env).error["code"] == "deploy/other-account"
+
+
+def test_who_keeps_going_leads_users_to_what_could_be_built(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    shop.has("hello", "two")
+    shop.project.write({"src/bye.ts": "export const handler = (\n"})
+    done = shop.run("deploy", "--keep-going")
+    assert (done.code, shop.said("hello"), shop.said("bye")) == (2, "two", "bye")
+    shop.has("bye", "later")
+    shop.ran("deploy")
+    assert (shop.said("hello"), shop.said("bye")) == ("two", "later")
+
+
+def test_too_large_an_environment_is_told_at_plan(shop: ProviderShop) -> None:
+    shop.more = f"env: {{LARGE: {'x' * 1_100_000}}}\n"
+    done = shop.run("plan")
+    assert (done.code, "LARGE" in done.out or "1,048,576" in done.out) == (65, True)
+
+
+def test_a_package_that_went_by_hand_is_told(shop: ProviderShop, server: WhiskServer) -> None:
+    shop.ran("deploy")
+    server.space.actions.clear()
+    server.space.packages.clear()
+    shop.has("third", "new")
+    shop.write()
+    done = shop.project.fabric("deploy", env=shop.env)
+    assert "was gone, and all functions with it" in done.err
+    shop.ran("deploy", "--force")
+    assert (shop.said("hello"), shop.said("third")) == ("one", "new")
