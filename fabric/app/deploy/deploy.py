@@ -36,9 +36,10 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, tell_idle
+from fabric.app.run_graph import GraphJob, may_be_told_again, tell_idle
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import open_shared_cache
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
@@ -76,12 +77,15 @@ def deploy(
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
+    shared = open_shared_cache(request, settings)
     work = compiled_and_pinned(request, settings)
     with open_deploy_scope(
         work.placements, settings, _scope_options(work, request, settings, options)
     ) as scope:
         refuse(scope, work)
-        opening = SessionOptions(started, strict=request.strict, create=False, tools=scope.tools)
+        opening = SessionOptions(
+            started, strict=request.strict, create=False, tools=scope.tools, shared=shared
+        )
         with Session(Path(work.info.workspace), settings, opening) as session:
             seen = preview(session, work, scope, files=bool(request.out))
             _refuse_moved(options, settings, session, seen)
@@ -90,6 +94,7 @@ def deploy(
                 tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
                 return _unchanged(request, seen, scope, session, command_line)
         request, change = _change_to_make(request, seen, scope, options, started)
+        change = replace(change, shared=shared)
         changed = change_records(request, change, make_listeners)
         return deploy_report(request, seen, _copied_out(request, settings, changed))
 
@@ -105,7 +110,8 @@ def _unchanged(
     renew_traces(scope)
     seen = _with_receipts(seen, scope)
     report = unchanged_report(request, seen, scope)
-    keep_preview(command_line, session, seen, report)
+    if may_be_told_again(session, seen.plan):
+        keep_preview(command_line, session, seen, report)
     return report
 
 
