@@ -41,7 +41,7 @@ __all__ = [
 settings.register_profile("fabric", deadline=None)
 settings.load_profile("fabric")
 
-# Who starts the tests in the background may have Ctrl-C ignored: what tests start would ignore it too.
+# Who starts the tests in the background may have Ctrl-C ignored: what tests start would, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

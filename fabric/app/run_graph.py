@@ -80,6 +80,7 @@ def run_graph(
     with announced(request, session, work, job, make_listeners) as bus:
         result = run_tasks(session, job, bus)
         bus.emit(run_ended(result, work.untouched))
+    session.share(result)
     return result
 
 
@@ -138,14 +139,14 @@ def remember_durations(session: Session, result: RunResult) -> None:
         if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
             session.stores.trace_store.durations.note(task.id, outcome.ms)
     session.stores.trace_store.flush()
-    session.share(result)
 
 
 def may_be_told_again(session: Session, plan: Plan) -> bool:
     """What hangs on a shared cache is asked for anew: others may have filled it, or emptied it."""
     if session.shared == NO_ACCESS:
         return True
-    return all(one.action is Action.SKIP and one.reason != FROM_SHARED for one in plan.decisions)
+    is_here = (one.action is Action.SKIP and one.reason != FROM_SHARED for one in plan.decisions)
+    return not session.shared.warnings and all(is_here)
 
 
 def told_of_shared(info: ProjectInfo, session: Session) -> ProjectInfo:

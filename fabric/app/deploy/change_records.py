@@ -109,6 +109,7 @@ def _changed(
         result, finals = closed(session, scope, back.result, ended)
         bus.emit(run_ended(result))
     info = told_of_places(work.info, work.graph, session)
+    session.share(result)
     info = told_of_shared(info, session)
     return Changed(scope, info, result, finals, back.refs, use_of(change.shared))
 
