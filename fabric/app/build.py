@@ -54,8 +54,8 @@ def build(
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
             return _all_readable(asked, _built(asked, warm))
-    shared = open_shared_cache(request, settings)
-    return _built(asked, _cold_start(request, settings), shared)
+    with contextlib.closing(open_shared_cache(request, settings)) as shared:
+        return _built(asked, _cold_start(request, settings), shared)
 
 
 class _Asked(Struct, frozen=True):

@@ -77,17 +77,18 @@ def plan(
 @contextlib.contextmanager
 def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
     """A plan for files alone, or against the records of what is live."""
-    shared = open_shared_cache(request, settings)
-    work = compiled(request, settings)
     with contextlib.ExitStack() as stack:
+        shared = stack.enter_context(contextlib.closing(open_shared_cache(request, settings)))
+        work = compiled(request, settings)
         if request.verb is not Verb.DEPLOY:
             yield _files(stack, work, settings, shared)
             return
+        opened = stack.enter_context(contextlib.ExitStack())
         try:
-            found = _live(stack, work, request, (settings, shared))
+            found = _live(opened, work, request, (settings, shared))
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
-            stack.close()
+            opened.close()
             found = _blind(stack, work, (request, settings, shared), error.first)
         yield found
 

@@ -54,6 +54,10 @@ class SharedAccess(Struct, frozen=True):
         own = self.cache.warnings if self.cache else ()
         return (self.problem, *own) if self.problem else own
 
+    def close(self) -> None:
+        if self.cache is not None:
+            self.cache.close()
+
 
 NO_ACCESS = SharedAccess()
 

@@ -47,8 +47,9 @@ def of_pull_request(env: Mapping[str, str]) -> bool:
 def _parsed(text: str, name: str) -> CacheModes:
     ways: dict[str, str] = {}
     for part in text.split(","):
-        where, _, way = part.strip().partition(":")
-        if where not in ("local", "remote") or where in ways or way not in _WAYS:
+        where, colon, way = part.strip().partition(":")
+        is_known = where in ("local", "remote") and where not in ways
+        if not (is_known and colon and way in _WAYS):
             raise _bad(f"{name} {text} says nothing of caches")
         ways[where] = way
     if set(ways.get("local", "rw")) != {"r", "w"}:

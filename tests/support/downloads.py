@@ -17,7 +17,7 @@ from fabric.runtimes.nodejs.toolchain import install_pinned
 from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
-from tests.support.servers import azurite
+from tests.support.servers import artifacts, azurite
 from tests.support.servers.host1 import described
 from tests.support.servers.host2 import swagger
 from tests.support.servers.whisk import official
@@ -101,6 +101,10 @@ def interface_of_projects() -> None:
     described.official_packages()
 
 
+def server_of_artifacts() -> None:
+    artifacts.installed()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -136,6 +140,7 @@ def main() -> int:
         interface_of_sites,
         client_of_actions,
         interface_of_projects,
+        server_of_artifacts,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

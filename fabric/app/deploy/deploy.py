@@ -77,26 +77,26 @@ def deploy(
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
-    shared = open_shared_cache(request, settings)
-    work = compiled_and_pinned(request, settings)
-    with open_deploy_scope(
-        work.placements, settings, _scope_options(work, request, settings, options)
-    ) as scope:
-        refuse(scope, work)
-        opening = SessionOptions(
-            started, strict=request.strict, create=False, tools=scope.tools, shared=shared
-        )
-        with Session(Path(work.info.workspace), settings, opening) as session:
-            seen = preview(session, work, scope, files=bool(request.out))
-            _refuse_moved(options, settings, session, seen)
-            if not seen.plan.anything_to_do and not request.out:
-                seen = warned_of_outputs(session, seen)
-                tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                return _unchanged(request, seen, scope, session, command_line)
-        request, change = _change_to_make(request, seen, scope, options, started)
-        change = replace(change, shared=shared)
-        changed = change_records(request, change, make_listeners)
-        return deploy_report(request, seen, _copied_out(request, settings, changed))
+    with contextlib.closing(open_shared_cache(request, settings)) as shared:
+        work = compiled_and_pinned(request, settings)
+        with open_deploy_scope(
+            work.placements, settings, _scope_options(work, request, settings, options)
+        ) as scope:
+            refuse(scope, work)
+            opening = SessionOptions(
+                started, strict=request.strict, create=False, tools=scope.tools, shared=shared
+            )
+            with Session(Path(work.info.workspace), settings, opening) as session:
+                seen = preview(session, work, scope, files=bool(request.out))
+                _refuse_moved(options, settings, session, seen)
+                if not seen.plan.anything_to_do and not request.out:
+                    seen = warned_of_outputs(session, seen)
+                    tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
+                    return _unchanged(request, seen, scope, session, command_line)
+            request, change = _change_to_make(request, seen, scope, options, started)
+            change = replace(change, shared=shared)
+            changed = change_records(request, change, make_listeners)
+            return deploy_report(request, seen, _copied_out(request, settings, changed))
 
 
 def _unchanged(

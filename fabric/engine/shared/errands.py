@@ -33,7 +33,7 @@ class Errands:
         self._carrier: Carrier | None = None
         self._opening = threading.Lock()
         self.counting = threading.Lock()
-        self._queue: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = 0
         self._idle = 0
         self.fetched_bytes = 0
@@ -48,8 +48,11 @@ class Errands:
     def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> "Future[None]":
         return self._send(lambda carrier: change_object(carrier, name, changed))
 
-    def place(self) -> "Future[str]":
-        return self._send(lambda carrier: carrier.place)
+    def close(self) -> None:
+        """Who has nothing to do goes home; what is under way is left to itself. The last one
+        closes the carrier."""
+        for _ in range(_THREADS):
+            self._queue.put(None)
 
     def _counted(self, content: bytes | None) -> bytes | None:
         if content is not None:
@@ -96,7 +99,14 @@ class Errands:
             errand = self._queue.get()
             with self.counting:
                 self._idle -= 1
-            errand()
+                self._threads -= errand is None
+                is_last = errand is None and self._threads == 0
+            if errand is not None:
+                errand()
+                continue
+            if is_last and self._carrier is not None:
+                self._carrier.close()
+            return
 
 
 def why_failed(error: BaseException | None) -> str:

@@ -169,6 +169,9 @@ class SharedCache:
         self._publishing.close(self.learned(), self.link.upload_s)
         self._waited_s += self._clock.monotonic() - began
 
+    def close(self) -> None:
+        self._errands.close()
+
     @property
     def use(self) -> RemoteUse:
         ms = round((self._waited_s + self._far.waited_s) * 1000)
