@@ -68,18 +68,23 @@ def use_of(shared: SharedAccess) -> RemoteUse | None:
 
 def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
     """Begins to learn what others know, while the command goes on."""
+    access = open_access(request, settings)
+    if access.cache is not None:
+        access.cache.begin(kept_before(request, settings))
+    return access
+
+
+def open_access(request: Request, settings: Settings) -> SharedAccess:
+    """As this place may use it. Nobody is asked anything yet."""
     modes = cache_modes(request.cache_modes, settings.env)
     if not settings.env.get(URL_VARIABLE) or not modes.has_remote:
         return NO_ACCESS
     if not request.use_cache:
         modes = CacheModes(reads_remote=False, writes_remote=modes.writes_remote)
     try:
-        access = _opened(request, settings, modes)
+        return _opened(request, settings, modes)
     except ValueError as error:
         return SharedAccess(problem=_off(f"`{URL_VARIABLE}` cannot be used: {error}"))
-    if access.cache is not None:
-        access.cache.begin(kept_before(request, settings))
-    return access
 
 
 def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
