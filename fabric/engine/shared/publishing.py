@@ -30,7 +30,13 @@ from fabric.remote.heads import (
 )
 from fabric.remote.packs import Extent, PackCutter
 from fabric.remote.seal import head_name, open_object, seal_head, seal_object
-from fabric.remote.segments import Segment, encode_segment, joined, told_trace
+from fabric.remote.segments import (
+    Segment,
+    decode_segment,
+    encode_segment,
+    joined,
+    told_trace,
+)
 from fabric.system.clock import Clock
 
 if TYPE_CHECKING:
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
 # Of the time after the run so much is kept for the segment and the heads.
 _LAST_PART = 0.3
 _IN_FLIGHT = 4
+_NONE: frozenset[Digest] = frozenset()
 
 
 class SentPack(Struct, frozen=True):
@@ -186,17 +193,31 @@ class Publishing:
             call.result(self._left())
 
     def _with_older(self, segment: Segment) -> tuple[Segment, frozenset[Digest]]:
-        """Many segments become one, of those that are known here and sealed by the same key."""
-        base = self._learned and self._learned.base
-        if self._learned is None or base is None or len(base.segments) < MOST_SEGMENTS:
-            return segment, frozenset()
-        known = self._learned.segments
-        older = {
-            name: known[name]
-            for name in base.segments
-            if name in known and known[name].key_id == segment.key_id
-        }
-        return joined((segment, *older.values())), frozenset(older)
+        """Many segments become one, of those that can be had and are sealed by the same key."""
+        names = self._crowd()
+        older = {name: one for name in names if (one := self._known(name)) is not None}
+        mine = {name: one for name, one in older.items() if one.key_id == segment.key_id}
+        return (joined((segment, *mine.values())), frozenset(mine)) if mine else (segment, _NONE)
+
+    def _crowd(self) -> tuple[Digest, ...]:
+        """The segments of a head that takes no more of them, as it is now."""
+        for name in self._heads():
+            stored = self._errands.get(name).result(self._left(_LAST_PART))
+            opened = stored and open_object(self._link.keys, name, stored)
+            head = decode_head(opened.body) if opened else None
+            if head is not None and len(head.segments) >= MOST_SEGMENTS:
+                return head.segments
+        return ()
+
+    def _known(self, name: Digest) -> Segment | None:
+        """As it was learnt, or as it lies there."""
+        learned = self._learned.segments.get(name) if self._learned else None
+        if learned is not None:
+            return learned
+        named = ObjectName(ObjectKind.SEGMENT, name)
+        stored = self._errands.get(named).result(self._left(_LAST_PART))
+        opened = open_object(self._link.keys, named, stored) if stored else None
+        return decode_segment(opened.body, opened.key.id) if opened else None
 
     def _heads(self) -> Iterator[ObjectName]:
         words = self._learned.words.write if self._learned else ()

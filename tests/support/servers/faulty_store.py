@@ -38,6 +38,9 @@ class FaultyStore:
     faults: dict[tuple[str, str], StoreFault] = field(default_factory=dict)
     calls: list[tuple[str, str]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
+    # The PUT of this number waits, and says so: for who wants to be killed right there.
+    held_put: int = 0
+    held: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
 
     def fails(
@@ -75,6 +78,8 @@ class StoringHandler(BaseHTTPRequestHandler):
         self.store.calls.append((self.command, kind))
         self.store.tokens.append(self.headers.get("Authorization", ""))
         body = whole_body(self) if self.command == "PUT" else None
+        if self.command == "PUT" and self._is_held():
+            return
         fault = self.store.faults.get((self.command, kind))
         with contextlib.suppress(OSError):
             if fault is not None:
@@ -87,6 +92,14 @@ class StoringHandler(BaseHTTPRequestHandler):
                 self._say(404 if found is None else 200, found or b"")
 
     do_GET = do_PUT = _answer  # noqa: N815
+
+    def _is_held(self) -> bool:
+        puts = sum(method == "PUT" for method, _ in self.store.calls)
+        if not self.store.held_put or puts < self.store.held_put:
+            return False
+        self.store.held.set()
+        self.close_connection = True
+        return self.store.over.wait()
 
     def _say(self, status: int, content: bytes = b"", **headers: str) -> None:
         self.send_response(status)
