@@ -152,7 +152,7 @@ class Session:
         cache = self.shared.cache
         if cache is None:
             return
-        self.runner.learn(graph)
+        cache.tell(graph, self.runner.memory, self.stores.trace_store)
         if self._options.keeps and self.place.problem is None:
             from fabric.engine.shared.kept_segments import KeptSegments
 

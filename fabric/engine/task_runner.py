@@ -18,7 +18,6 @@ from fabric.engine.output_warnings import OutputWarnings, warning_fact
 from fabric.engine.result import Outcome, Status
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
-from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
@@ -85,18 +84,6 @@ class TaskRunner:
             self._at_hand,
             self._stores.trace_store.is_learned,
         )
-
-    def learn(self, graph: TaskGraph) -> None:
-        """What the shared cache tells of these tasks counts from now on, behind what is remembered
-        here."""
-        shared, store = self._stores.shared, self._stores.trace_store
-        if shared is None or not (self._use_cache and shared.learned().segments):
-            return
-        memory = self.memory
-        for task in graph.tasks:
-            traces = tuple(shared.traces_of(task, memory))
-            if traces:
-                store.learn(task.id, traces)
 
     def believe(self, elsewhere: MadeElsewhere) -> None:
         """What records tell counts from now on as remembered here."""
@@ -181,7 +168,7 @@ class TaskRunner:
         if shared is not None and trace is not None:
             if decision.reason == FROM_SHARED:
                 self._stores.trace_store.take_over(task.id, trace)
-                shared.used()
+                shared.used(task, trace)
             else:
                 shared.offer(task, trace)
         return Outcome(Status.SKIPPED, reason, decision.output, decision, trace=trace)

@@ -120,10 +120,12 @@ class Blobs:
 
     def has(self, digest: str, size: int) -> bool:
         """Whether content is there to be taken; its bytes are checked when it is."""
-        in_memory = digest in self._fresh
-        if in_memory or self._has_file(digest, size) or self.here(digest) is not None:
+        if digest in self._fresh:
             return True
-        return self._elsewhere is not None and self._elsewhere.has(Digest(digest), size)
+        # What others have is known without a look at any disk.
+        if self._elsewhere is not None and self._elsewhere.has(Digest(digest), size):
+            return True
+        return self._has_file(digest, size) or self.here(digest) is not None
 
     def _has_file(self, digest: str, size: int) -> bool:
         try:

@@ -8,12 +8,14 @@ from fabric.remote.seal import SealKeys
 
 # What everybody reads, and what nobody writes who has a scope of his own.
 MAIN = "main"
+# What a task makes of files alone. What changes the world is told by records.
+KINDS = frozenset({"vendor", "build", "package"})
 
 
 class SharedLink(Struct, frozen=True):
     """`cache` tells caches apart in what is kept of them. `wait_s` is how long is waited for what
     others know, from the start of the command; `upload_s` how long, after the run, for what it
-    made to be sent."""
+    made to be sent. Results of these `kinds` of tasks are shared."""
 
     keys: SealKeys
     cache: str
@@ -23,6 +25,7 @@ class SharedLink(Struct, frozen=True):
     writes: bool
     wait_s: float
     upload_s: float
+    kinds: frozenset[str] = KINDS
 
     @property
     def scopes(self) -> tuple[str, ...]:

@@ -77,6 +77,7 @@ class Publishing:
         self._content = content
         self._queue: SimpleQueue[Offer | None] = SimpleQueue()
         self._over = threading.Event()
+        self._beginning = threading.Lock()
         self._is_begun = False
         self._deadline: float | None = None
         self._learned: Learned | None = None
@@ -89,8 +90,9 @@ class Publishing:
 
     def offer(self, offer: Offer) -> None:
         self._queue.put(offer)
-        if not self._is_begun:
-            self._is_begun = True
+        with self._beginning:
+            is_first, self._is_begun = not self._is_begun, True
+        if is_first:
             thread = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
             thread.start()
 

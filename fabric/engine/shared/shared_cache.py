@@ -10,6 +10,7 @@ from contextvars import copy_context
 
 from msgspec.structs import replace
 
+from fabric.engine.memory.traces import TraceStore
 from fabric.engine.shared.errands import Errands, is_hopeless, why_failed
 from fabric.engine.shared.far_contents import FarContents
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
@@ -19,6 +20,7 @@ from fabric.engine.shared.outage import Outage
 from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.graph.keyed_traces import trace_here
 from fabric.graph.plan import Memory
+from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace, static_digest
 from fabric.model.names import Digest
 from fabric.model.outcomes.remote_use import RemoteUse
@@ -28,8 +30,6 @@ from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
 
-# What a task makes of files alone. What changes the world is told by records.
-KINDS = frozenset({"vendor", "build", "package"})
 _NOTHING = Learned(HeadWords("", (), ()), {}, {}, was_asked=False)
 _HINT = "check FABRIC_REMOTE_CACHE_URL, its token and the network: fabric cache status"
 
@@ -48,6 +48,8 @@ class SharedCache:
         self._begin = clock.monotonic()
         self._outage = Outage()
         self._far = FarContents(errands, link.keys, self._outage, clock)
+        # What the thread brings, and what of it came in time.
+        self._answer: Learned | None = None
         self._found: Learned | None = None
         self._is_over = threading.Event()
         self._error: BaseException | None = None
@@ -67,9 +69,9 @@ class SharedCache:
             if self.link.reads:
                 now = self._now
                 learning = Learning(self.link, self._errands, kept, self._ask_words, now)
-                self._found = learning.learn()
+                self._answer = learning.learn()
             else:
-                self._found = Learned(self._ask_words(), {}, {}, was_asked=False)
+                self._answer = Learned(self._ask_words(), {}, {}, was_asked=False)
         except BaseException as error:  # noqa: BLE001: told once, by who waits for it
             self._error = error
         finally:
@@ -85,11 +87,11 @@ class SharedCache:
             in_time = self._is_over.wait(max(0.0, self.link.wait_s - (began - self._begin)))
             self._waited_s += self._clock.monotonic() - began
             self._is_known = True
-            if not in_time or self._found is None:
-                self._outage.shut(why_failed(self._error if in_time else None))
-                self._found = None
-            else:
+            if in_time and self._answer is not None:
+                self._found = self._answer
                 self._far.know(self._found.segments.values())
+            else:
+                self._outage.shut(why_failed(self._error if in_time else None))
         return self._found or _NOTHING
 
     def keep(self, kept: KeptSegments) -> None:
@@ -115,10 +117,19 @@ class SharedCache:
         if self._outage.why and not is_told and not is_hopeless(self._error):
             kept.remember(LastAsked(self.link.cache, commit, self._now(), ok=False))
 
+    def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
+        """What others know of these tasks counts from now on, behind what is remembered here."""
+        if not (self.link.reads and self.learned().segments):
+            return
+        for task in graph.tasks:
+            traces = tuple(self.traces_of(task, memory))
+            if traces:
+                store.learn(task.id, traces)
+
     def traces_of(self, task: Task, memory: Memory) -> Iterator[Trace]:
         """What others remember of a task, in the words of this machine; what cannot hold here is
         left out."""
-        if task.kind not in KINDS:
+        if task.kind not in self.link.kinds:
             return
         entries = (*memory.code(task), *task.inputs.entries())
         static = static_digest(task.kind, entries)
@@ -136,14 +147,16 @@ class SharedCache:
     def content(self, digest: Digest) -> bytes | None:
         return self._far.get(digest)
 
-    def used(self) -> None:
-        """A result of others was taken."""
+    def used(self, task: Task, trace: Trace) -> None:
+        """A result of others was taken. Where all is due to be sent anew, so is this one."""
         with self._errands.counting:
             self._hits += 1
+        if self._is_due:
+            self.offer(task, trace)
 
     def offer(self, task: Task, trace: Trace) -> None:
         """What others may want: they are given what they do not have yet."""
-        if self._publishing is None or self._outage.why or task.kind not in KINDS:
+        if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
             return
         if self._is_due or (task.id, trace.key) not in self._there:
             self._publishing.offer(Offer(task, trace))

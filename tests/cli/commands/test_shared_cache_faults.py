@@ -175,3 +175,29 @@ def test_another_commit_is_asked_about(
         commit(machine)
     package(first, env)
     assert package(second, env).result["summary"]["remote"]["hits"] == 2
+
+
+def test_a_head_of_yesterday_is_only_older(
+    store: FaultyStore, env: dict[str, str], first: Project, second: Project
+) -> None:
+    """Who puts an old head in the place of a new one hides results, and adds none."""
+    package(first, env)
+    heads = {path: stored for path, stored in store.objects.items() if "/ac/" in path}
+    first.write({"src/two.py": "def handler(event, context):\n    return 22\n"})
+    package(first, {**env, "FABRIC_NO_SHORTCUTS": "1"})
+    store.objects.update(heads)
+    second.write({"src/two.py": "def handler(event, context):\n    return 22\n"})
+    done = package(second, env)
+    assert (done.result["summary"]["ran"], done.result["summary"]["remote"]["hits"]) == (2, 2)
+    assert second.outputs() == first.outputs()
+
+
+def test_heads_that_change_places_lead_nowhere(
+    store: FaultyStore, env: dict[str, str], first: Project, second: Project
+) -> None:
+    package(first, env)
+    heads = [path for path in store.objects if "/ac/" in path]
+    assert len(heads) == 2
+    stored = [store.objects[path] for path in reversed(heads)]
+    store.objects.update(zip(heads, stored, strict=True))
+    assert package(second, env).result["summary"]["ran"] == 4
