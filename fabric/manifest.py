@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Answer = tuple[int, str, str]
 
 VERSION = "0.1.0"
-FORMAT = 14
+FORMAT = 15
 FOLDER = "answers"
 # Beside it: the markers of runs that write.
 RUNNING = "running"

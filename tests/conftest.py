@@ -43,9 +43,14 @@ __all__ = [
 settings.register_profile("fabric", deadline=None)
 settings.load_profile("fabric")
 
-# Who starts the tests in the background may have Ctrl-C ignored: what tests start would, too.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Started in the background, or by nohup, a shell has these ignored: what tests start would ignore
+# them too.
+for _number, _default in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _default)
 
 _ENDS = pytest.StashKey[list[str]]()
 

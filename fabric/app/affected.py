@@ -8,14 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.project.files import COMPOSE_NAME, file_at
+from fabric.app.project.opened import Project
 from fabric.app.project.packages import packages_of
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
 from fabric.graph.decide import Action
 from fabric.graph.selection import Territory, affected
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_id import TaskId, task_id

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from fabric.app.brought import brought_here
+from fabric.app.project.opened import Project
 from fabric.app.project.plan_rows import trigger_json
-from fabric.app.project.project import Project
 from fabric.config.values import Config, Function
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.conventions import conventions_of
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction

@@ -6,8 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project
 from fabric.app.read_receipts import found_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings

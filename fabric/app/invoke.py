@@ -16,11 +16,12 @@ from fabric.app.deployed_function import Called, called_of, entries_of, of_proje
 from fabric.app.observing.noted_calls import CallNotes
 from fabric.app.project.files import config_in
 from fabric.app.project.kept_source import or_kept
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem

@@ -30,7 +30,8 @@ class Where(Struct, frozen=True):
     says where they lie (with `keeps_router` also where one name leads to), and what else it binds
     need not be set. Without `reads_secrets` no secret
     manager is asked: nobody is going to use the values. With a `text` that is the config, and
-    `config` only says where it would lie.
+    `config` only says where it would lie. `targets` are those that one service is deployed to
+    together; with `leads_name` its router's name is then led to them.
     """
 
     config: str = CONFIG_NAME
@@ -46,6 +47,8 @@ class Where(Struct, frozen=True):
     keeps_router: bool = False
     reads_secrets: bool = True
     text: bytes | None = None
+    targets: tuple[str, ...] = ()
+    leads_name: bool = False
 
 
 class Request(Struct, frozen=True):

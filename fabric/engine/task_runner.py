@@ -1,7 +1,7 @@
 """One task of a run: decide, then take the remembered result or make it anew."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,9 +20,10 @@ from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.hashing import digest_bytes
+from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, remembered_as
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
@@ -88,8 +89,12 @@ class TaskRunner:
     def believe(self, elsewhere: MadeElsewhere) -> None:
         """What records tell counts from now on as remembered here."""
         self.elsewhere = elsewhere
+        together: dict[TaskId, tuple[Trace, ...]] = {}
         for task_id, traces in elsewhere.traces.items():
-            self._stores.trace_store.preset(task_id, traces)
+            name = remembered_as(task_id)
+            together[name] = (*together.get(name, ()), *traces)
+        for name, traces in together.items():
+            self._stores.trace_store.preset(name, traces)
 
     def _at_hand(self, task: Task, output: Output) -> bool:
         """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
@@ -125,7 +130,7 @@ class TaskRunner:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
 
     def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
-        known = [(need.id, output.digest) for need, output in upstream]
+        known = list(_pairs(upstream))
         was_claimed = self._is_claimed
         decision = judge_known(task, known, self.memory)
         kind = self._record_kinds.get(task.kind)
@@ -260,7 +265,7 @@ class TaskRunner:
         if moved or not made.keep:
             return None, moved
         entries = (*self._code(task), *task.inputs.entries())
-        pairs = tuple(sorted((need.id, one.digest) for need, one in upstream))
+        pairs = tuple(sorted(_pairs(upstream)))
         static = static_digest(task.kind, entries)
         trace = Trace(
             static, entries, read, tuple(sorted(set(made.absent))), made.listings, pairs,
@@ -270,6 +275,10 @@ class TaskRunner:
         if self._stores.shared is not None:
             self._stores.shared.offer(task, trace)
         return trace, ()
+
+
+def _pairs(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
+    return ((remembered_as(need.id), output.digest) for need, output in upstream)
 
 
 def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:

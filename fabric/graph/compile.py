@@ -12,6 +12,7 @@ from fabric.graph.deployed_extensions import deployed_extensions
 from fabric.graph.handlers import with_handlers
 from fabric.graph.name_tasks import dns_sync_tasks
 from fabric.graph.secret_settings import told_secrets
+from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
@@ -28,44 +29,6 @@ from fabric.model.task_inputs import (
     Spec,
     VendorInputs,
 )
-
-
-class FunctionPackages(Struct, frozen=True):
-    """The packages of one Python function: the `text` that lists them, and its `folder` in the
-    workspace. `without` are those it names that the provider brings, `names` all the others."""
-
-    function: str
-    folder: str
-    text: str
-    without: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-
-
-class ServiceUnit(Struct, frozen=True):
-    """A service as it lies in the workspace: what the compiler must know beside its config.
-
-    `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
-    releases of those that are no part of it; `depends_on` all of them, also those whose outputs it
-    is not given. `upstream_outputs` pairs variables with the release that gives their value.
-    `account` says which account, and which address of the provider's API, the surroundings mean.
-    """
-
-    config: Config
-    root: str
-    mode: str = "simulated"
-    packages: tuple[FunctionPackages, ...] = ()
-    upstream: tuple[str, ...] = ()
-    account: Pairs = ()
-    outside: tuple[str, ...] = ()
-    upstream_outputs: Pairs = ()
-    depends_on: tuple[str, ...] = ()
-
-    @property
-    def service(self) -> str:
-        return self.config.service
-
-    def packages_of(self, function: str) -> FunctionPackages | None:
-        return next((one for one in self.packages if one.function == function), None)
 
 
 class Services(Struct, frozen=True):
@@ -128,7 +91,7 @@ def _package(_scene: Services, unit: ServiceUnit, functions: Sequence[Function])
         yield Task(
             _id("package", unit, function),
             PackageInputs(
-                unit.service, function.name, unit.root, _brought(unit, function)
+                unit.service, function.name, unit.root, _brought(unit, function), unit.apart
             ),  # fmt: skip
             (_id("build", unit, function), *((vendor.id,) if vendor else ())),
         )
@@ -173,8 +136,13 @@ def _release(
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
-def _name(_scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
-    return dns_sync_tasks(unit.config)
+def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
+    """One for all targets of a service, however many of them the run deploys."""
+    if scene.by_service[unit.service] is not unit:
+        return ()
+    together = scene.units if unit.apart else (unit,)
+    labels = [one.config.provider.label for one in together if one.service == unit.service]
+    return dns_sync_tasks(unit.config, labels, is_asked=unit.leads_name)
 
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
@@ -205,7 +173,7 @@ def _address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
 
 
 def _id(kind: str, unit: ServiceUnit, function: Function) -> TaskId:
-    return task_id(kind, unit.service, function.name)
+    return task_id(kind, unit.service, function.name, unit.apart)
 
 
 def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
@@ -247,6 +215,7 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
         ignore=build.ignore,
         command=build.command,
         env=command_env(unit.config, function) if build.command else (),
+        apart=unit.apart,
     )
     if build.command:
         return inputs

@@ -1,6 +1,7 @@
-"""The task that leads a router's name to what was released, where the config asks for it."""
+"""The task that leads a router's name to what was released, where somebody asks for it."""
 
 import json
+from collections.abc import Sequence
 
 from fabric.config.values import Config
 from fabric.graph.taskgraph import TaskGraph
@@ -17,14 +18,17 @@ def leads_names(graph: TaskGraph) -> bool:
     return any(True for _ in graph.inputs_of(DnsSyncInputs.kind))
 
 
-def dns_sync_tasks(config: Config) -> tuple[Task, ...]:
-    """After the release: one, where `autoApply` is on and the provider is one of the targets."""
-    label = config.provider.label
+def dns_sync_tasks(
+    config: Config, labels: Sequence[str], *, is_asked: bool = False
+) -> tuple[Task, ...]:
+    """One, after the releases of all these targets: where it is asked for, or where `autoApply` is
+    on and they are targets of the name."""
     router = json.loads(config.extensions).get("router") if '"router"' in config.extensions else {}
     is_prod = config.stage == _PROD and not router.get("allowProdSync")
-    if not router.get("autoApply") or label not in config.targets.labels or is_prod:
+    led = [label for label in labels if label in config.targets.labels]
+    if not led or not (is_asked or (router.get("autoApply") and not is_prod)):
         return ()
     said = digest_fields((json.dumps(router, sort_keys=True), repr(config.targets)))
-    inputs = DnsSyncInputs(config.service, label, config.stage, said)
-    needs = (release_id(config.service, label),)
+    inputs = DnsSyncInputs(config.service, led[0], config.stage, said)
+    needs = tuple(release_id(config.service, label) for label in led)
     return (Task(dns_sync_id(config.service, config.stage), inputs, needs),)

@@ -10,7 +10,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output, Pairs, Task
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, remembered_as
 from fabric.model.task_inputs import RECORD_KINDS
 
 
@@ -62,7 +62,9 @@ def make_plan(graph: TaskGraph, memory: Memory) -> Plan:
 def judge(task: Task, needs: Sequence[tuple[TaskId, Decision]], memory: Memory) -> Decision:
     unknown = tuple(need for need, decision in needs if decision.output is None)
     digests = [
-        (need, decision.output.digest) for need, decision in needs if decision.output is not None
+        (remembered_as(need), decision.output.digest)
+        for need, decision in needs
+        if decision.output is not None
     ]
     return judge_known(task, None if unknown else tuple(digests), memory, unknown)
 

@@ -4,9 +4,11 @@ A vendor task has the digest of what it fetches in the place of a service, a loo
 surroundings the name of the check, where no config says whose they are.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, NewType
 
 TaskId = NewType("TaskId", str)
+_MADE = ("build", "package")
 
 
 class TaskName(NamedTuple):
@@ -46,6 +48,19 @@ def task_id(kind: str, service: str, function: str = "", provider: str = "") -> 
 
 def package_id(service: str, function: str) -> TaskId:
     return task_id("package", service, function)
+
+
+def package_of(needs: Iterable[TaskId], service: str, function: str) -> TaskId:
+    """The task among these that packs a function, whatever target it is for."""
+    own = package_id(service, function)
+    return next((one for one in needs if remembered_as(one) == own), own)
+
+
+def remembered_as(task: TaskId) -> TaskId:
+    """What is made for one of several targets goes down under the name that it has where a run is
+    for that target alone: neither makes anew what the other has made."""
+    is_made = "@" in task and kind_of(task) in _MADE
+    return TaskId(task.partition("@")[0]) if is_made else task
 
 
 def dns_sync_id(service: str, stage: str) -> TaskId:

@@ -22,10 +22,10 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def output_folder(root: str, service: str) -> str:
-    """Where people find what was built for a service."""
+def output_folder(root: str, service: str, apart: str = "") -> str:
+    """Where people find what was built for a service, and for which target of several."""
     prefix = "" if root in ("", ".") else f"{root}/"
-    return f"{prefix}.fabric/build/{service}"
+    return f"{prefix}.fabric/build/{service}{'@' if apart else ''}{apart}"
 
 
 class VendorInputs(Struct, frozen=True):
@@ -56,6 +56,7 @@ class VendorInputs(Struct, frozen=True):
         return (lock, *option_entries(self, "service", "root", "source", "without"))
 
 
+_NAMES = ("service", "function", "root", "apart")
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
     "keep_names", "banner", "handlers", "methods",
@@ -71,7 +72,8 @@ class BuildInputs(Struct, frozen=True):
     modules that the provider's runtime has: they say what an import may mean, and change nothing of
     what is built.
     `handlers` are the exports that count after `handler` where the entry names none; an object is
-    a handler where it has one of `methods`.
+    a handler where it has one of `methods`. With `apart` it is
+    shown beside those for other targets.
     """
 
     kind: ClassVar[str] = "build"
@@ -102,6 +104,7 @@ class BuildInputs(Struct, frozen=True):
     brought: tuple[str, ...] = ()
     handlers: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
+    apart: str = ""
 
     @property
     def lane(self) -> Lane:
@@ -111,7 +114,7 @@ class BuildInputs(Struct, frozen=True):
 
     @property
     def shown_in(self) -> str:
-        return f"{output_folder(self.root, self.service)}/{self.function}"
+        return f"{output_folder(self.root, self.service, self.apart)}/{self.function}"
 
     def entries(self) -> tuple[InputEntry, ...]:
         env = tuple(
@@ -120,9 +123,7 @@ class BuildInputs(Struct, frozen=True):
         # What nobody asked for is no input: functions that were live before an option came stay so.
         unasked = (name for name in _ASKED_FOR if not getattr(self, name))
         return (
-            *option_entries(
-                self, "service", "function", "root", "env", "packages", "brought", *unasked
-            ),
+            *option_entries(self, *_NAMES, "env", "packages", "brought", *unasked),
             *env,
         )
 
@@ -142,10 +143,11 @@ class PackageInputs(Struct, frozen=True):
     function: str
     root: str
     brought: tuple[str, ...] | None = None
+    apart: str = ""
 
     @property
     def shown_in(self) -> str:
-        return output_folder(self.root, self.service)
+        return output_folder(self.root, self.service, self.apart)
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Its parts say it all: what is brought decides what is told, not what is packed."""

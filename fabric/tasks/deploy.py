@@ -28,7 +28,7 @@ from fabric.model.records.changes import (
 from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
-from fabric.model.task_id import TaskId, package_id
+from fabric.model.task_id import TaskId, package_of, remembered_as
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
 from fabric.tasks.after_failure import doubting, unsure
@@ -96,7 +96,7 @@ class DeployKind:
         sources: tuple[Mapping[TaskId, Output], TaskTools],
     ) -> _Share:
         upstream, shop = sources
-        owner = package_id(ref.service, one.name)
+        owner = package_of(upstream, ref.service, one.name)
         package = upstream[owner]
         content = shop.content(owner, package.files[0])
         _refuse_large(ref, one, len(content))
@@ -274,7 +274,8 @@ def ref_of(inputs: object) -> RecordRef:
 
 
 def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((need, output.digest) for need, output in upstream.items()))
+    pairs = ((remembered_as(need), output.digest) for need, output in upstream.items())
+    return tuple(sorted(pairs))
 
 
 def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) -> Known:

@@ -8,7 +8,7 @@ from zlib import crc32
 
 import msgspec
 
-from fabric.model.observed import SECOND, LogLine
+from fabric.model.observed import SECOND, LogLine, nanoseconds_in
 from fabric.model.outcomes.watched import (
     LogsOutcome,
     MetricsOutcome,
@@ -28,7 +28,7 @@ _SHORT_REQUEST = 8
 
 def logs_text(found: LogsOutcome, style: Style) -> str:
     if not found.found:
-        return f"No lines since {found.since}."
+        return f"No lines since {_here(found.since)}."
     return "\n".join(line_text(one, style) for one in found.found)
 
 
@@ -56,8 +56,16 @@ def line_text(line: LogLine, style: Style) -> str:
 
 
 def _clock(at: int) -> str:
-    local = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC).astimezone()
-    return f"{local:%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
+    return f"{_local(at):%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
+
+
+def _here(moment: str) -> str:
+    """A moment of a document by the clock of this machine, with its zone."""
+    return f"{_local(nanoseconds_in(moment)):%Y-%m-%d %H:%M:%S %Z}"
+
+
+def _local(at: int) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC).astimezone()
 
 
 def metrics_text(found: MetricsOutcome, style: Style) -> str:
@@ -101,7 +109,7 @@ def sparkline(counts: Sequence[int]) -> str:
 
 def traces_text(found: TracesOutcome, style: Style) -> str:
     if not found.traces:
-        return "" if found.as_trees else f"No traces since {found.since}."
+        return "" if found.as_trees else f"No traces since {_here(found.since)}."
     if found.as_trees:
         return "\n\n".join("\n".join(_tree(one, style)) for one in found.traces)
     return "\n".join(_trace_line(one, style) for one in found.traces)
@@ -110,7 +118,8 @@ def traces_text(found: TracesOutcome, style: Style) -> str:
 def _trace_line(one: TracedRow, style: Style) -> str:
     status = style.good(one.status) if one.status == "ok" else style.bad(one.status)
     whose = style.strong(f"{one.service}/{one.function}")
-    return f"{style.dim(one.started_at)} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
+    begun = style.dim(_clock(nanoseconds_in(one.started_at)))
+    return f"{begun} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
 
 
 def _tree(trace: TracedRow, style: Style) -> Iterator[str]:

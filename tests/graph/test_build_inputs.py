@@ -2,7 +2,8 @@
 
 import pytest
 
-from fabric.graph.compile import ServiceUnit, compile_graph
+from fabric.graph.compile import compile_graph
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from tests.support.config_texts import loaded
 

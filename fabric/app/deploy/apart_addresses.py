@@ -26,7 +26,7 @@ def no_addresses(scope: DeployScope) -> Iterator[Problem]:
 
 def _given(scope: DeployScope, taker: RecordRef) -> dict[RecordRef, list[str]]:
     """The variables that each of its upstreams gives it."""
-    unit = scope.work.units.get(taker.service)
+    unit = scope.work.units.get(taker)
     found: dict[RecordRef, list[str]] = {}
     for variable, release in unit.upstream_outputs if unit else ():
         found.setdefault(ref_of_release(release, taker.stage), []).append(variable)

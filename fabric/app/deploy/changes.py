@@ -13,7 +13,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, package_id
+from fabric.model.task_id import TaskId, package_of, remembered_as
 from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec
 
 Fields = dict[str, tuple[Json, Json]]
@@ -26,7 +26,7 @@ _SHOWN = 12
 class PlannedDeploy(Struct, frozen=True):
     """What is known of one function before a run: its deploy's verdict, and its archive's."""
 
-    task: Task
+    inputs: DeployInputs
     spec: Spec
     decision: Decision
     package: Decision
@@ -41,30 +41,28 @@ def live_rows(
 ) -> tuple[PlannedService, ...]:
     """The rows of a plan, with each function's change against what is live."""
     planned_deploys = {
-        (planned.task.inputs.service, planned.spec[0]): planned
-        for planned in _planned_deploys(made)
+        (*_at(planned.inputs), planned.spec[0]): planned for planned in _planned_deploys(made)
     }
     by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
     going = _going(made, by_name)
     return tuple(
-        _service_row(row, planned_deploys, by_name.get((row.service, row.provider)), code, going)
-        for row in services
+        _service_row(row, planned_deploys, by_name.get(_at(row)), code, going) for row in services
     )
 
 
 def _going(
     made: Plan, records: Mapping[tuple[str, str], Record | None]
-) -> frozenset[tuple[str, str]]:
-    """Services with functions that this very run would take away."""
-    found: set[tuple[str, str]] = set()
+) -> frozenset[tuple[str, str, str]]:
+    """Services, where they are, with functions that this very run would take away."""
+    found: set[tuple[str, str, str]] = set()
     for task in made.graph.tasks:
         match task.inputs:
-            case RemoveInputs(service=service, function=function):
-                found.add((service, function))
-            case DeployInputs(service=service, provider=provider) as inputs:
-                record = records.get((service, provider))
+            case RemoveInputs(function=function) as inputs:
+                found.add((*_at(inputs), function))
+            case DeployInputs() as inputs:
+                record = records.get(_at(inputs))
                 dropped = dropped_functions(record, inputs) if record else ()
-                found.update((service, name) for name in dropped)
+                found.update((*_at(inputs), name) for name in dropped)
             case _:
                 pass
     return frozenset(found)
@@ -76,30 +74,34 @@ def _planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
         if isinstance(task.inputs, DeployInputs):
             upstream = tuple(sorted(_digests(task, decisions)))
             for spec in task.inputs.functions:
-                package = decisions[package_id(task.inputs.service, spec[0])]
-                yield PlannedDeploy(task, spec, decisions[task.id], package, upstream)
+                package = decisions[package_of(task.needs, task.inputs.service, spec[0])]
+                yield PlannedDeploy(task.inputs, spec, decisions[task.id], package, upstream)
+
+
+def _at(one: DeployInputs | RemoveInputs | PlannedService) -> tuple[str, str]:
+    return one.service, one.provider
 
 
 def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple[str, str]]:
     for need in task.needs:
         output = decisions[need].output
         if output is not None:
-            yield need, output.digest
+            yield remembered_as(need), output.digest
 
 
 def _service_row(
     row: PlannedService,
-    planned_deploys: Mapping[tuple[str, str], PlannedDeploy],
+    planned_deploys: Mapping[tuple[str, str, str], PlannedDeploy],
     record: Record | None,
     code: Code,
-    going: frozenset[tuple[str, str]],
+    going: frozenset[tuple[str, str, str]],
 ) -> PlannedService:
     functions = [
-        _function_row(one, planned_deploys.get((row.service, one.name)), record, code)
+        _function_row(one, planned_deploys.get((*_at(row), one.name)), record, code)
         for one in row.functions
     ]
     live = record.functions if record else ()
-    gone = [one for one in live if (row.service, one.name) in going]
+    gone = [one for one in live if (*_at(row), one.name) in going]
     return replace(row, functions=(*functions, *map(_deleted_row, gone)))
 
 
@@ -122,9 +124,9 @@ def _function_row(
 
 def _fields(row: PlannedFunction, planned: PlannedDeploy, record: Record, code: Code) -> Fields:
     was = record.function(row.name)
-    if was is None or not isinstance(planned.task.inputs, DeployInputs):
+    if was is None:
         return {}
-    asked = wanted(planned.task.inputs, planned.spec, code, planned.upstream)
+    asked = wanted(planned.inputs, planned.spec, code, planned.upstream)
     changes = [one for one in changes_of(asked, was, record.salt) if not _only_unknown(one)]
     fields = dict(_field(change, row, was) for change in changes)
     if planned.package.output is None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_traces import keep_traces, makers_of
+from fabric.app.deploy.live_traces import keep_traces, makers_of, newest_of
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.session import Session
 from fabric.engine.result import RunResult
@@ -72,14 +72,14 @@ class _Closing:
 
     def keep_traces(self, session: Session, result: RunResult) -> None:
         """A help for other machines, no more: the deploy does not fail for it."""
-        trace_store, makers = session.stores.trace_store, makers_of(result.graph)
+        newest, makers = newest_of(result, session.stores.trace_store), makers_of(result.graph)
 
         def keep(locked: LockedRecord) -> None:
             ref, final = locked.base.ref, self.finals[locked.base.ref]
             if final is not None:
                 locked.require_lock()
                 record_store = self._scope.transaction.record_store(ref)
-                keep_traces(trace_store, makers, record_store, final)
+                keep_traces(newest, makers, record_store, final)
 
         for_each(self._locked, keep)
 

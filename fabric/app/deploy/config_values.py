@@ -29,16 +29,16 @@ class ConfigValues:
         self._upstreams = upstreams
 
     def values(self, ref: RecordRef, function: str) -> Values:
-        config = self._work.config(ref)
+        unit = self._work.units.get(ref)
+        config = unit.config if unit else None
         found = _function(config, function)
-        if config is None or found is None:
+        if unit is None or config is None or found is None:
             return Values()
         hidden = config.secret_values.reveal()
         env = with_values(found.env, self._upstreams.all(ref))
         crowded = excess(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
-        unit = self._work.units.all()[ref.service]
         return Values(
             _triggers(found, frozenset()),
             found.layers,
@@ -62,7 +62,7 @@ class ConfigValues:
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
         """All functions of a service, as far as they are known before anything is built."""
         config = self._work.config(ref)
-        unit = self._work.units.get(ref.service)
+        unit = self._work.units.get(ref)
         if config is None or unit is None:
             return ()
         hidden = config.secret_values.reveal()
@@ -82,7 +82,7 @@ class ConfigValues:
 
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
         """The variables that its upstreams give, live already or not."""
-        unit = self._work.units.get(ref.service)
+        unit = self._work.units.get(ref)
         return tuple(name for name, _ in unit.upstream_outputs) if unit else ()
 
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:

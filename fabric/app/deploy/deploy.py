@@ -119,7 +119,7 @@ def _change_to_make(
     request: Request, seen: Preview, scope: DeployScope, options: DeployOptions, started: int
 ) -> tuple[Request, RecordsChange]:
     """With what becomes of the request: on a way back nothing new starts after a failure."""
-    units, settings = scope.work.units.all().values(), scope.work.settings
+    units, settings = scope.work.units.all(), scope.work.settings
     # Said on the line, it beats what the config and the variable make of a failure.
     rollback = not request.keep_going and any(
         rolls_back(options.rollback, unit.config, settings) for unit in units

@@ -3,7 +3,7 @@
 import os
 import shlex
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,28 +11,37 @@ from msgspec import Struct
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.config.values import Config
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.records.record import RecordRef
 
 _USUAL = "fabric.yml"
 
 
 class Units:
-    """The services with their configs, read when the first of them is asked for."""
+    """The services with their configs, read when the first of them is asked for. One that a run
+    deploys to several targets is there once for each."""
 
     def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
         self._load = load
         self._lock = threading.Lock()
-        self._found: dict[str, ServiceUnit] | None = None
+        self._found: dict[tuple[str, str], ServiceUnit] | None = None
 
-    def all(self) -> Mapping[str, ServiceUnit]:
+    def all(self) -> Collection[ServiceUnit]:
+        return self._by_target().values()
+
+    def get(self, ref: RecordRef) -> ServiceUnit | None:
+        """That of a record; one of a target that no config means is met by its service's."""
+        found = self._by_target()
+        own = found.get((ref.service, ref.provider))
+        return own or next((one for one in found.values() if one.service == ref.service), None)
+
+    def _by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
         with self._lock:
             if self._found is None:
-                self._found = {unit.service: unit for unit in self._load()}
+                self._found = {
+                    (unit.service, unit.config.provider.label): unit for unit in self._load()
+                }
             return self._found
-
-    def get(self, service: str) -> ServiceUnit | None:
-        return self.all().get(service)
 
 
 class DeployWork(Struct, frozen=True):
@@ -45,7 +54,7 @@ class DeployWork(Struct, frozen=True):
     settings: Settings
 
     def config(self, ref: RecordRef) -> Config | None:
-        unit = self.units.get(ref.service)
+        unit = self.units.get(ref)
         return unit.config if unit else None
 
     def options(self, ref: RecordRef, provider: str = "") -> str:

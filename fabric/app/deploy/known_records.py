@@ -54,7 +54,7 @@ class UpstreamAddresses:
         return {name: record.endpoint for name, record in records.items() if record}
 
     def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
-        unit = self._units.get(ref.service)
+        unit = self._units.get(ref)
         outputs = unit.upstream_outputs if unit else ()
         return {name: ref_of_release(release, ref.stage) for name, release in outputs}
 

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.deploy_work import options_of
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import as_recorded, placement_of
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project
 from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError

@@ -5,7 +5,7 @@ A machine that never built them can tell from it, without a build, that nothing 
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.deploy.shared_traces import Document, arrived, decoded, encoded, shared
@@ -13,13 +13,16 @@ from fabric.app.session import Session
 from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
 from fabric.engine.memory.trace_rows import Row
 from fabric.engine.memory.traces import TraceStore
+from fabric.engine.result import RunResult
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import TaskId, is_kind, name_of, package_id
+from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remembered_as
+from fabric.model.task_inputs import DeployInputs
 from fabric.state.contract import MovedError, Stored, traces_key
 from fabric.state.store import RecordStore
+from fabric.tasks.deploy import ref_of
 
 _PACKAGE = "package"
 
@@ -28,17 +31,19 @@ def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> Ma
     """What other machines learned, of tasks of which this one knows nothing itself."""
     found: dict[TaskId, Traces] = {}
     strange = _strange(session.stores.trace_store, graph)
+    makers = makers_of(graph) if strange else {}
     tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
     for ref in scope.placements:
         record = scope.record(ref)
         if ref.service not in strange or record is None:
             continue
-        for row in _document(scope.transaction.record_store(ref), record).values():
-            for name, told in row.items():
-                task = tasks.get(TaskId(name))
-                trace = task and _taken_in(session, task, told, record.salt)
-                if task and trace:
-                    found[task.id] = (trace,)
+        document = _document(scope.transaction.record_store(ref), record)
+        for function, row in document.items():
+            for task_id in makers.get((ref, function), ()):
+                told = row.get(remembered_as(task_id))
+                trace = told and _taken_in(session, tasks[task_id], told, record.salt)
+                if trace:
+                    found[task_id] = (trace,)
     return MadeElsewhere(found, frozenset(found))
 
 
@@ -56,19 +61,18 @@ def _strange(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
     return {name_of(one).service for one in packages if not trace_store.traces(one)}
 
 
-Makers = Mapping[str, tuple[TaskId, ...]]
+Makers = Mapping[tuple[RecordRef, str], tuple[TaskId, ...]]
+Newest = Callable[[TaskId], Trace | None]
 
 
-def keep_traces(
-    trace_store: TraceStore, makers: Makers, record_store: RecordStore, final: Record
-) -> None:
-    """After a deploy; a document that somebody else just wrote is left to them."""
+def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final: Record) -> None:
+    """After a deploy; a document that somebody else just wrote is left to them. Tasks go by the
+    names that they have where a run is for this target alone."""
     ref, salt = final.ref, final.salt
     stored = record_store.stores.state.read(traces_key(ref))
     before = decoded(stored.content if stored else b"", salt)
     learned = {
-        one.name: _learned(trace_store, makers.get(package_id(ref.service, one.name), ()), salt)
-        for one in final.functions
+        one.name: _learned(newest, makers.get((ref, one.name), ()), salt) for one in final.functions
     }
     rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
     _write(record_store, ref, stored, rows)
@@ -99,22 +103,36 @@ def _write(
 
 
 def makers_of(graph: TaskGraph) -> Makers:
-    """The tasks that make each archive: its package and what that needs."""
-    return {
-        one: (one, *(graph.ids[need] for need in needs))
-        for one, needs in zip(graph.ids, graph.needs, strict=True)
-        if is_kind(one, _PACKAGE)
-    }
+    """The tasks that make the archive of each function: its package and what that needs."""
+    number = {one: position for position, one in enumerate(graph.ids)}
+    found: dict[tuple[RecordRef, str], tuple[TaskId, ...]] = {}
+    for task in graph.tasks:
+        inputs = task.inputs
+        for name, _, _ in inputs.functions if isinstance(inputs, DeployInputs) else ():
+            package = package_of(task.needs, inputs.service, name)
+            parts = (graph.ids[need] for need in graph.needs[number[package]])
+            found[ref_of(inputs), name] = (package, *parts)
+    return found
 
 
-def _learned(trace_store: TraceStore, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
+def newest_of(result: RunResult, trace_store: TraceStore) -> Newest:
+    """What this run itself has found of a task, before what is remembered last."""
+    found = {task.id: outcome.trace for task, outcome in result.rows}
+
+    def newest(task_id: TaskId) -> Trace | None:
+        return found.get(task_id) or next(iter(trace_store.traces(task_id)), None)
+
+    return newest
+
+
+def _learned(newest: Newest, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
     """The newest run of every task that made an archive; nothing if one is not known."""
     found: dict[str, Row] = {}
     for task_id in makers:
-        trace = next(iter(trace_store.traces(task_id)), None)
+        trace = newest(task_id)
         if trace is None:
             return {}
-        found[task_id] = shared(trace, salt)
+        found[remembered_as(task_id)] = shared(trace, salt)
     return found
 
 

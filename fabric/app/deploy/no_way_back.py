@@ -50,7 +50,7 @@ def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
 def told_ways_back(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
     """The same for a plan, which is told it where a deploy would be refused for it."""
     problems = tuple(no_ways_back(scope, plan))
-    units = scope.work.units.all().values() if problems else ()
+    units = scope.work.units.all() if problems else ()
     is_on_failure = any(rolls_back(None, unit.config, scope.settings) for unit in units)
     return problems if is_on_failure else ()
 

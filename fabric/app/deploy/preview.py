@@ -84,7 +84,7 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     )
     info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
-    rows = tuple(_warned(row, large.get(row.service, ())) for row in rows)
+    rows = tuple(_warned(row, large.get((row.service, row.provider), ())) for row in rows)
     looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
     return replace(work, info=info, services=rows, serials=serials)
@@ -104,15 +104,15 @@ def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]
             seen.add((inputs.service, upstream_service))
 
 
-def grown_too_large(scope: DeployScope) -> dict[str, tuple[Problem, ...]]:
-    """By service, functions that their deploy would refuse, were the addresses of upstreams to
-    stay as they are."""
+def grown_too_large(scope: DeployScope) -> dict[tuple[str, str], tuple[Problem, ...]]:
+    """By service and provider, functions that their deploy would refuse, were the addresses of
+    upstreams to stay as they are."""
     found = {}
     for ref, placement in sorted(scope.placements.items()):
         size, waits = placement.taken
         limit = limit_of(placement.provider_id)
         if waits and size + sum(count * _length(one, ref, scope) for one, count in waits) > limit:
-            found[ref.service] = tuple(
+            found[ref.service, ref.provider] = tuple(
                 replace(one, message=f"{one.message}, with the addresses of its upstreams")
                 for one in scope.values.too_large_now(ref)
             )
@@ -150,24 +150,25 @@ def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
     return replace(work, graph=build_graph((*work.graph.tasks, *removals)))
 
 
-def _deployed(graph: TaskGraph) -> dict[str, set[str]]:
+def _deployed(graph: TaskGraph) -> dict[RecordRef, set[str]]:
     """The functions of each service that this run deploys."""
-    found: dict[str, set[str]] = {}
+    found: dict[RecordRef, set[str]] = {}
     for one in graph.inputs_of("deploy"):
         if isinstance(one, DeployInputs):
-            found.setdefault(one.service, set()).update(name for name, _, _ in one.functions)
+            found.setdefault(ref_of(one), set()).update(name for name, _, _ in one.functions)
     return found
 
 
 def _removals(
-    release: Task, deployed: Mapping[str, set[str]], scope: DeployScope
+    release: Task, deployed: Mapping[RecordRef, set[str]], scope: DeployScope
 ) -> Iterable[Task]:
     inputs = release.inputs
     if not isinstance(inputs, ReleaseInputs):
         return
     # A run over a few functions leaves all others alone, wanted or not.
-    record = scope.record(ref_of(inputs))
-    if record is None or not deployed.get(inputs.service, set()).issuperset(inputs.functions):
+    ref = ref_of(inputs)
+    record = scope.record(ref)
+    if record is None or not deployed.get(ref, set()).issuperset(inputs.functions):
         return
     if deploys_whole_services(record.provider_id, record.mode):
         return  # its next deploy leaves them out

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.problems import FabricError, Problem
 
 CONFIRMING = "FABRIC_CONFIRM"

@@ -23,8 +23,8 @@ from fabric.app.deploy.single_functions import (
 )
 from fabric.app.project.kept_source import drop_config
 from fabric.app.project.modes import mode_of
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request

@@ -16,7 +16,7 @@ from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef

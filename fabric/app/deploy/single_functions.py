@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from fabric.app.deploy.live_records import LiveRecords
-from fabric.app.project.project import Project
+from fabric.app.project.opened import Project
 from fabric.graph.compile import deploys_whole_services
 from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome
 from fabric.model.problems import FabricError, Problem

@@ -60,9 +60,9 @@ def take_back(
 
 
 def _in_order(locked: Sequence[LockedRecord], scope: DeployScope) -> list[LockedRecord]:
-    units = scope.work.units.all()
     services = dict.fromkeys(one.base.ref.service for one in locked)
-    order = tuple(needs_first(services, {name: unit.upstream for name, unit in units.items()}))
+    upstream = {unit.service: unit.upstream for unit in scope.work.units.all()}
+    order = tuple(needs_first(services, upstream))
     upstream_first = sorted(locked, key=lambda one: order.index(one.base.ref.service))
     old = [one for one in upstream_first if one.base.deployment_id]
     new = [one for one in reversed(upstream_first) if not one.base.deployment_id]

@@ -17,8 +17,9 @@ from fabric.app.doctor.surroundings import (
     state_checks,
 )
 from fabric.app.project.compile_files import compile_project
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.project.workspace import workspace_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph

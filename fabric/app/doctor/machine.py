@@ -7,7 +7,7 @@ from fabric.app.cache_place import looked_at
 from fabric.app.project.files import EnvPlace, calling_environment
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version

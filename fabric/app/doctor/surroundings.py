@@ -14,7 +14,7 @@ from fabric.app.deploy.scope import deployers_that_look
 from fabric.app.project.files import calling_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.credentials import AWS_FILES, missing_groups

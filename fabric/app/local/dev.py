@@ -12,7 +12,8 @@ from fabric.app.local.presets import Preset, presets_of
 from fabric.app.local.rebuilds import LocalBuild, Round, first_build
 from fabric.app.local.service import LocalService
 from fabric.app.observing.noted_calls import local_notes
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.opened import Project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners

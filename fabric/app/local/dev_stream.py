@@ -23,8 +23,9 @@ from fabric.app.local.wiring import (
     diverted_service,
     wired,
 )
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.config import PRODUCTION

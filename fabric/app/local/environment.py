@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project
 from fabric.app.settings import Settings
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.late_values import filled_in, late_names
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from fabric.app.local.artifacts import Artifacts, made_artifacts
 from fabric.app.local.service import LocalService, local_service
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.opened import Project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings

@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.local.wiring import OPERATION, service_of, turned_back
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService

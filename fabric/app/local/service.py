@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.app.callers import brought_by, caller_here
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
 from fabric.app.local.environment import environments
-from fabric.app.project.project import Project
+from fabric.app.project.opened import Project
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
 from fabric.local.routes import HttpRoute

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
-from fabric.app.project.project import Project
 from fabric.app.settings import Settings
 from fabric.model.observed import nanoseconds
 from fabric.runtimes.calls.call_end import CallEnd, problem_of

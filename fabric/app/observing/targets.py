@@ -11,8 +11,9 @@ from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import deployers_that_look
 from fabric.app.observing.local_calls import LocalCalls
+from fabric.app.project.opened import Project
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
@@ -107,7 +108,7 @@ def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedT
             _target(deployers, one, live.records.get(one.ref), configs[one.service])
             for one in placements
         ]
-        chosen = _chosen(every, request.functions)
+        chosen = _chosen(_met(every), request.functions)
         yield ObservedTargets(project.workspace, project.stage, deployers, chosen, warnings)
 
 
@@ -150,6 +151,16 @@ def _functions(
         for function in config.functions:
             if function.name not in known:
                 yield LiveFunction(function.name, resource_name(address, function.name), "")
+
+
+def _met(every: list[ObservedTarget]) -> list[ObservedTarget]:
+    """Of a service that is deployed elsewhere nobody has to be told where it is not."""
+    deployed = {one.ref.service for one in every if one.record is not None}
+    return [
+        one
+        for one in every
+        if one.record is not None or one.ref.service not in deployed or one.was_called_here
+    ]
 
 
 def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[ObservedTarget, ...]:

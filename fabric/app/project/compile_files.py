@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Sequence
 
 from fabric.app.project.compiled import Compiled
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.placement import Placement
 from fabric.app.project.plan_rows import service_row
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
-from fabric.graph.compile import ServiceUnit, compile_graph
+from fabric.graph.compile import compile_graph
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo

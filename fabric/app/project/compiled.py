@@ -11,7 +11,7 @@ from fabric.model.outcomes.planned import PlannedService
 from fabric.model.project_info import ProjectInfo
 
 if TYPE_CHECKING:
-    from fabric.graph.compile import ServiceUnit
+    from fabric.graph.service_unit import ServiceUnit
 
 
 class Compiled(Struct, frozen=True):

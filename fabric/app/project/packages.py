@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.config.values import Config, Function
-from fabric.graph.compile import FunctionPackages
+from fabric.graph.service_unit import FunctionPackages
 from fabric.model.catalog import facts_of
 from fabric.runtimes.requirement_files import PackageFolders, listed
 from fabric.runtimes.requirements import pinned_names

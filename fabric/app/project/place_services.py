@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import fullest
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.back_ends import BackendKind
 from fabric.model.records.record import Mode, Record
 

@@ -5,7 +5,7 @@ import json
 from msgspec.structs import asdict
 
 from fabric.config.values import Function, Trigger
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService

@@ -23,6 +23,7 @@ from fabric.app.project.files import (
     file_at,
 )
 from fabric.app.project.load_configs import ConfigRequest, GivenConfig, load_all, load_one
+from fabric.app.project.opened import Project
 from fabric.app.project.services import (
     ComposedService,
     account_variables,
@@ -30,41 +31,14 @@ from fabric.app.project.services import (
     unit_of,
     with_outside,
 )
+from fabric.app.project.several_targets import together
 from fabric.app.project.upstreams import needs_of, upstreams_of
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.compose import compose_services
 from fabric.config.values import Compose, ComposeService, Config
-from fabric.graph.compile import ServiceUnit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean, nearest
-
-
-class Project(Struct, frozen=True):
-    """The services of one run and the folder that all their paths start from.
-
-    `sources` are the files whose content decided all this, and `looked_for` those that would have.
-    `dependencies` are services that these depend on and that are no part of this run. `entries` are
-    the units as the compose file lists them. `listed` is all that the compose file lists. `home` is
-    where `.fabric` lies when that is not beside the configs.
-    """
-
-    workspace: Path
-    stage: str
-    units: tuple[ServiceUnit, ...]
-    home: str = ""
-    sources: tuple[Path, ...] = ()
-    looked_for: tuple[Path, ...] = ()
-    bound_names: frozenset[str] = frozenset()
-    dependencies: tuple[ServiceUnit, ...] = ()
-    entries: tuple[ComposeService, ...] = ()
-    notes: tuple[Problem, ...] = ()
-    listed: tuple[ComposeService, ...] = ()
-
-    @property
-    def warnings(self) -> tuple[Problem, ...]:
-        of_units = (warning for unit in self.units for warning in unit.config.warnings)
-        return tuple(dict.fromkeys((*self.notes, *of_units)))
 
 
 class RunServices(Struct, frozen=True):
@@ -86,6 +60,9 @@ class RunServices(Struct, frozen=True):
 
 
 def open_project(where: Where, settings: Settings) -> Project:
+    if where.targets:
+        alone = (replace(where, provider=one, targets=()) for one in where.targets)
+        return together([open_project(one, settings) for one in alone], where)
     stage = settings.stage(where.stage)
     opened = _open_compose if where.compose else _open_single
     project = opened(where, stage, settings)

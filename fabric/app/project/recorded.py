@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from fabric.app.project.kept_source import or_kept
-from fabric.app.project.project import Project, open_project
+from fabric.app.project.opened import Project
+from fabric.app.project.project import open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 

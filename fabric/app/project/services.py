@@ -13,7 +13,7 @@ from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
 from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import facts_of
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo

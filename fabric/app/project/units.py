@@ -7,7 +7,7 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 
 if TYPE_CHECKING:
-    from fabric.graph.compile import ServiceUnit
+    from fabric.graph.service_unit import ServiceUnit
 
 
 def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:

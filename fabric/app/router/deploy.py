@@ -1,21 +1,25 @@
 """`router deploy`: all targets of the fabric, and then the name that leads to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.protected import AskFor, confirm_stage
+from fabric.app.deploy.scope import NamesOf
 from fabric.app.request import Request
+from fabric.app.router.kept_names import names_of
 from fabric.app.router.scope import RouterRequest, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.outcomes.routed import RouterDeployOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
-from fabric.model.report import Report, failure
+from fabric.model.report import Report
 
-DeployOne = Callable[[Request], Report]
+# One run over all targets, with who keeps their name, and who is asked for a protected stage.
+DeployTogether = Callable[[Request, NamesOf, AskFor], Report]
 
 
 class RouterDeploy(Struct, frozen=True):
@@ -28,71 +32,75 @@ class RouterDeploy(Struct, frozen=True):
     ask: AskFor
 
 
-def deploy_targets(order: RouterDeploy, settings: Settings, deploy_one: DeployOne) -> Report:
+class _AgreedTargets(Struct, frozen=True):
+    """Which targets there are, whether their name is led to them, and who is asked from here on."""
+
+    labels: tuple[str, ...]
+    syncs: bool
+    ask: AskFor
+
+
+def deploy_targets(
+    order: RouterDeploy, settings: Settings, deploy_together: DeployTogether
+) -> Report:
     """What would keep the name from being changed is told before anything is deployed. The name
     stays as it is where a target could not be deployed."""
-    labels, syncs = _prepared(order, settings)
-    reports = [_deployed(order.request, label, deploy_one) for label in labels]
-    problems = tuple(problem for one in reports for problem in one.problems)
-    done: Synced | None = None
-    if syncs and not problems:
+    targets = _prepared(order, settings)
+    change = replace(order.change, agrees=lambda _: True)
+    done: list[Synced] = []
+    where = replace(order.request.where, targets=targets.labels, leads_name=targets.syncs)
+    report = deploy_together(
+        replace(order.request, where=where),
+        partial(names_of, change=change, told=done.append),
+        targets.ask,
+    )
+    problems: tuple[Problem, ...] = report.problems
+    if targets.syncs and not problems and not done:
+        # All was as it should be, as far as is written down here: whether it is, is looked at.
         try:
-            done = _synced(order, settings)
+            done.append(_looked_at(order, change, settings))
         except FabricError as error:
             problems = error.problems
-    return _report(order, reports, problems, done)
+    return _report(order, report, problems, done)
 
 
-def _prepared(order: RouterDeploy, settings: Settings) -> tuple[Sequence[str], bool]:
+def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
+    """A protected stage is named once, whatever it is named for."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
-        if syncs:
-            refuse_unasked(scope, order.change)
-            confirm_stage(scope.units, scope.config.stage, settings, order.ask)
-        return scope.labels, syncs
+        if not syncs:
+            return _AgreedTargets(scope.labels, syncs, order.ask)
+        refuse_unasked(scope, order.change)
+        confirm_stage(scope.units, scope.config.stage, settings, order.ask)
+        stage = scope.config.stage
+        return _AgreedTargets(scope.labels, syncs, lambda _: stage)
 
 
-def _deployed(request: Request, label: str, deploy_one: DeployOne) -> Report:
-    try:
-        return deploy_one(replace(request, where=replace(request.where, provider=label)))
-    except FabricError as error:
-        return failure(request.command, error)
-
-
-def _synced(order: RouterDeploy, settings: Settings) -> Synced:
+def _looked_at(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:
     with open_router(order.asked, settings) as scope:
-        return synced(scope, replace(order.change, agrees=lambda _: True), settings)
+        return synced(scope, change, settings)
 
 
 def _report(
-    order: RouterDeploy,
-    reports: Sequence[Report],
-    problems: tuple[Problem, ...],
-    done: Synced | None,
+    order: RouterDeploy, report: Report, problems: tuple[Problem, ...], done: list[Synced]
 ) -> Report:
-    outcomes = [one.outcome for one in reports if isinstance(one.outcome, DeployOutcome)]
-    rows = tuple(row for one in outcomes for row in one.deployments)
-    stage = outcomes[0].stage if outcomes else order.request.where.stage
-    told = [warning for one in reports for warning in one.warnings]
-    told += done.warnings if done else ()
-    return Report(
-        order.asked.command,
-        RouterDeployOutcome(stage, rows, done.outcome if done else None),
+    """What kept a name from being changed after all is told of as part of it: targets are live."""
+    deployed = report.outcome if isinstance(report.outcome, DeployOutcome) else None
+    told = (*report.warnings, *(warning for one in done for warning in one.warnings))
+    outcome = RouterDeployOutcome(
+        deployed.stage if deployed else order.request.where.stage,
+        deployed.deployments if deployed else (),
+        done[-1].outcome if done else None,
+    )
+    return replace(
+        report,
+        command=order.asked.command,
+        outcome=outcome,
         problems=problems,
         warnings=tuple(dict.fromkeys(told)),
-        exit_code=_exit_code(problems, reports),
+        exit_code=report.exit_code if report.problems else _exit_code(problems),
     )
 
 
-def _exit_code(problems: tuple[Problem, ...], reports: Sequence[Report]) -> ExitCode:
-    """Some targets deployed and some not is partial, as it is for functions of one target."""
-    if not problems:
-        return ExitCode.OK
-    first = exit_code_of(problems[0])
-    failed = [one for one in reports if one.problems]
-    if any(one.exit_code is ExitCode.INTERRUPTED for one in failed):
-        return ExitCode.INTERRUPTED
-    is_partial = len(failed) < len(reports) or any(
-        one.exit_code is ExitCode.PARTIAL for one in failed
-    )
-    return ExitCode.PARTIAL if is_partial else first
+def _exit_code(problems: tuple[Problem, ...]) -> ExitCode:
+    return exit_code_of(problems[0]) if problems else ExitCode.OK

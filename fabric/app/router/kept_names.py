@@ -3,13 +3,14 @@
 import contextlib
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.deploy_work import DeployWork, config_file
 from fabric.app.deploy.scope import MakeNames
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, synced
+from fabric.app.router.sync import DnsChange, Synced, synced
 from fabric.model.names import Digest
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import DnsSyncInputs
@@ -18,18 +19,26 @@ from fabric.router.settings import ChangeConsent
 from fabric.tasks.deploy_tools import NameStanding, NameSynced
 
 RecordOf = Callable[[RecordRef], Record | None]
+# That it was deployed is the reason.
+_DEPLOYED = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
+
+
+class NamesAsked(Struct, frozen=True):
+    """What the run is over, how its names are changed, and who hears of it."""
+
+    where: Where
+    lock_timeout: float
+    change: DnsChange
+    told: Callable[[Synced], None]
 
 
 class KeptNames:
     """`record` knows what this run has released, before it is written."""
 
-    def __init__(
-        self, work: DeployWork, record: RecordOf, where: Where, lock_timeout: float
-    ) -> None:
+    def __init__(self, work: DeployWork, record: RecordOf, asked: NamesAsked) -> None:
         self._work = work
         self._record = record
-        self._where = where
-        self._lock_timeout = lock_timeout
+        self._asked = asked
 
     def standing(self, inputs: DnsSyncInputs) -> NameStanding:
         with self._opened(inputs) as scope:
@@ -41,27 +50,35 @@ class KeptNames:
             return NameStanding(wanted, last.desired if last else "")
 
     def sync(self, inputs: DnsSyncInputs) -> NameSynced:
-        """That it was deployed is the reason."""
-        change = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
         with self._opened(inputs) as scope:
-            done = synced(scope, change, self._work.settings)
+            done = synced(scope, self._asked.change, self._work.settings)
             wanted = scope.desired(tuple(done.outcome.weights.items())).digest
         shares = ", ".join(f"{label} {share} %" for label, share in done.outcome.weights.items())
+        self._asked.told(done)
         return NameSynced(wanted, f"{done.outcome.hostname}: {shares}", done.warnings)
 
     @contextlib.contextmanager
     def _opened(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
         own = RecordRef(inputs.service, inputs.stage, inputs.provider)
-        where = replace(self._where, stage=inputs.stage, provider="")
+        where = replace(
+            self._asked.where, stage=inputs.stage, provider="", targets=(), leads_name=False
+        )
         if where.compose:
             file = str(config_file(self._work, own))
             where = Where(file, stage=inputs.stage, params=where.params)
-        asked = RouterRequest("router dns-sync", where, self._lock_timeout)
-        known = {inputs.provider: self._record(own)}
+        asked = RouterRequest("router dns-sync", where, self._asked.lock_timeout)
+        together = (one for one in self._work.placements if one.service == inputs.service)
+        known = {one.provider: self._record(one) for one in together}
         with open_router(asked, self._work.settings, known) as scope:
             yield scope
 
 
-def names_of(where: Where, lock_timeout: float = 0.0) -> MakeNames:
-    """For a run over what is meant by `where`."""
-    return lambda work, record: KeptNames(work, record, where, lock_timeout)
+def names_of(
+    where: Where,
+    lock_timeout: float = 0.0,
+    change: DnsChange = _DEPLOYED,
+    told: Callable[[Synced], None] = lambda _: None,
+) -> MakeNames:
+    """For a run over what is meant by `where`; `told` hears what was done."""
+    asked = NamesAsked(where, lock_timeout, change, told)
+    return lambda work, record: KeptNames(work, record, asked)

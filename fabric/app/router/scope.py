@@ -15,7 +15,7 @@ from fabric.app.router.files import RouterFiles
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.deploy_work import options_of
 from fabric.app.deploy.scope import lock_policy
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_in, placement_of
 from fabric.app.project.placement import Placement
-from fabric.app.project.project import Project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.values import Config
-from fabric.graph.compile import ServiceUnit
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef

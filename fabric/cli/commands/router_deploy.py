@@ -11,6 +11,8 @@ from fabric.cli.options import examples
 from fabric.cli.run_options import at_once
 
 if TYPE_CHECKING:
+    from fabric.app.deploy.protected import AskFor
+    from fabric.app.deploy.scope import NamesOf
     from fabric.app.request import Request
     from fabric.app.router.deploy import RouterDeploy
     from fabric.cli.perform import Caller, Order
@@ -36,7 +38,7 @@ class RouterDeployFlags(Struct, frozen=True):
             "--rollback-on-failure/--no-rollback-on-failure",
             "rollback",
             default=None,
-            help="Take a target back to what was live if anything of it fails.",
+            help="Take all of it back to what was live if any target fails.",
         ),
     ]
     concurrency: Annotated[str, at_once("Tasks")]
@@ -75,18 +77,15 @@ def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") ->
     from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.deploy.deploy import deploy as deploy_services
     from fabric.app.router.deploy import deploy_targets
-    from fabric.app.router.kept_names import names_of
-    from fabric.cli.consent import word_asker
     from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.consent.lock_timeout)
-    ask = word_asker(caller.screen, caller.settings)
-    options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names_of)
-    return deploy_targets(
-        _work(flags, request, caller),
-        caller.settings,
-        lambda one: deploy_services(one, caller.settings, options, caller.make_listeners),
-    )
+
+    def deploy_together(one: "Request", names: "NamesOf", ask: "AskFor") -> "Report":
+        options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names)
+        return deploy_services(one, caller.settings, options, caller.make_listeners)
+
+    return deploy_targets(_work(flags, request, caller), caller.settings, deploy_together)
 
 
 def _work(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "RouterDeploy":

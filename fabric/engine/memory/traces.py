@@ -1,4 +1,4 @@
-"""What tasks looked at and gave, newest first, kept in the memo under the task's own name."""
+"""What tasks looked at and gave, newest first, kept in the memo under the name that lasts."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.trace_rows import encode_traces, read_traces
 from fabric.graph.traces import Trace
-from fabric.model.task_id import TaskId
+from fabric.model.task_id import TaskId, remembered_as
 
 # Enough for a few stages and branches; the oldest falls out.
 _KEPT = 16
@@ -37,9 +37,10 @@ class TraceStore:
 
     def preset(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
         """What is remembered of a task, known from elsewhere: no need to look it up."""
-        self._recalled[task_id] = traces
+        self._recalled[remembered_as(task_id)] = traces
 
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
+        task_id = remembered_as(task_id)
         recalled = self._recalled.get(task_id)
         if recalled is None:
             recalled = self._recall(task_id)
@@ -67,12 +68,13 @@ class TraceStore:
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:
-            self._fresh.setdefault(task_id, []).insert(0, trace)
+            self._fresh.setdefault(remembered_as(task_id), []).insert(0, trace)
             full = len(self._fresh) >= _BATCH
         if full:
             self.flush()
 
     def forget(self, task_id: TaskId) -> None:
+        task_id = remembered_as(task_id)
         with self._lock:
             self._fresh.pop(task_id, None)
             self._recalled[task_id] = ()

@@ -8,7 +8,7 @@ import pytest
 
 from fabric.state.call_log import call_log_path
 from tests.support.in_process import compose, project
-from tests.support.project import Done, Project
+from tests.support.project import PYTHON, PYTHON_SOURCES, Done, Project
 from tests.support.tool import Tool
 
 CONFIG = """\
@@ -334,3 +334,13 @@ def test_a_reader_who_leaves_ends_a_follow_quietly(shop: Project) -> None:
     assert follower.wait(30) == 0
     assert follower.stderr.read() == ""
     follower.stderr.close()
+
+
+def test_a_service_that_is_deployed_elsewhere_is_not_missed_where_its_config_names_it_first(
+    tmp_path: Path,
+) -> None:
+    places = "providerOverrides: {spare: {name: host3-machines}}\n"
+    made = project(tmp_path, PYTHON + places, PYTHON_SOURCES)
+    assert made.json("deploy", "--provider", "spare").code == 0
+    done = made.json("metrics")
+    assert (done.code, {row["provider"] for row in done.result["functions"]}) == (0, {"spare"})

@@ -6,7 +6,8 @@ import pytest
 
 from fabric.config.dotenv import parse_dotenv
 from fabric.config.values import QueueTrigger
-from fabric.graph.compile import ServiceUnit, compile_graph
+from fabric.graph.compile import compile_graph
+from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.secrecy import without_values
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned

@@ -1,0 +1,43 @@
+"""One service as it is for each of several targets, together."""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from fabric.app.project.opened import Project
+from fabric.app.request import Where
+
+T = TypeVar("T")
+
+
+def together(found: Sequence[Project], where: Where) -> Project:
+    """What is built for one target lies apart from what is built for the others."""
+    units = tuple(
+        replace(
+            unit,
+            apart=unit.config.provider.label if len(found) > 1 else "",
+            leads_name=where.leads_name,
+        )
+        for project in found
+        for unit in project.units
+    )
+    dependencies = {
+        (unit.service, unit.config.provider.label): unit
+        for project in found
+        for unit in project.dependencies
+    }
+    return replace(
+        found[0],
+        units=units,
+        sources=_distinct(project.sources for project in found),
+        looked_for=_distinct(project.looked_for for project in found),
+        bound_names=frozenset().union(*(project.bound_names for project in found)),
+        dependencies=tuple(dependencies.values()),
+        entries=tuple(entry for project in found for entry in project.entries),
+        notes=_distinct(project.notes for project in found),
+    )
+
+
+def _distinct(rows: Iterable[Iterable[T]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(one for row in rows for one in row))
