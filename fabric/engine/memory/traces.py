@@ -52,19 +52,24 @@ class TraceStore:
 
     def learn(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
         """What other machines remember of a task: behind what this one does."""
-        own = {one.key for one in self.traces(task_id)}
-        fresh = tuple(one for one in traces if one.key not in own)
+        task_id = remembered_as(task_id)
+        known = {one.key for one in self.traces(task_id)}
+        fresh = tuple(one for one in traces if one.key not in known)
         if fresh:
-            self._learned[task_id] = fresh
+            self._learned[task_id] = (*self._learned.get(task_id, ()), *fresh)
 
     def is_learned(self, task_id: TaskId, trace: Trace) -> bool:
         """Whether only other machines remember it, by now."""
-        return trace in self._learned.get(task_id, ())
+        return trace in self._learned.get(remembered_as(task_id), ())
 
     def take_over(self, task_id: TaskId, trace: Trace) -> None:
         """What others remember was found to be so: from now on this machine remembers it too."""
-        self._learned[task_id] = tuple(one for one in self._learned[task_id] if one != trace)
-        self.remember(task_id, trace)
+        task_id = remembered_as(task_id)
+        with self._lock:
+            learned = self._learned.get(task_id, ())
+            self._learned[task_id] = tuple(one for one in learned if one != trace)
+        if trace in learned:
+            self.remember(task_id, trace)
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:

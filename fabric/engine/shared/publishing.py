@@ -5,7 +5,7 @@ nobody looks at, and heads that are as they were.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from fabric.engine.shared.link import SharedLink
 from fabric.graph.traces import Trace
 from fabric.model.names import Digest
 from fabric.model.task import Task
+from fabric.model.task_id import remembered_as
 from fabric.remote.contract import CarrierRefusedError, ObjectKind, ObjectName
 from fabric.remote.heads import (
     MOST_SEGMENTS,
@@ -85,7 +86,7 @@ class Publishing:
         self._streams: dict[str, list[Digest]] = {}
         self._sent: list[SentPack] = []
         self._extents: dict[Digest, Extent] = {}
-        self._rows: dict[TaskId, Trace] = {}
+        self._rows: dict[TaskId, tuple[Trace, ...]] = {}
         self.failure = ""
 
     def offer(self, offer: Offer) -> None:
@@ -125,7 +126,9 @@ class Publishing:
         for digest, content in contents.items():
             if content is not None and digest not in self._extents:
                 self._extents[digest] = cutter.add(content)
-        self._rows[offer.task.id] = told_trace(offer.trace, self._link.keys.first.keyed)
+        name = remembered_as(offer.task.id)
+        told = told_trace(offer.trace, self._link.keys.first.keyed)
+        self._rows[name] = (*self._rows.get(name, ()), told)
         for pack in cutter.full():
             self._send(stream, pack)
 
@@ -176,11 +179,13 @@ class Publishing:
             for digest, extent in self._extents.items()
             if not any((extent.stream, number) in lost for number in extent.packs)
         }
-        rows: Mapping[TaskId, tuple[Trace, ...]] = {
-            task_id: (row,)
-            for task_id, row in self._rows.items()
-            if all(one.digest in there for one in row.output.files)
+        whole = {
+            task_id: tuple(
+                row for row in rows if all(one.digest in there for one in row.output.files)
+            )
+            for task_id, rows in self._rows.items()
         }
+        rows = {task_id: rows for task_id, rows in whole.items() if rows}
         streams = {stream: tuple(names) for stream, names in self._streams.items()}
         return Segment(self._link.keys.first.id, rows, streams, there)
 

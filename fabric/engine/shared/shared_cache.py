@@ -26,6 +26,7 @@ from fabric.model.names import Digest
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Task
+from fabric.model.task_id import remembered_as
 from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
@@ -131,14 +132,15 @@ class SharedCache:
         left out."""
         if task.kind not in self.link.kinds:
             return
+        name = remembered_as(task.id)
         entries = (*memory.code(task), *task.inputs.entries())
         static = static_digest(task.kind, entries)
         for segment in self.learned().segments.values():
             key = self.link.keys.by_id(segment.key_id)
-            for told in segment.traces.get(task.id, ()) if key else ():
+            for told in segment.traces.get(name, ()) if key else ():
                 if key and key.keyed(static) == told.static and segment.has(told):
                     trace = _here(told, key, (task.kind, entries), memory.look)
-                    self._there.add((task.id, trace.key))
+                    self._there.add((name, trace.key))
                     yield trace
 
     def has(self, digest: Digest, size: int) -> bool:
@@ -158,7 +160,7 @@ class SharedCache:
         """What others may want: they are given what they do not have yet."""
         if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
             return
-        if self._is_due or (task.id, trace.key) not in self._there:
+        if self._is_due or (remembered_as(task.id), trace.key) not in self._there:
             self._publishing.offer(Offer(task, trace))
 
     @property
