@@ -89,8 +89,9 @@ class Errands:
             if self._idle >= self._queue.qsize() or self._threads >= _THREADS:
                 return
             self._threads += 1
-        worker = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
-        worker.start()
+        if not beside(self._work):
+            with self.counting:
+                self._threads -= 1
 
     def _work(self) -> None:
         while True:
@@ -107,6 +108,16 @@ class Errands:
             if is_last and self._carrier is not None:
                 self._carrier.close()
             return
+
+
+def beside(work: Callable[[], None]) -> bool:
+    """Begin something that nobody waits for in the end; False where there are no more threads."""
+    worker = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
+    try:
+        worker.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def why_failed(error: BaseException | None) -> str:

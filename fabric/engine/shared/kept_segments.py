@@ -10,12 +10,12 @@ from pathlib import Path
 from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 
+from fabric.engine.memory.memo import SHARED
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.system.disk import make_folder, read_bytes, write_atomic
 
-FOLDER = "shared"
 _ASKED = "asked"
 # What was found for a commit is good for so long, and that nobody answered for so long.
 FOUND_SECONDS = 3600
@@ -40,7 +40,7 @@ class KeptSegments:
     """Without a folder nothing is kept. What cannot be read or written only costs a call."""
 
     def __init__(self, cache: Path | None) -> None:
-        self._folder = cache / FOLDER if cache else None
+        self._folder = cache / SHARED if cache else None
 
     def asked(self) -> LastAsked | None:
         content = self._read(_ASKED)

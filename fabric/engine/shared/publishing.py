@@ -6,13 +6,12 @@ nobody looks at, and heads that are as they were.
 
 import threading
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.errands import Errands, why_failed
+from fabric.engine.shared.errands import Errands, beside, why_failed
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import SharedLink
 from fabric.graph.traces import Trace
@@ -93,9 +92,8 @@ class Publishing:
         self._queue.put(offer)
         with self._beginning:
             is_first, self._is_begun = not self._is_begun, True
-        if is_first:
-            thread = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
-            thread.start()
+        if is_first and not beside(self._work):
+            self._over.set()
 
     def close(self, learned: Learned, seconds: float) -> None:
         """Wait until all is sent, or the time is over: then it is left where it stands."""

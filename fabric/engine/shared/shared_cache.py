@@ -6,12 +6,12 @@ could save.
 
 import threading
 from collections.abc import Iterator
-from contextvars import copy_context
+from functools import partial
 
 from msgspec.structs import replace
 
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.shared.errands import Errands, is_hopeless, why_failed
+from fabric.engine.shared.errands import Errands, beside, is_hopeless, why_failed
 from fabric.engine.shared.far_contents import FarContents
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.learning import Learned, Learning
@@ -62,8 +62,8 @@ class SharedCache:
 
     def begin(self, kept: KeptSegments) -> None:
         """Ask what others know, beside whatever this command does first."""
-        thread = threading.Thread(target=copy_context().run, args=(self._learn, kept), daemon=True)
-        thread.start()
+        if not beside(partial(self._learn, kept)):
+            self._is_over.set()
 
     def _learn(self, kept: KeptSegments) -> None:
         try:
