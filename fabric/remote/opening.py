@@ -80,7 +80,7 @@ def _store(kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAdd
     try:
         return StoreCarrier(_backend(kind, settings, where))
     except FabricError as error:
-        raise CarrierRefusedError(error.first.message) from error
+        raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error
 
 
 def _backend(

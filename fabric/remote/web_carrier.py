@@ -135,4 +135,4 @@ def open_web(where: WebPlace, *, is_turbo: bool) -> WebCarrier:
     try:
         return WebCarrier(where, (turbo_urls if is_turbo else plain_urls)(where))
     except FabricError as error:
-        raise CarrierRefusedError(error.first.message) from error
+        raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error

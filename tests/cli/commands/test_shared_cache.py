@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.git import under_git
+from tests.support.in_process import typescript
 from tests.support.project import Done, Project
 from tests.support.servers.fleet import Fleet
 from tests.support.servers.process import free_port
@@ -68,6 +70,18 @@ def test_a_clean_machine_runs_nothing_and_gets_equal_results(
     assert remote(taken)["hits"] == 4
     assert remote(taken)["fetchedBytes"] > 0
     assert not warned(taken)
+
+
+@pytest.mark.slow
+def test_what_a_bundler_made_is_taken_too(place: CachePlaceOfTests, tmp_path: Path) -> None:
+    first = typescript(tmp_path / "first")
+    under_git(first)
+    second = another_machine(first, tmp_path)
+    made = first.json("package", env=place.writing)
+    taken = second.json("package", env=place.env)
+    assert (taken.result["summary"]["ran"], remote(taken)["hits"]) == (0, 4)
+    assert rows(taken) == rows(made)
+    assert second.outputs() == first.outputs()
 
 
 def test_a_plan_says_what_the_run_then_does(
