@@ -240,6 +240,13 @@ class Config(Struct, frozen=True):
     unplannable: tuple[Problem, ...] = ()
     is_protected: bool = False
 
+    @property
+    def target_labels(self) -> tuple[str, ...]:
+        """What is deployed together: the labels of `fabric`, else all overrides, else the one
+        provider that there is."""
+        labels = self.targets.labels or tuple(one.label for one in self.overrides)
+        return tuple(dict.fromkeys(labels)) or (self.provider.label,)
+
 
 class ComposeService(Struct, frozen=True):
     """One entry of a compose file: `name` is what dependencies and selections use."""

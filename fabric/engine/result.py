@@ -10,6 +10,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.task import Output, Task
+from fabric.model.task_id import name_of
 from fabric.model.task_inputs import RECORD_KINDS
 
 
@@ -106,7 +107,8 @@ class RunResult(Struct, frozen=True):
         bad = set()
         units = set()
         for task, outcome in changing or rows:
-            unit = (task.inputs.service, task.inputs.function, bool(changing) and task.kind)
+            name = name_of(task.id)
+            unit = (name.service, name.function, name.provider, bool(changing) and task.kind)
             units.add(unit)
             if outcome.status not in GOOD:
                 bad.add(unit)

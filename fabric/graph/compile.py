@@ -1,7 +1,7 @@
 """Services to tasks: one table of recipes serves every verb."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from fabric.graph.name_tasks import dns_sync_tasks
 from fabric.graph.secret_settings import told_secrets
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.variants import Variants, variants_of
 from fabric.model.catalog import DeployUnit, facts_of
 from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
@@ -32,10 +33,12 @@ from fabric.model.task_inputs import (
 
 
 class Services(Struct, frozen=True):
-    """All units of one run, and how to find an upstream's release."""
+    """All units of one run, and how to find an upstream's release. `variants` say under which
+    target the builds and archives go that several targets of a service do not share."""
 
     units: tuple[ServiceUnit, ...]
     by_service: Mapping[str, ServiceUnit]
+    variants: Variants
 
 
 def compile_graph(
@@ -46,7 +49,8 @@ def compile_graph(
         build_graph,  # networkx: imported when something is compiled
     )
 
-    services = Services(tuple(units), {unit.service: unit for unit in units})
+    by_service = {unit.service: unit for unit in units}
+    services = Services(tuple(units), by_service, variants_of(units, _build_inputs, _packed_from))
     tasks = [
         task
         for unit in services.units
@@ -67,9 +71,10 @@ def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
     return sorted((task for task in seen if task), key=lambda task: task.id)
 
 
-def _build(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
-        yield Task(_id("build", unit, function), _build_inputs(unit, function))
+        apart = scene.variants.build(unit, function)
+        yield Task(_id("build", unit, function, apart), _build_inputs(unit, function, apart))
 
 
 def _build_alone(
@@ -85,16 +90,21 @@ def _build_alone(
         yield replace(task, inputs=told)
 
 
-def _package(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
+def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
-        vendor = _vendor_task(unit, function)
+        vendor, apart = _vendor_task(unit, function), scene.variants.package(unit, function)
+        built = _id("build", unit, function, scene.variants.build(unit, function))
         yield Task(
-            _id("package", unit, function),
-            PackageInputs(
-                unit.service, function.name, unit.root, _brought(unit, function), unit.apart
-            ),  # fmt: skip
-            (_id("build", unit, function), *((vendor.id,) if vendor else ())),
+            _id("package", unit, function, apart),
+            PackageInputs(unit.service, function.name, unit.root, _brought(unit, function), apart),
+            (built, *((vendor.id,) if vendor else ())),
         )
+
+
+def _packed_from(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
+    """What decides an archive beside the build."""
+    vendor = _vendor_task(unit, function)
+    return vendor.id if vendor else "", _brought(unit, function)
 
 
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
@@ -113,7 +123,7 @@ def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]
                 () if name else others,
                 unit.outside,
             ),  # fmt: skip
-            (*(_id("package", unit, function) for function in together), *waits),
+            (*(_archive(services, unit, function) for function in together), *waits),
         )
 
 
@@ -172,8 +182,12 @@ def _address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
     return unit.service, function, config.provider.label, config.stage
 
 
-def _id(kind: str, unit: ServiceUnit, function: Function) -> TaskId:
-    return task_id(kind, unit.service, function.name, unit.apart)
+def _id(kind: str, unit: ServiceUnit, function: Function, apart: str) -> TaskId:
+    return task_id(kind, unit.service, function.name, apart)
+
+
+def _archive(scene: Services, unit: ServiceUnit, function: Function) -> TaskId:
+    return _id("package", unit, function, scene.variants.package(unit, function))
 
 
 def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
@@ -203,7 +217,7 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
     return Task(task_id("vendor", name), inputs)
 
 
-def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
+def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
     build = function.build
     inputs = BuildInputs(
         service=unit.service,
@@ -215,7 +229,7 @@ def _build_inputs(unit: ServiceUnit, function: Function) -> BuildInputs:
         ignore=build.ignore,
         command=build.command,
         env=command_env(unit.config, function) if build.command else (),
-        apart=unit.apart,
+        apart=apart,
     )
     if build.command:
         return inputs

@@ -1,10 +1,11 @@
 """What has to be there before any of a service goes live: all its archives."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from fabric.graph.taskgraph import TaskGraph
+from fabric.model.task_id import name_of
 
 
 class Gate(Struct, frozen=True):
@@ -18,22 +19,23 @@ class Gate(Struct, frozen=True):
 
 
 def gates_of(graph: TaskGraph) -> tuple[Gate, ...]:
-    """One for each service that is deployed in more parts than one."""
+    """One for each service that is deployed in more parts than one; at each of its targets."""
     return tuple(_gates(graph))
 
 
 def _gates(graph: TaskGraph) -> Iterator[Gate]:
-    deploys = _by_service(graph, "deploy")
-    archives = _by_service(graph, "package") if deploys else {}
-    for service, after in deploys.items():
-        before = tuple(archives.get(service, ()))
+    archives = frozenset(graph.numbers_of("package"))
+    for after in _deploys(graph):
+        needs = {need for number in after for need in graph.needs[number]}
+        before = tuple(sorted(needs & archives))
         all_before = frozenset(before)
         if not all(all_before <= set(graph.needs[number]) for number in after):
             yield Gate(before, tuple(after))
 
 
-def _by_service(graph: TaskGraph, kind: str) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number in graph.numbers_of(kind):
-        found.setdefault(graph.tasks[number].inputs.service, []).append(number)
-    return found
+def _deploys(graph: TaskGraph) -> Iterable[list[int]]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for number in graph.numbers_of("deploy"):
+        name = name_of(graph.ids[number])
+        found.setdefault((name.service, name.provider), []).append(number)
+    return found.values()

@@ -23,10 +23,13 @@ def dns_sync_tasks(
 ) -> tuple[Task, ...]:
     """One, after the releases of all these targets: where it is asked for, or where `autoApply` is
     on and they are targets of the name."""
-    router = json.loads(config.extensions).get("router") if '"router"' in config.extensions else {}
+    is_named = '"router"' in config.extensions
+    router = json.loads(config.extensions).get("router") if is_named else None
+    led = [label for label in labels if label in config.target_labels]
+    if not router or not led:
+        return ()
     is_prod = config.stage == _PROD and not router.get("allowProdSync")
-    led = [label for label in labels if label in config.targets.labels]
-    if not led or not (is_asked or (router.get("autoApply") and not is_prod)):
+    if not (is_asked or (router.get("autoApply") and not is_prod)):
         return ()
     said = digest_fields((json.dumps(router, sort_keys=True), repr(config.targets)))
     inputs = DnsSyncInputs(config.service, led[0], config.stage, said)

@@ -38,9 +38,9 @@ class ProviderFacts(Struct, frozen=True):
     to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
     `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
     runtimes, each with the module that it is. `runtimes` are the families that new projects may
-    begin with there. `is_one_version`: all functions of a service are one version, and some of them
-    alone are none. `hides_secrets`: values that are secrets are sent as secrets, which nobody there
-    can read back.
+    begin with there, `begins_with` the versions that they do begin with. `is_one_version`: all
+    functions of a service are one version, and some of them alone are none. `hides_secrets`: values
+    that are secrets are sent as secrets, which nobody there can read back.
     """
 
     id: str
@@ -65,6 +65,7 @@ class ProviderFacts(Struct, frozen=True):
     python_packages: tuple[tuple[str, str], ...] = ()
     cron_leaves_a_day_open: bool = False
     runtimes: tuple[str, ...] = ("nodejs", "python")
+    begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
     is_one_version: bool = False
     hides_secrets: bool = False
 
@@ -253,6 +254,10 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
             ("CLOUD4_ACCOUNT_ID",),
         ),
         env_bytes=4 * _KB,
+        memory=(128, 32_768),
+        timeout=(1, 86_400),
+        archive_bytes=75 * _KB * _KB,
+        begins_with=("nodejs20.x", "python3.12"),
     ),
     ProviderFacts(
         id="cloud5-functions",

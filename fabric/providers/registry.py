@@ -86,6 +86,12 @@ def _host2(around: CommandEnvironment, extension: str, connections: Connections)
     return host2_sites(around, connections)
 
 
+def _cloud4(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:
+    from fabric.providers.cloud4.make import cloud4_functions
+
+    return cloud4_functions(around, extension, connections)
+
+
 def _cloud5(around: CommandEnvironment, extension: str, connections: Connections) -> Deployer:  # noqa: ARG001 - there is nothing to set
     from fabric.providers.cloud5.make import cloud5_functions
 
@@ -105,6 +111,7 @@ _REAL: dict[str, Callable[[CommandEnvironment, str, Connections], Deployer]] = {
     "cluster-orchestrator": _cluster,
     "host1": _host1,
     "host2": _host2,
+    "cloud4-fc": _cloud4,
     "cloud5-functions": _cloud5,
     "cloud6-functions": _cloud6,
 }

@@ -28,6 +28,7 @@ _WITH_WEIGHTS = "set EDGE1_ACCOUNT_ID: load balancing there has weights, and mon
 def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
     return (
         *_host_header(desired, backend),
+        *_same_host(desired),
         *_paths(desired),
         *_time_to_live(desired, backend),
         *_apex(desired, backend),
@@ -96,6 +97,17 @@ def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
                 hint=f"give it the custom domain `{desired.hostname}` at its provider, or {proxy}: "
                 "its load balancing asks each endpoint by its own name",
             )
+
+
+def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
+    """Two names for one place: neither stands in for the other."""
+    first: dict[str, str] = {}
+    for one in desired.shares:
+        other = first.setdefault(one.host, one.label) if one.host else one.label
+        if other != one.label:
+            message = f"the endpoints `{other}` and `{one.label}` are both at `{one.host}`"
+            hint = "give one of them another provider, or another place there: an account, a zone"
+            yield Problem("router/same-host", message, hint)
 
 
 def _paths(desired: DesiredRouting) -> Iterator[Problem]:

@@ -62,10 +62,8 @@ def read_router(config: Config) -> RouterSettings | None:
 
 
 def target_labels(config: Config) -> tuple[str, ...]:
-    """The labels that are deployed together: those of `fabric`, else all overrides, else the one
-    provider that there is."""
-    labels = config.targets.labels or tuple(one.label for one in config.overrides)
-    labels = tuple(dict.fromkeys(labels)) or (config.provider.label,)
+    """The labels that are deployed together; no more of them than there are percents."""
+    labels = config.target_labels
     if len(labels) > WHOLE:
         message = f"a router has {len(labels)} targets; whole percents reach for {WHOLE}"
         raise FabricError(Problem("config/too-many-targets", message, "", Place(config.file)))

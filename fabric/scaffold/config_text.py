@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fabric.model.back_ends import BackendKind
 from fabric.scaffold.choices import ManagerFacts, ProjectChoices
-from fabric.scaffold.templates import Language, template_of
+from fabric.scaffold.templates import template_of
 
 SCHEMA_FILE = ".fabric/config.schema.json"
 _HEAD = f"""\
@@ -23,7 +23,6 @@ _STAGES = """\
 # What any reader of YAML takes for a text, also without quotes.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NO_TEXTS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
-_RUNTIMES = {"nodejs": "nodejs22.x", "python": "python3.12"}
 _STATE_TITLES = {
     BackendKind.LOCAL: "on this machine, in .fabric/state; teams choose another kind.",
     BackendKind.SQL: "in the database at FABRIC_STATE_SQL_URL, else in .fabric/state.db.",
@@ -45,7 +44,7 @@ def config_text(choices: ProjectChoices) -> str:
         f"  - name: {template.function}\n    entry: {entry_of(choices)}\n    triggers:\n"
         f"      - {fields}\n"
     )
-    provider = f"provider:\n  name: {choices.provider}\n  runtime: {runtime_of(choices.language)}\n"
+    provider = f"provider:\n  name: {choices.provider}\n  runtime: {runtime_of(choices)}\n"
     parts = (
         f"{_HEAD}service: {scalar(choices.service)}\n",
         provider,
@@ -57,8 +56,10 @@ def config_text(choices: ProjectChoices) -> str:
     return "\n".join(parts)
 
 
-def runtime_of(language: Language) -> str:
-    return _RUNTIMES[language.runtime]
+def runtime_of(choices: ProjectChoices) -> str:
+    """The version that the provider has."""
+    family = choices.language.runtime
+    return next(one for one in choices.facts.begins_with if one.startswith(family))
 
 
 def _backend(choices: ProjectChoices) -> str:

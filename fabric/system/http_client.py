@@ -28,10 +28,13 @@ NO_HEADERS: Secret[Mapping[str, str]] = Secret({})
 
 
 class HttpRequest(Struct, frozen=True):
+    """`seconds` is how long to wait for an answer, where that is longer than usual."""
+
     method: str
     url: str
     headers: Secret[Mapping[str, str]] = NO_HEADERS
     content: bytes = b""
+    seconds: float = 0.0
 
 
 class HttpReply(Struct, frozen=True):
@@ -67,6 +70,7 @@ class Http:
                 request.url,
                 headers=dict(request.headers.reveal()),
                 content=request.content or None,
+                timeout=_limits(request.seconds or READ_SECONDS),
             )
         except httpx.RequestError as error:
             raise TransientError(str(error) or type(error).__name__) from error
@@ -80,8 +84,13 @@ class Http:
 def open_http(patience: Patience) -> Http:
     import httpx
 
-    limits = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
-    return Http(httpx.Client(timeout=limits), patience)
+    return Http(httpx.Client(timeout=_limits(READ_SECONDS)), patience)
+
+
+def _limits(seconds: float) -> "httpx.Timeout":
+    import httpx
+
+    return httpx.Timeout(seconds, connect=CONNECT_SECONDS)
 
 
 def _is_transient(reply: HttpReply) -> bool:

@@ -13,6 +13,9 @@ from tests.support.service_site import ServiceSite
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
+# How variables end that say who calls.
+_WHO_CALLS = ("TOKEN", "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET")
+
 
 @pytest.fixture
 def shop(any_site: ServiceSite, tmp_path: Path) -> ProviderShop:
@@ -210,7 +213,7 @@ def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_ca
         return  # it is spoken to by a client of its own, which says so itself
     shop.write()
     shop.site.reset()
-    tokens = {name: ("tok-a\ntok-b", "tok-\u00f6") for name in own if name.endswith("TOKEN")}
+    tokens = {name: ("tok-a\ntok-b", "tok-\u00f6") for name in own if name.endswith(_WHO_CALLS)}
     addresses = dict.fromkeys(bases, ("api.example.test", "https://exa mple", "https://a:b"))
     for name, values in (tokens | addresses).items():
         for value in values:
@@ -224,7 +227,7 @@ def test_credentials_that_nobody_could_send_are_told_by_name_before_the_first_ca
 
 
 def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> None:
-    tokens = [name for name in shop.site.environment if name.endswith("TOKEN")]
+    tokens = [name for name in shop.site.environment if name.endswith(_WHO_CALLS)]
     if not tokens:
         return  # it is spoken to by a client of its own
     shop.ran("deploy")

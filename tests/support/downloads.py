@@ -18,6 +18,7 @@ from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
 from tests.support.servers import artifacts, azurite
+from tests.support.servers.cloud4 import described as cloud4_described
 from tests.support.servers.host1 import described
 from tests.support.servers.host2 import swagger
 from tests.support.servers.whisk import official
@@ -101,6 +102,10 @@ def interface_of_projects() -> None:
     described.official_packages()
 
 
+def interface_of_functions() -> None:
+    cloud4_described.official_packages()
+
+
 def server_of_artifacts() -> None:
     artifacts.installed()
 
@@ -140,6 +145,7 @@ def main() -> int:
         interface_of_sites,
         client_of_actions,
         interface_of_projects,
+        interface_of_functions,
         server_of_artifacts,
         interface_tester,
     )

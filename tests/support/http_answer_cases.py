@@ -15,6 +15,12 @@ _REQUESTS: dict[Host, dict[str, Any]] = {
 }
 _UNFIT = {"message": "Bad Gateway"}
 
+# There a header comes once.
+_ONE_COOKIE: dict[Host, dict[str, Any]] = {
+    host: {"status": 502, "said": _UNFIT, "cookies": (), "logged": "more than one cookie"}
+    for host in (Host.EVENT_NODE, Host.EVENT_PYTHON)
+}
+
 
 def _answers(text: str) -> str:
     return f"exports.handler = async (event, context) => ({text});"
@@ -59,6 +65,13 @@ _FIT = (
         '{ statusCode: 200, cookies: ["a=1; Path=/", "b=2; HttpOnly"], body: "" }',
         '{"statusCode": 200, "cookies": ["a=1; Path=/", "b=2; HttpOnly"], "body": ""}',
         cookies=("a=1; Path=/", "b=2; HttpOnly"),
+        unlike=_ONE_COOKIE,
+    ),
+    _given(
+        "a-cookie",
+        '{ statusCode: 200, cookies: ["a=1; Path=/"], body: "" }',
+        '{"statusCode": 200, "cookies": ["a=1; Path=/"], "body": ""}',
+        cookies=("a=1; Path=/",),
     ),
     _given(
         "headers-with-many-values",

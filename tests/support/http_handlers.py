@@ -15,7 +15,8 @@ import pytest
 
 class Host(StrEnum):
     """What runs a handler: `LOCAL` is the developer's machine, in either language, and `SITES` are
-    functions that a site calls with events of its own; actions are OpenWhisk's."""
+    functions that a site calls with events of its own; actions are OpenWhisk's, events are those
+    of Function Compute."""
 
     WORKERS = "workers"
     NODE = "node"
@@ -26,9 +27,13 @@ class Host(StrEnum):
     SITES = "sites"
     ACTION_NODE = "action-node"
     ACTION_PYTHON = "action-python"
+    EVENT_NODE = "event-node"
+    EVENT_PYTHON = "event-python"
 
 
-_PYTHON_HOSTS = frozenset((Host.PYTHON, Host.FRAMEWORK_PYTHON, Host.ACTION_PYTHON))
+_PYTHON_HOSTS = frozenset(
+    (Host.PYTHON, Host.FRAMEWORK_PYTHON, Host.ACTION_PYTHON, Host.EVENT_PYTHON)
+)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,29 @@ _TOLD_AS_TEXT: dict[Host, dict[str, Any]] = {
 }
 _READ_BEFORE: dict[Host, dict[str, Any]] = {Host.FRAMEWORK_NODE: {"status": 400, "said": None}}
 _JSON = {"Content-Type": "application/json"}
+# Function Compute tells names and values of a query, and joins those that come twice.
+_EVENT_HOSTS = (Host.EVENT_NODE, Host.EVENT_PYTHON)
+# The event of the first case.
+_GET: dict[str, Any] = {
+    "version": "2.0",
+    "routeKey": "ANY /items/{id}",
+    "rawPath": "/items/7",
+    "rawQueryString": "a=1&b=x%20y&b=z&c=",
+    "queryStringParameters": {"a": "1", "b": "x y,z", "c": ""},
+    "pathParameters": {"id": "7"},
+    "cookies": ["s=1", "t=2"],
+    "headers.accept": "text/plain",
+    "headers.cookie": None,
+    "requestContext.http.method": "GET",
+    "requestContext.http.path": "/items/7",
+    "isBase64Encoded": False,
+    "body": None,
+    "httpMethod": "GET",
+    "path": "/items/7",
+}
+_JOINED: dict[Host, dict[str, Any]] = {
+    host: {"said": {**_GET, "rawQueryString": "a=1&b=x%20y%2Cz&c="}} for host in _EVENT_HOSTS
+}
 _ROUTES = (("GET", "/users/{id}"), ("GET", "/files/{name+}"), ("ANY", "/users/{any}"))
 
 
@@ -37,23 +60,8 @@ def _events() -> tuple[HandlerCase, ...]:
                 headers={"Accept": "text/plain", "Cookie": "s=1; t=2"},
             ),
             route="/items/{id}",
-            said={
-                "version": "2.0",
-                "routeKey": "ANY /items/{id}",
-                "rawPath": "/items/7",
-                "rawQueryString": "a=1&b=x%20y&b=z&c=",
-                "queryStringParameters": {"a": "1", "b": "x y,z", "c": ""},
-                "pathParameters": {"id": "7"},
-                "cookies": ["s=1", "t=2"],
-                "headers.accept": "text/plain",
-                "headers.cookie": None,
-                "requestContext.http.method": "GET",
-                "requestContext.http.path": "/items/7",
-                "isBase64Encoded": False,
-                "body": None,
-                "httpMethod": "GET",
-                "path": "/items/7",
-            },
+            unlike=_JOINED,
+            said=_GET,
         ),
         HandlerCase(
             "what-is-not-there-is-not-said",

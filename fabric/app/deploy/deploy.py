@@ -219,7 +219,8 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
         ),
     ]
     if problems:
-        raise FabricError(*problems)
+        # Several targets of one service may lack the same.
+        raise FabricError(*dict.fromkeys(problems))
 
 
 def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:

@@ -17,7 +17,7 @@ from fabric.graph.judge import dropped_functions
 from fabric.graph.service_order import ties_of
 from fabric.model.outcomes.deployed import DeployOutcome, FunctionEnd, ServiceEnd, TaskCounts
 from fabric.model.problems import ExitCode
-from fabric.model.records.record import Record
+from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS, DeployInputs
@@ -54,7 +54,7 @@ def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     scope, result = changed.scope, changed.result
     parts = _parts(result)
     rows = tuple(
-        _deployment(placement, parts.get(placement.service, ()), changed)
+        _deployment(placement, parts.get(placement.ref, ()), changed)
         for _, placement in sorted(scope.placements.items())
     )
     report = _report(request, seen, rows, replace(_counts(result), remote=changed.remote))
@@ -121,17 +121,27 @@ def _row(
     )
 
 
-def _parts(result: RunResult) -> dict[str, list[Part]]:
-    """The tasks of each service, with how they ended."""
-    found: dict[str, list[Part]] = {}
-    for part in result.rows:
-        found.setdefault(part[0].inputs.service, []).append(part)
-    return found
+def _parts(result: RunResult) -> dict[RecordRef, list[Part]]:
+    """The tasks that change each record, and those that make what it is given, with how they
+    ended; each in the order of the graph."""
+    rows, needs = list(result.rows), result.graph.needs
+    numbers: dict[RecordRef, set[int]] = {}
+    for number, (task, _) in enumerate(rows):
+        if task.kind not in RECORD_KINDS:
+            continue
+        found = numbers.setdefault(ref_of(task.inputs), set())
+        waiting = [number]
+        while waiting:
+            one = waiting.pop()
+            if one not in found:
+                found.add(one)
+                waiting += (need for need in needs[one] if rows[need][0].kind not in RECORD_KINDS)
+    return {ref: [rows[number] for number in sorted(found)] for ref, found in numbers.items()}
 
 
 def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> ServiceEnd:
     ref = placement.ref
-    own = [part for part in parts if part[0].kind in RECORD_KINDS and ref_of(part[0].inputs) == ref]
+    own = [part for part in parts if part[0].kind in RECORD_KINDS]
     record = changed.finals.get(ref, changed.scope.transaction.record(ref))
     functions = tuple(_functions(placement, own, changed))
     error = _error(outcome for _, outcome in parts)

@@ -1,6 +1,6 @@
 """`router deploy`: all targets of the fabric, and then the name that leads to them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -10,10 +10,11 @@ from fabric.app.deploy.protected import AskFor, confirm_stage
 from fabric.app.deploy.scope import NamesOf
 from fabric.app.request import Request
 from fabric.app.router.kept_names import names_of
+from fabric.app.router.look_before import look_before
 from fabric.app.router.scope import RouterRequest, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
 from fabric.app.settings import Settings
-from fabric.model.outcomes.deployed import DeployOutcome
+from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.routed import RouterDeployOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
@@ -48,6 +49,7 @@ def deploy_targets(
     targets = _prepared(order, settings)
     change = replace(order.change, agrees=lambda _: True)
     done: list[Synced] = []
+    looked: list[Synced] = []
     where = replace(order.request.where, targets=targets.labels, leads_name=targets.syncs)
     report = deploy_together(
         replace(order.request, where=where),
@@ -58,10 +60,20 @@ def deploy_targets(
     if targets.syncs and not problems and not done:
         # All was as it should be, as far as is written down here: whether it is, is looked at.
         try:
-            done.append(_looked_at(order, change, settings))
+            looked.append(_looked_at(order, change, settings))
         except FabricError as error:
             problems = error.problems
-    return _report(order, report, problems, done)
+    return _report(order, report, problems, (done, looked))
+
+
+def plan_targets(
+    order: RouterDeploy, settings: Settings, plan_together: Callable[[Request], Report]
+) -> Report:
+    """All targets and their name as the run would take them: looked at, not asked for."""
+    with open_router(order.asked, settings) as scope:
+        syncs = order.sync or scope.router.auto_apply
+        where = replace(order.request.where, targets=scope.labels, leads_name=syncs)
+    return plan_together(replace(order.request, where=where))
 
 
 def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
@@ -71,6 +83,7 @@ def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
         if not syncs:
             return _AgreedTargets(scope.labels, syncs, order.ask)
         refuse_unasked(scope, order.change)
+        look_before(scope, settings)
         confirm_stage(scope.units, scope.config.stage, settings, order.ask)
         stage = scope.config.stage
         return _AgreedTargets(scope.labels, syncs, lambda _: stage)
@@ -82,15 +95,23 @@ def _looked_at(order: RouterDeploy, change: DnsChange, settings: Settings) -> Sy
 
 
 def _report(
-    order: RouterDeploy, report: Report, problems: tuple[Problem, ...], done: list[Synced]
+    order: RouterDeploy,
+    report: Report,
+    problems: tuple[Problem, ...],
+    synced_names: tuple[list[Synced], list[Synced]],
 ) -> Report:
-    """What kept a name from being changed after all is told of as part of it: targets are live."""
+    """Names that were led as part of the run have told their warnings there."""
+    done, looked = synced_names
     deployed = report.outcome if isinstance(report.outcome, DeployOutcome) else None
-    told = (*report.warnings, *(warning for one in done for warning in one.warnings))
+    told = (*report.warnings, *(warning for one in looked for warning in one.warnings))
+    rows = deployed.deployments if deployed else ()
+    ended = next((one.outcome for one in (*done, *looked)), None)
     outcome = RouterDeployOutcome(
         deployed.stage if deployed else order.request.where.stage,
-        deployed.deployments if deployed else (),
-        done[-1].outcome if done else None,
+        rows,
+        ended,
+        deployed.rolled_back if deployed else False,
+        deployed.summary if deployed else None,
     )
     return replace(
         report,
@@ -98,9 +119,13 @@ def _report(
         outcome=outcome,
         problems=problems,
         warnings=tuple(dict.fromkeys(told)),
-        exit_code=report.exit_code if report.problems else _exit_code(problems),
+        exit_code=report.exit_code if report.problems else _exit_code(problems, rows),
     )
 
 
-def _exit_code(problems: tuple[Problem, ...]) -> ExitCode:
-    return exit_code_of(problems[0]) if problems else ExitCode.OK
+def _exit_code(problems: tuple[Problem, ...], rows: Sequence[ServiceEnd]) -> ExitCode:
+    """Targets that are live beside a name that did not follow are a part of what was asked."""
+    if not problems:
+        return ExitCode.OK
+    first = exit_code_of(problems[0])
+    return ExitCode.PARTIAL if rows and first is ExitCode.FAILED else first

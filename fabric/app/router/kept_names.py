@@ -10,11 +10,10 @@ from fabric.app.deploy.deploy_work import DeployWork, config_file
 from fabric.app.deploy.scope import MakeNames
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, synced
+from fabric.app.router.sync import DnsChange, Synced, last_known, synced
 from fabric.model.names import Digest
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import DnsSyncInputs
-from fabric.router.history import last_applied
 from fabric.router.settings import ChangeConsent
 from fabric.tasks.deploy_tools import NameStanding, NameSynced
 
@@ -45,7 +44,7 @@ class KeptNames:
             missing = tuple(one.label for one in scope.targets if not one.host)
             if missing:
                 return NameStanding(Digest(""), "", missing)
-            last = last_applied(scope.files.history())
+            last = last_known(scope)
             wanted = scope.desired(scope.weights()).digest
             return NameStanding(wanted, last.desired if last else "")
 

@@ -71,7 +71,7 @@ def synced(
         return step.done(choose(scope))
     choose(scope)
     refuse_unasked(scope, change)
-    _refuse_simulated(scope)
+    refuse_simulated(scope)
     operation = f"router {change.operation}"
     with locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy):
         return step.done(choose(scope))
@@ -109,9 +109,9 @@ class _Step:
         state = self._state(desired, before, rows)
         entry = self._entry(desired, drift, before)
         if not self._change.dry_run:
-            _refuse_policy(scope, drift)
+            refuse_policy(scope, drift)
             _apply(scope, desired, drift, state)
-        last = None if drift.changes or self._change.dry_run else _last(scope)
+        last = None if drift.changes or self._change.dry_run else last_known(scope)
         damage = None
         if last is not None and last.desired == desired.digest:
             entry = replace(entry, id=last.id)  # nothing was done that history does not know
@@ -191,7 +191,7 @@ class _Step:
         )
 
 
-def _last(scope: RouterScope) -> SyncEntry | None:
+def last_known(scope: RouterScope) -> SyncEntry | None:
     """The last that was applied; a history that cannot be read is told of by who writes it."""
     try:
         return last_applied(scope.files.history())
@@ -221,7 +221,7 @@ def _apply(scope: RouterScope, desired: DesiredRouting, drift: Drift, state: Tar
         raise
 
 
-def _refuse_simulated(scope: RouterScope) -> None:
+def refuse_simulated(scope: RouterScope) -> None:
     """Nobody is behind the address of a simulated deployment."""
     nowhere = [one.label for one in scope.targets if one.is_simulated]
     if nowhere and not scope.is_simulated:
@@ -233,7 +233,7 @@ def _refuse_simulated(scope: RouterScope) -> None:
         raise FabricError(Problem("router/simulated-endpoint", message, hint))
 
 
-def _refuse_policy(scope: RouterScope, drift: Drift) -> None:
+def refuse_policy(scope: RouterScope, drift: Drift) -> None:
     policy = scope.router.mutation_policy
     forbidden = [one for one in drift.changes if one.action in forbidden_verbs(policy)]
     if forbidden:

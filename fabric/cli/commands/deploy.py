@@ -1,12 +1,13 @@
 """`fabric deploy`: options to a request, a request to a run that changes what is live."""
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.keep_going import KeepGoing, refuse_opposites
 from fabric.cli.options import (
     ComposeFlags,
     FunctionFlags,
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
     from fabric.app.deploy.scope import MakeNames
     from fabric.app.request import Request, Where
     from fabric.cli.perform import Order
-
-
-KeepGoing: TypeAlias = Annotated[
-    bool,
-    click.option(
-        "--keep-going",
-        is_flag=True,
-        help="Deploy the functions of a service though others of it cannot be built.",
-    ),
-]
 
 
 class DeployFlags(Struct, frozen=True):
@@ -123,16 +114,14 @@ def _request(command: str, flags: DeployFlags | ComposeDeployFlags) -> "Request"
 def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
     from fabric.model.problems import FabricError, Problem
 
+    if flags.live.preview and flags.chosen.where.stage:
+        message = f"--preview {flags.live.preview} is a stage of its own, and --stage names another"
+        raise FabricError(Problem("usage/two-stages", message, hint="leave one of them out"))
     opposites = {
         "--fail-fast": flags.run.fail_fast,
         "--rollback-on-failure": bool(flags.live.rollback),
     }
-    if flags.live.preview and flags.chosen.where.stage:
-        message = f"--preview {flags.live.preview} is a stage of its own, and --stage names another"
-        raise FabricError(Problem("usage/two-stages", message, hint="leave one of them out"))
-    for name in (name for name, is_given in opposites.items() if is_given and flags.keep_going):
-        message = f"--keep-going and {name} want opposite things after a failure"
-        raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))
+    refuse_opposites(opposites, keep_going=flags.keep_going)
 
 
 def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":

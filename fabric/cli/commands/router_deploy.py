@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.commands.router import ConsentFlags, RouterFlags, request_of
+from fabric.cli.commands.router import ConsentFlags, DryRun, RouterFlags, request_of
 from fabric.cli.flags_of import flags_of
+from fabric.cli.keep_going import KeepGoing, refuse_opposites
 from fabric.cli.options import examples
 from fabric.cli.run_options import at_once
 
@@ -41,6 +42,8 @@ class RouterDeployFlags(Struct, frozen=True):
             help="Take all of it back to what was live if any target fails.",
         ),
     ]
+    keep_going: KeepGoing
+    dry_run: DryRun
     concurrency: Annotated[str, at_once("Tasks")]
     consent: ConsentFlags
 
@@ -48,6 +51,7 @@ class RouterDeployFlags(Struct, frozen=True):
 @click.command(
     epilog=examples("""
 fabric router deploy                   all targets; the name stays as it is
+fabric router deploy --sync-dns --dry-run   what would be done, and nothing else
 fabric router deploy --sync-dns --stage prod --allow-prod-dns-sync
 """)
 )
@@ -68,15 +72,24 @@ def _order(flags: RouterDeployFlags) -> "Order":
     from fabric.cli.perform import Order
     from fabric.model.names import Verb
 
+    opposites = {"--rollback-on-failure": bool(flags.rollback)}
+    refuse_opposites(opposites, keep_going=flags.keep_going)
     where = request_of("deploy", flags.router).where
-    request = Request(Verb.DEPLOY, _COMMAND, where, concurrency=flags.concurrency)
+    request = Request(
+        Verb.DEPLOY,
+        _COMMAND,
+        where,
+        concurrency=flags.concurrency,
+        keep_going=flags.keep_going,
+    )
     return Order(request, flags.router.screen)
 
 
 def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":
     from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.deploy.deploy import deploy as deploy_services
-    from fabric.app.router.deploy import deploy_targets
+    from fabric.app.plan import PlanOptions, plan
+    from fabric.app.router.deploy import deploy_targets, plan_targets
     from fabric.model.time_spans import seconds_of
 
     timeout = seconds_of("--lock-timeout", flags.consent.lock_timeout)
@@ -85,6 +98,12 @@ def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") ->
         options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names)
         return deploy_services(one, caller.settings, options, caller.make_listeners)
 
+    if flags.dry_run:
+        return plan_targets(
+            _work(flags, request, caller),
+            caller.settings,
+            lambda one: plan(one, PlanOptions(), caller.settings),
+        )
     return deploy_targets(_work(flags, request, caller), caller.settings, deploy_together)
 
 

@@ -22,6 +22,9 @@ def _place_of(entry: KeyValue) -> KeyValue:
     match entry.key, entry.value:
         case "provider", Mapping() as provider:
             return entry._replace(value=_reduced(provider, ("name", "region", "runtime")))
+        case "providerOverrides", Mapping(entries=labels) as overrides:
+            closed = tuple(one._replace(value=_with_any(one.value)) for one in labels)
+            return entry._replace(value=overrides._replace(entries=closed))
         case "extensions", Mapping() as extensions:
             return entry._replace(value=_reduced(extensions, ("router",)))
         case "functions", Sequence(items=items) as functions:
@@ -31,6 +34,13 @@ def _place_of(entry: KeyValue) -> KeyValue:
             return entry._replace(value=functions._replace(entries=named))
         case _:
             return entry
+
+
+def _with_any(override: Node) -> Node:
+    """A runtime of its own would have to fit the entry that stands in for all of them."""
+    if not isinstance(override, Mapping):
+        return override
+    return override._replace(entries=tuple(map(_closed, override.entries)))
 
 
 def _named(function: Node) -> Node:

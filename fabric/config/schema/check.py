@@ -13,6 +13,7 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     Named,
+    Number,
     OneOf,
     Shape,
     Table,
@@ -141,15 +142,18 @@ def _integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
         value = int(value)
     if type(value) is not int:
         return _leaf(node, path, "a whole number")
-    if value < shape.low or (shape.high is not None and value > shape.high):
-        return _leaf(node, path, _range(shape), "config/bad-value")
+    high = shape.high
+    if value < shape.low or (high is not None and value > high):
+        end = f"of at least {shape.low}" if high is None else f"from {shape.low} to {high}"
+        return _leaf(node, path, f"a whole number {end}", "config/bad-value")
     return ()
 
 
-def _range(shape: Integer) -> str:
-    if shape.high is None:
-        return f"a whole number of at least {shape.low}"
-    return f"a whole number from {shape.low} to {shape.high}"
+def _number(shape: Number, node: Node, path: Path) -> Iterable[Finding]:
+    value = read_as(node) if type(node) is Scalar else None
+    if type(value) in (int, float) and shape.low <= float(value or 0) <= shape.high:
+        return ()
+    return _leaf(node, path, f"a number from {shape.low:g} to {shape.high:g}", "config/bad-value")
 
 
 def _flag(_: Flag, node: Node, path: Path) -> Iterable[Finding]:
@@ -274,7 +278,7 @@ def _either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:
 
 
 _TAKES: dict[type, tuple[type, ...]] = {
-    **dict.fromkeys((Text, Word, OneOf, Integer, Flag), (Scalar,)),
+    **dict.fromkeys((Text, Word, OneOf, Integer, Number, Flag), (Scalar,)),
     **dict.fromkeys((Table, Fields, Kinds), (Mapping,)),
     Many: (Sequence,),
     Named: (Sequence, Mapping),
@@ -284,6 +288,7 @@ _CHECKS: dict[type, Callable[..., Iterable[Finding]]] = {
     Word: _word,
     OneOf: _choice,
     Integer: _integer,
+    Number: _number,
     Flag: _flag,
     Anything: _anything,
     Many: _many,

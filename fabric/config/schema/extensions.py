@@ -1,7 +1,7 @@
 """Which keys the provider-specific settings have; further keys are passed on with a warning."""
 
 from fabric.config.schema.router import ROUTER
-from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, OneOf
+from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, Number, OneOf
 from fabric.config.schema.triggers import FILLED
 from fabric.model.catalog import PROVIDERS
 
@@ -71,6 +71,20 @@ _CLOUD2 = Fields(
     ),
     is_open=True,
 )
+_CLOUD4 = Fields(
+    (
+        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+        Field(
+            "role",
+            FILLED,
+            "The role that functions run as.",
+            "acs:ram::1234567890123456:role/shop",
+        ),
+        Field("cpu", Number(0.05, 16), "How many processors an instance has.", 0.5),
+        Field("diskSize", Integer(512, 10_240), "How much disk an instance has, in MB.", 512),
+    ),
+    is_open=True,
+)
 _EDGE1 = Fields(
     (
         Field(
@@ -128,6 +142,7 @@ _OTHER = Fields(
 _OWN = {
     "cloud1-lambda": _CLOUD1,
     "cloud2-functions": _CLOUD2,
+    "cloud4-fc": _CLOUD4,
     "edge1-workers": _EDGE1,
     "cluster-orchestrator": _CLUSTER,
     "host2": _HOST2,

@@ -13,6 +13,7 @@ from fabric.config.schema.shapes import (
     Kinds,
     Many,
     Named,
+    Number,
     OneOf,
     Shape,
     Table,
@@ -74,6 +75,10 @@ def _choice(shape: OneOf) -> Json:
 def _integer(shape: Integer) -> Json:
     limits = {"minimum": shape.low} | ({} if shape.high is None else {"maximum": shape.high})
     return _or_binding({"type": "integer", **limits})
+
+
+def _number(shape: Number) -> Json:
+    return _or_binding({"type": "number", "minimum": shape.low, "maximum": shape.high})
 
 
 def _flag(_: Flag) -> Json:
@@ -162,6 +167,7 @@ _RENDERERS: dict[type, Callable[..., Json]] = {
     Word: _word,
     OneOf: _choice,
     Integer: _integer,
+    Number: _number,
     Flag: _flag,
     Anything: _anything,
     Many: _many,

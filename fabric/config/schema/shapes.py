@@ -45,6 +45,13 @@ class Integer(Struct, frozen=True):
     high: int | None = None
 
 
+class Number(Struct, frozen=True):
+    """With parts of one, too."""
+
+    low: float
+    high: float
+
+
 class Flag(Struct, frozen=True):
     """true or false."""
 
@@ -128,5 +135,17 @@ class Either(Struct, frozen=True):
 
 
 Shape: TypeAlias = (
-    Text | Word | OneOf | Integer | Flag | Anything | Many | Table | Fields | Named | Kinds | Either
+    Text
+    | Word
+    | OneOf
+    | Integer
+    | Number
+    | Flag
+    | Anything
+    | Many
+    | Table
+    | Fields
+    | Named
+    | Kinds
+    | Either
 )

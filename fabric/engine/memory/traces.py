@@ -1,7 +1,7 @@
 """What tasks looked at and gave, newest first, kept in the memo under the name that lasts."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
@@ -73,7 +73,8 @@ class TraceStore:
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:
-            self._fresh.setdefault(remembered_as(task_id), []).insert(0, trace)
+            fresh = self._fresh.get(remembered_as(task_id), [])
+            self._fresh[remembered_as(task_id)] = _distinct((trace, *fresh))
             full = len(self._fresh) >= _BATCH
         if full:
             self.flush()
@@ -102,7 +103,7 @@ class TraceStore:
             first = {task_id for task_id in fresh if self._recalled.get(task_id) == ()}
             for task_id, traces in fresh.items():
                 recalled = self._recalled.get(task_id, ())
-                self._recalled[task_id] = (*traces, *recalled)[:_KEPT]
+                self._recalled[task_id] = tuple(_distinct((*traces, *recalled))[:_KEPT])
         if not fresh:
             return {}
         self._before_flush()
@@ -115,10 +116,16 @@ class TraceStore:
     def _row(self, task_id: TaskId, fresh: Sequence[Trace], *, is_first: bool) -> bytes:
         """What is new before what another process may have written meanwhile."""
         stored = () if is_first else read_traces(self._memo.get_bytes(self._prefix + task_id))
-        same = {one.key for one in fresh}
-        older = (one for one in stored if one.key not in same)
-        return encode_traces((*fresh, *older)[:_KEPT])
+        return encode_traces(_distinct((*fresh, *stored))[:_KEPT])
 
     def _recall(self, task_id: TaskId) -> tuple[Trace, ...]:
         key = self._prefix + task_id
         return read_traces(self._memo.get_bytes(key) if self._raw is None else self._raw.get(key))
+
+
+def _distinct(traces: Iterable[Trace]) -> list[Trace]:
+    """Of runs that came to the same, the newest."""
+    found: dict[str, Trace] = {}
+    for one in traces:
+        found.setdefault(one.key, one)
+    return list(found.values())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from fabric.model.outcomes.deployed import ServiceEnd
+from fabric.model.outcomes.deployed import ServiceEnd, TaskCounts
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.routing import EndpointShare, RouterAction, RouterResource, RouterVerb, Weights
 
@@ -173,6 +173,8 @@ class RouterDeployOutcome(JsonStruct, frozen=True):
     stage: str
     deployments: tuple[ServiceEnd, ...]
     sync: SyncOutcome | None = None
+    rolled_back: bool = False
+    summary: TaskCounts | None = None
 
 
 def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:

@@ -15,6 +15,7 @@ from fabric.system.disk import file_lock, read_bytes, write_atomic
 
 Wanted: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
 _VERSION = 1
+_MOST_SERIAL = 0xFFFFFFFF
 
 
 class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,9 +33,16 @@ class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ZoneDocument(Struct, frozen=True):
+    """`serial` counts changes: by it others see that their copy is an old one."""
+
     version: int
     hostname: str
-    records: tuple[ZoneRow, ...]
+    records: tuple[ZoneRow, ...] = ()
+    serial: int = 0
+
+    @property
+    def next_serial(self) -> int:
+        return self.serial % _MOST_SERIAL + 1
 
 
 _DECODER = Decoder(ZoneDocument)
@@ -58,8 +66,9 @@ class ZoneFile:
         return self._wanted(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        parts = tuple(_part(row, desired.owner) for row in self._rows())
-        if self._zone is None or not parts or self._is_current(desired.hostname, parts):
+        document = self._document()
+        parts = tuple(_part(row, desired.owner) for row in document.records)
+        if self._zone is None or not parts or self._is_current(desired.hostname, document, parts):
             return parts
         # Somebody had a hand in the file that name servers read: all of it is written again.
         stale = f"not as in {self._zone.name}"
@@ -69,37 +78,42 @@ class ZoneFile:
         wanted = {part.key: part for part in self.want(desired)}
         changed = [one for one in actions if one.changes]
         with file_lock(self._path.with_name(f".{self._path.name}.lock")):
-            rows = {row.key: row for row in self._rows()}
+            before = self._document()
+            rows = {row.key: row for row in before.records}
             for one in changed:
                 part = wanted[one.resource, one.name]
                 rows[part.key] = ZoneRow(
                     part.resource, part.name, part.detail, desired.owner, part.weights
                 )
-            document = ZoneDocument(_VERSION, desired.hostname, tuple(rows.values()))
+            document = ZoneDocument(
+                _VERSION, desired.hostname, tuple(rows.values()), before.next_serial
+            )
             write_atomic(
                 self._path, formatted(encode(document), indent=2) + b"\n", mode=0o600, durable=True
             )
             if self._zone is not None:
                 parts = tuple(_part(row, desired.owner) for row in rows.values())
-                text = zone_text(desired.hostname, parts)
+                text = zone_text(desired.hostname, parts, document.serial)
                 write_atomic(self._zone, text.encode(), mode=0o600, durable=True)
 
     def close(self) -> None:
         """A file needs no good-bye."""
 
-    def _is_current(self, hostname: str, parts: tuple[RouterPart, ...]) -> bool:
+    def _is_current(
+        self, hostname: str, document: ZoneDocument, parts: tuple[RouterPart, ...]
+    ) -> bool:
         if self._zone is None:
             return True
         try:
-            return read_bytes(self._zone) == zone_text(hostname, parts).encode()
+            return read_bytes(self._zone) == zone_text(hostname, parts, document.serial).encode()
         except OSError:
             return False
 
-    def _rows(self) -> tuple[ZoneRow, ...]:
+    def _document(self) -> ZoneDocument:
         try:
             content = read_bytes(self._path)
         except FileNotFoundError:
-            return ()
+            return ZoneDocument(_VERSION, "")
         except OSError as error:
             raise self._unreadable(str(error)) from error
         try:
@@ -108,7 +122,7 @@ class ZoneFile:
             raise self._unreadable(str(error)) from error
         if document.version != _VERSION:
             raise self._unreadable(f"its version is {document.version}")
-        return document.records
+        return document
 
     def _unreadable(self, why: str) -> FabricError:
         message = f"the zone `{self._path.name}` cannot be read: {why}"

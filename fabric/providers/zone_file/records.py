@@ -25,14 +25,16 @@ def _service(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     return RouterPart(_RECORD, name, text, weights=((share.label, share.weight),))
 
 
-def zone_text(hostname: str, parts: tuple[RouterPart, ...]) -> str:
-    """The zone that the name lies in, by RFC 1035, as any name server reads it."""
+def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
+    """The zone that the name lies in, by RFC 1035, as any name server reads it: names of other
+    zones would keep it from being read at all."""
     origin = hostname.partition(".")[2]
+    names = [(part.name.partition(" ")[0], part.detail) for part in parts]
     rows = [
         f"$ORIGIN {origin}.",
-        f"@ 300 IN SOA ns.{origin}. hostmaster.{origin}. 1 3600 600 86400 60",
+        f"@ 300 IN SOA ns.{origin}. hostmaster.{origin}. {serial} 3600 600 86400 60",
         f"@ 300 IN NS ns.{origin}.",
         "ns 300 IN A 127.0.0.1",
-        *(f"{part.name.partition(' ')[0]} {part.detail}" for part in parts),
+        *(f"{name} {detail}" for name, detail in names if name.endswith(f".{origin}.")),
     ]
     return "\n".join(rows) + "\n"

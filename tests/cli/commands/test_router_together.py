@@ -4,9 +4,11 @@ import shutil
 from pathlib import Path
 from zipfile import ZipFile
 
+import pytest
+
 from tests.support.in_process import project
 from tests.support.project import Project
-from tests.support.router_project import LABELS, SOURCES, config_of, router_project
+from tests.support.router_project import HISTORY, LABELS, SOURCES, config_of, router_project
 
 _BOTH = {**SOURCES, "src/one.mjs": "export const handler = async () => ({statusCode: 200});\n"}
 _OTHER = {"src/one.py": "def handler(event, context):\n    return {'statusCode': 201}\n"}
@@ -43,16 +45,16 @@ def test_one_run_makes_all_targets_and_leads_the_name_after_their_releases(tmp_p
     begun = _begun(router_project(tmp_path).fabric("router", "deploy", "--sync-dns").err)
     assert begun[-1] == "dns-sync:shop@dev"
     assert {f"release:shop@{label}" for label in LABELS} <= set(begun)
-    assert begun.count("build:shop/one@main") == 1
+    assert begun.count("build:shop/one") == 1
 
 
 def test_each_target_is_given_what_was_made_for_it(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     deployed = _together(made)
     folders = (made.root / f".fabric/build/shop@{label}" for label in LABELS)
-    names = [ZipFile(folder / "one.zip").namelist() for folder in folders]
-    assert ["src/one.py"] == names[0] == names[2]
-    assert "src/one.mjs" in names[1]
+    main, spare, third = (ZipFile(folder / "one.zip").namelist() for folder in folders)
+    assert main == third == ["src/one.py"]
+    assert "src/one.mjs" in spare
     assert _alone(made) == _untouched(deployed)
 
 
@@ -103,3 +105,101 @@ def test_a_name_that_was_led_away_by_hand_is_led_back_where_nothing_is_to_be_dep
     done = made.json("router", "deploy", "--sync-dns").result
     assert {row["status"] for row in done["deployments"]} == {"unchanged"}
     assert done["sync"]["summary"]["create"] > 0
+
+
+def test_what_all_targets_share_is_made_once(tmp_path: Path) -> None:
+    """Commands above all: two at once in one folder would be in each other's way."""
+    made = router_project(tmp_path)
+    command = 'mkdir dist; cp -r src dist; sleep 0.2; cp -r dist/. "$FABRIC_OUT_DIR"; rm -r dist'
+    build = f"build: {{command: [sh, -c, 'set -e; {command}']}}\n"
+    made.write({"fabric.yml": config_of() + build, ".fabricignore": "dist\n"})
+    done = made.fabric("router", "deploy")
+    assert done.code == 0, done.err
+    begun = [one for one in _begun(done.err) if one.startswith("build:")]
+    assert begun == ["build:shop/one"]
+
+
+def test_many_targets_push_nothing_out_of_what_is_remembered(tmp_path: Path) -> None:
+    made = _two_runtimes(tmp_path)
+    for number in range(6):
+        made.write({"src/one.py": f"def handler(event, context):\n    return {number}\n"})
+        assert made.json("router", "deploy").code == 0
+    made.write({"src/one.py": "def handler(event, context):\n    return 0\n"})
+    begun = _begun(made.fabric("router", "deploy").err)
+    assert not [one for one in begun if one.startswith("build:")]
+    assert "deploy:shop/one@main" in begun
+
+
+def test_each_target_has_its_own_error(tmp_path: Path) -> None:
+    rows = router_project(tmp_path).json("router", "deploy", env=_FAILS).document["result"]
+    errors = {row["provider"]: row["error"] for row in rows["deployments"]}
+    assert (errors["main"], errors["third"]) == (None, None)
+    assert "FABRIC_CLOUD2_DEPLOY_CMD" in errors["spare"]
+    assert rows["summary"]["failed"] == 1
+
+
+def test_a_build_that_fails_for_one_target_keeps_no_other_from_going_live(tmp_path: Path) -> None:
+    made = _two_runtimes(tmp_path)
+    made.write({"src/one.mjs": "export const handler = (\n"})
+    done = made.json("router", "deploy")
+    rows = {row["provider"]: row["status"] for row in done.document["result"]["deployments"]}
+    assert (done.code, rows["main"], rows["third"]) == (2, "deployed", "deployed")
+    assert rows["spare"] != "deployed"
+
+
+def test_a_plan_of_all_targets_shows_the_name_and_changes_nothing(tmp_path: Path) -> None:
+    made = router_project(tmp_path)
+    result = made.json("router", "deploy", "--sync-dns", "--dry-run").result
+    ids = [one["id"] for one in result["tasks"]]
+    assert ids[-1] == "dns-sync:shop@dev"
+    assert {f"release:shop@{label}" for label in LABELS} < set(ids)
+    assert not (made.root / ".fabric/state").exists()
+
+
+def test_what_keeps_the_name_is_told_before_anything_is_deployed(tmp_path: Path) -> None:
+    made = router_project(tmp_path, "{hostname: api.example.com, mutationPolicy: none}")
+    done = made.json("router", "deploy", "--sync-dns")
+    assert done.error["code"] == "router/policy"
+    assert not (made.root / ".fabric/state").exists()
+
+
+@pytest.mark.parametrize("damage", ["junk", "", "{}", "[]"])
+def test_a_damaged_history_is_put_aside_and_the_name_follows(tmp_path: Path, damage: str) -> None:
+    made = router_project(tmp_path)
+    assert made.json("router", "deploy", "--sync-dns").code == 0
+    made.write({"src/one.py": "def handler(event, context):\n    return 5\n", HISTORY: damage})
+    done = made.json("router", "deploy", "--sync-dns")
+    assert (done.code, done.result["sync"] is None) == (0, False)
+    assert (made.root / f"{HISTORY}.damaged").read_text() == damage
+
+
+def test_runtimes_of_their_own_keep_no_target_from_being_looked_at_and_removed(
+    tmp_path: Path,
+) -> None:
+    own = "spare: {name: cloud2-functions, runtime: python3.12}"
+    made = project(tmp_path, config_of().replace("spare: {name: cloud2-functions}", own), SOURCES)
+    assert made.json("router", "deploy", "--sync-dns").code == 0
+    for words in (("router", "status"), ("outputs",), ("remove", "--yes")):
+        label = () if words[0] == "router" else ("--provider", "spare")
+        assert made.json(*words, *label).code == 0
+
+
+def test_without_a_list_of_targets_all_overrides_are_led_to(tmp_path: Path) -> None:
+    text = config_of("{hostname: api.example.com, autoApply: true}")
+    listed = "fabric: {targets: [main, spare, third], routing: round-robin}"
+    made = project(tmp_path, text.replace(listed, "fabric: {routing: round-robin}"), SOURCES)
+    begun = _begun(made.fabric("router", "deploy").err)
+    assert begun[-1] == "dns-sync:shop@dev"
+
+
+def test_a_word_of_another_extension_is_no_router(tmp_path: Path) -> None:
+    text = config_of().replace("router: {hostname: api.example.com}", "custom: {router: {x: 1}}")
+    made = project(tmp_path, text, SOURCES)
+    assert made.json("deploy", "--provider", "main").code == 0
+
+
+def test_two_targets_at_one_host_are_told(tmp_path: Path) -> None:
+    text = config_of().replace("spare: {name: cloud2-functions}", "spare: {name: cloud1-lambda}")
+    done = project(tmp_path, text, SOURCES).fabric("router", "deploy", "--sync-dns")
+    assert done.code == 0
+    assert "router/same-host" in done.err

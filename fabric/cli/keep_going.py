@@ -1,0 +1,24 @@
+"""`--keep-going`: what is wanted of a run after a failure, and what that goes ill with."""
+
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias
+
+import click
+
+KeepGoing: TypeAlias = Annotated[
+    bool,
+    click.option(
+        "--keep-going",
+        is_flag=True,
+        help="Deploy the functions of a service though others of it cannot be built.",
+    ),
+]
+
+
+def refuse_opposites(opposites: Mapping[str, bool], *, keep_going: bool) -> None:
+    """`opposites` are options that want something else after a failure, and whether given."""
+    from fabric.model.problems import FabricError, Problem
+
+    for name in (name for name, is_given in opposites.items() if is_given and keep_going):
+        message = f"--keep-going and {name} want opposite things after a failure"
+        raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))

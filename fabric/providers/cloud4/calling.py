@@ -1,0 +1,78 @@
+"""One call of what users meet, with what the function has said meanwhile."""
+
+import base64
+import binascii
+import time
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import Json, JsonObject
+from fabric.providers.cloud4.api import Cloud4Call
+from fabric.providers.cloud4.own_settings import LIVE
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.contract import FunctionAnswer, LiveFunction
+from fabric.providers.payloads import as_json
+
+_BYTES = "application/octet-stream"
+# A function may take so long; whoever waits can leave at any time.
+_LONGEST = 900.0
+_LOG, _FAULT = "x-fc-log-result", "x-fc-error-type"
+_ASKED = (("x-fc-invocation-type", "Sync"), ("x-fc-log-type", "Tail"))
+
+
+class _ThrownError(Struct, frozen=True, rename="camel"):
+    error_message: str = ""
+    error_type: str = ""
+
+
+def invoked(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    """Made once: a call that nobody heard the end of may have been carried out."""
+    given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
+    call = Cloud4Call(
+        "InvokeFunction",
+        "POST",
+        (function.resource_name, "invocations"),
+        (("qualifier", LIVE),),
+        as_json(given).encode(),
+        _BYTES,
+        _ASKED,
+        seconds=_LONGEST,
+    )
+    began = time.perf_counter()
+    reply = work.api.reply(call)
+    ms = round((time.perf_counter() - began) * 1000)
+    logs = _lines(reply.headers.get(_LOG, ""))
+    if reply.headers.get(_FAULT):
+        return FunctionAnswer("", logs, ms, _failure(reply.content) or reply.headers[_FAULT])
+    return FunctionAnswer(_response(reply.content), logs, ms)
+
+
+def _response(content: bytes) -> str:
+    said = _read(content)
+    if isinstance(said, dict) and said.keys() == {"response"}:
+        return as_json(said["response"])
+    return content.decode(errors="replace")
+
+
+def _read(content: bytes) -> Json:
+    try:
+        said: Json = msgspec.json.decode(content or b"null", type=Json)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return said
+
+
+def _failure(content: bytes) -> str:
+    try:
+        said = msgspec.json.decode(content, type=_ThrownError)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return content.decode(errors="replace")
+    return said.error_message or said.error_type
+
+
+def _lines(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode(errors="replace")
+    except binascii.Error:
+        return ""

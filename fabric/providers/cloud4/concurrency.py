@@ -1,0 +1,27 @@
+"""How many calls of a function may run at once at cloud4, and are kept for it: the function's, and
+of none of its versions."""
+
+from msgspec import Struct
+
+from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.work import Cloud4Work
+
+_PART = "concurrency"
+
+
+class _ConcurrencyRow(Struct, frozen=True, rename="camel"):
+    reserved_concurrency: int | None = None
+
+
+def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
+    """None is as many as the account has left."""
+    call = Cloud4Call("GetConcurrencyConfig", "GET", (name, _PART))
+    row = work.look(call, _ConcurrencyRow)
+    there = row.reserved_concurrency if row else None
+    if (there or None) == wanted:
+        return
+    if wanted is None:
+        work.delete("DeleteConcurrencyConfig", name, _PART)
+        return
+    document = {"reservedConcurrency": wanted}
+    work.ask(telling("PutConcurrencyConfig", "PUT", (name, _PART), document), object)

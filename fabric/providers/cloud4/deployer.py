@@ -1,0 +1,138 @@
+"""cloud4 by its own interface: a function for each of a service's, with versions and an alias that
+leads users to one of them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec.structs import replace
+
+from fabric.model.catalog import DeployUnit
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Record
+from fabric.providers.cloud4.api import Cloud4Api
+from fabric.providers.cloud4.calling import invoked
+from fabric.providers.cloud4.documents import refuse_order
+from fabric.providers.cloud4.functions import found, made
+from fabric.providers.cloud4.kept import other_place, where_it_is
+from fabric.providers.cloud4.looking import identity, lost
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
+from fabric.providers.cloud4.refusals import judged
+from fabric.providers.cloud4.releasing import kinds_of, released
+from fabric.providers.cloud4.removing import removed
+from fabric.providers.cloud4.unfit import unfit_drafts, unfit_settings
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
+    DeploymentAddress,
+    FunctionAnswer,
+    FunctionDraft,
+    FunctionOrder,
+    LiveFunction,
+    Unfit,
+)
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.redaction import Redaction
+from fabric.providers.refused_calls import Quoted, told
+
+_OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
+
+
+class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
+    """`connect` gives the interface of a region, `own` is what the config says of this provider
+    alone, and `place` is what the environment names."""
+
+    connect: Callable[[str], Cloud4Api]
+    own: Cloud4Settings
+    place: Cloud4Place
+
+    @property
+    def unit(self) -> DeployUnit:
+        return DeployUnit.FUNCTION
+
+    @property
+    def operations(self) -> Operations[Cloud4Work]:
+        return _OPERATIONS
+
+    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud4Work:
+        """Raises for a record of another place."""
+        said = self.misplaced(address)
+        if said is not None:
+            raise FabricError(said)
+        region = self._place(address.region).region
+        return Cloud4Work(self.connect(region), self.own, region, watch, quoted, self.waiting)
+
+    def _place(self, region: str) -> Cloud4Place:
+        return replace(self.place, region=region or self.place.region)
+
+    def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
+        for order in orders:
+            refuse_order(order)
+
+    def prepare(self, address: DeploymentAddress) -> None:
+        self.connect(self._place(address.region).region)
+
+    def elsewhere(self, record: Record) -> Problem | None:
+        """A region may be the config's own, which is not known here: it is judged with a call."""
+        return other_place(record, self.place, is_region_known=False)
+
+    def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
+        return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
+
+    def misplaced(self, address: DeploymentAddress) -> Problem | None:
+        previous = address.previous
+        return other_place(previous, self._place(address.region)) if previous else None
+
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().destroy(where_it_is(address), functions, watch)
+
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        super().dissolve(where_it_is(address), functions, watch)
+
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        return super().find(where_it_is(address), function, mark)
+
+    def unfit(
+        self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
+    ) -> Sequence[Unfit]:
+        return (*unfit_drafts(address, functions, self.own), *unfit_settings(self.own))
+
+    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
+        found = self.find(address, function, mark)
+        return found.resource_id if found else ""
+
+    def call(
+        self, address: DeploymentAddress, function: LiveFunction, event: bytes
+    ) -> FunctionAnswer:
+        with self._call(f"function `{function.name}`", where_it_is(address)) as work:
+            return invoked(work, function, event)
+
+    def missing(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
+    ) -> Sequence[str]:
+        with self._call(f"`{address.service}`", where_it_is(address)) as work:
+            return tuple(lost(work, address))
+
+    def identity(self, address: DeploymentAddress) -> str:
+        """Somebody sits and waits for it: not for long."""
+        with self._call("`cloud4-fc`", address) as work:
+            return identity(replace(work, waiting=self._hurried()))
+
+    def _guarded(
+        self, whose: str, orders: Sequence[FunctionOrder] = ()
+    ) -> AbstractContextManager[Redaction]:
+        return told(whose, judged, self.hide, orders)

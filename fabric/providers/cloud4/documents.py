@@ -1,0 +1,131 @@
+"""A function as it is sent to cloud4. No effects."""
+
+import base64
+import math
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.providers.cloud4.own_settings import Cloud4Owner, Cloud4Settings, PublishedMark
+from fabric.providers.cloud4.source import HANDLER
+from fabric.providers.contract import FunctionOrder
+from fabric.providers.sources import SourceRuntime, memory_of, seconds_of
+
+# A zip in base64; more of it would have to be brought to a bucket first.
+CODE_BYTES = 100 * 1024 * 1024
+ENVIRONMENT_BYTES = 4 * 1024
+# What cloud4 takes where nothing is said: told, so that what was set before goes.
+_MEMORY, _SECONDS, _DISK = 512, 3, 512
+_CPU_STEP, _MB_OF_CPU = 0.05, 2048
+_TAGS = 20
+_TAG, _VALUE = re.compile(r"(?!acs:|aliyun)[^\s].{0,127}"), re.compile(r".{0,128}")
+# The runtime there sets these itself.
+RESERVED = frozenset(
+    (
+        *("ALIBABA_CLOUD_ACCESS_KEY_ID", "ALIBABA_CLOUD_ACCESS_KEY_SECRET"),
+        *("ALIBABA_CLOUD_SECURITY_TOKEN", "accessKeyID", "accessKeySecret", "securityToken"),
+    )
+)
+_RESERVED_BEGINS = "FC_"
+
+
+def is_reserved(name: str) -> bool:
+    return name in RESERVED or name.startswith(_RESERVED_BEGINS)
+
+
+class Cloud4Plan(Struct, frozen=True):
+    """An order with what follows from it."""
+
+    order: FunctionOrder
+    name: str
+    owner: Cloud4Owner
+    runtime: SourceRuntime
+    mark: PublishedMark
+    own: Cloud4Settings
+
+
+def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
+    """All of it each time: what is not said would stay as it was."""
+    order = plan.order
+    memory = memory_of(order) or _MEMORY
+    return {
+        "description": plan.owner.words(order.mark),
+        "runtime": plan.runtime.id,
+        "handler": HANDLER,
+        "code": {"zipFile": base64.b64encode(source).decode()},
+        "environmentVariables": dict(order.env.reveal()),
+        "memorySize": memory,
+        "cpu": plan.own.cpu or cpu_of(memory),
+        "diskSize": plan.own.disk_size or _DISK,
+        "timeout": seconds_of(order) or _SECONDS,
+        "instanceConcurrency": 1,
+        "role": plan.own.role,
+    }
+
+
+def new_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
+    """Nothing was set before."""
+    tags: JsonObject = {"tags": tag_rows(plan.order.tags)} if plan.order.tags else {}
+    whole = function_document(plan, source)
+    told = {name: value for name, value in whole.items() if value != ""}
+    return {"functionName": plan.name, **told, **tags}
+
+
+def tag_rows(tags: Pairs) -> list[JsonObject]:
+    return [{"Key": name, "Value": value} for name, value in tags]
+
+
+def cpu_of(memory: int) -> float:
+    """A processor for 2 GB, in whole steps: between what cloud4 takes for that much memory."""
+    return round(math.ceil(memory / _MB_OF_CPU / _CPU_STEP) * _CPU_STEP, 2)
+
+
+def fits_cpu(memory: int, cpu: float) -> bool:
+    """A processor has 1 to 4 GB."""
+    return memory / 4096 <= cpu <= memory / 1024
+
+
+def memory_in(settings: Pairs) -> int:
+    text = dict(settings).get("memory", "")
+    return (int(text) if text.isdigit() else 0) or _MEMORY
+
+
+def refuse_order(order: FunctionOrder) -> None:
+    """Before anything is called: values are known now for the first time."""
+    problems = tuple(_misfits(order))
+    if problems:
+        raise FabricError(*problems)
+
+
+def refuse_source(order: FunctionOrder, source: bytes) -> None:
+    encoded = -(-len(source) // 3) * 4
+    if encoded > CODE_BYTES:
+        whose = f"function `{order.name}`"
+        message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
+        raise FabricError(Problem("deploy/archive-too-large", message))
+
+
+def _misfits(order: FunctionOrder) -> Iterator[Problem]:
+    whose = f"function `{order.name}`"
+    pairs = order.env.reveal()
+    size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
+    if size > ENVIRONMENT_BYTES:
+        message = f"{whose}: its environment has {size:,} bytes, and cloud4 takes "
+        yield Problem("deploy/environment-too-large", f"{message}{ENVIRONMENT_BYTES:,}")
+    yield from tag_problems(order.name, order.tags)
+
+
+def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
+    if len(tags) > _TAGS:
+        why = f"has {len(tags)} tags, and cloud4 takes {_TAGS}"
+        yield Problem("config/unfit", f"function `{function}` {why}")
+    for name, value in tags:
+        is_web = "http://" in name + value or "https://" in name + value
+        if is_web or not (_TAG.fullmatch(name) and _VALUE.fullmatch(value)):
+            why = f"has the tag `{name}: {value}`, which is no tag of cloud4's"
+            hint = "tags have 128 letters at most, and begin with neither `acs:` nor `aliyun`"
+            yield Problem("config/unfit", f"function `{function}` {why}", hint)

@@ -1,0 +1,43 @@
+"""What a release leaves for the next one, under which names; and where a service lies."""
+
+from msgspec.structs import replace
+
+from fabric.model.problems import Problem
+from fabric.model.records.record import Record
+from fabric.providers.cloud4.own_settings import Cloud4Place, version_in
+from fabric.providers.contract import DeploymentAddress
+
+# Of each function: the version that is met, its address, and its clocks.
+MET_VERSION, ROUTE, CLOCKS = "version:", "route:", "clocks:"
+
+
+def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
+    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    noted = address.previous.functions if address.previous else ()
+    places = (version_in(one.resource_id).place for one in noted)
+    there = next((one for one in places if one.region), None)
+    return address if there is None else replace(address, region=there.region)
+
+
+def other_place(
+    record: Record, place: Cloud4Place, *, is_region_known: bool = True
+) -> Problem | None:
+    """Where nothing names an account or a region, nothing is said of it."""
+    places = [version_in(one.resource_id).place for one in record.functions]
+    other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
+    if not other:
+        return None
+    message = (
+        f"{record.ref.title} lies at {other[0].title}, and {place.title} is meant: nothing was "
+        "changed in either"
+    )
+    hint = (
+        "set the region and `CLOUD4_ACCOUNT_ID` to those; to move the service, `fabric remove` it "
+        "there, and deploy it here then"
+    )
+    return Problem("deploy/other-place", message, hint)
+
+
+def _is_other(there: Cloud4Place, place: Cloud4Place, is_region_known: bool) -> bool:  # noqa: FBT001
+    is_account = bool(place.account and there.account) and place.account != there.account
+    return is_account or (is_region_known and bool(place.region) and place.region != there.region)

@@ -1,0 +1,48 @@
+"""cloud4's deployer from what surrounds a run: by whose key, in which region, at which address."""
+
+import json
+
+from msgspec import ValidationError, convert
+
+from fabric.model.problems import FabricError, Problem
+from fabric.model.secret import Secret
+from fabric.providers.cloud4.api import Cloud4Api
+from fabric.providers.cloud4.deployer import Cloud4Functions
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
+from fabric.providers.cloud4.signing import AccessKey
+from fabric.providers.connections import Connections
+from fabric.providers.redaction import redaction_of
+from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
+from fabric.providers.run_command import CommandEnvironment
+
+_KEY, _SECRET, _REGION = "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"
+_ACCOUNT, _BASE_URL = "CLOUD4_ACCOUNT_ID", "CLOUD4_API_BASE_URL"
+
+
+def cloud4_functions(
+    around: CommandEnvironment, extension: str, connections: Connections
+) -> Cloud4Functions:
+    env = around.env.reveal()
+    secrets = filter(None, (*around.hide.reveal(), env.get(_SECRET)))
+    hide = redaction_of(secrets, env.items())
+    place = Cloud4Place(env.get(_REGION, ""), env.get(_ACCOUNT, ""))
+
+    def connect(region: str) -> Cloud4Api:
+        """What a config says can be judged without credentials: they are asked for here."""
+        require_variables("cloud4-fc", {**env, _REGION: region}, (_KEY, _SECRET, _REGION))
+        refuse_unsendable(_ACCOUNT, env.get(_ACCOUNT, ""))
+        base_url = env.get(_BASE_URL) or f"https://fcv3.{region}.aliyuncs.com"
+        refuse_plain(_BASE_URL, base_url)
+        access = AccessKey(env[_KEY], Secret(env[_SECRET]))
+        key = ("cloud4", base_url, access.ident, env[_SECRET])
+        return connections.shared(key, lambda: Cloud4Api(base_url, access))
+
+    return Cloud4Functions(connect, _own(extension), place, hide=hide)
+
+
+def _own(extension: str) -> Cloud4Settings:
+    try:
+        return convert(json.loads(extension), Cloud4Settings)
+    except ValidationError as error:
+        message = f"`extensions.cloud4-fc` does not fit: {error}"
+        raise FabricError(Problem("config/type", message)) from error

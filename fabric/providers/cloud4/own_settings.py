@@ -1,0 +1,128 @@
+"""What the config says of cloud4 alone, what functions are called there, and whose they are. No
+effects."""
+
+import re
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.providers.contract import DeploymentAddress
+from fabric.providers.naming import resource_name, shortened
+
+_NAME_LENGTH = 64
+_OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
+_OWNER_LENGTH, _TITLE_LENGTH = 16, 120
+OWNER = "fabric-owner"
+LIVE = "live"
+
+
+class Cloud4Settings(Struct, frozen=True, rename="camel"):
+    """What the provider's own part of a config says. `role` is whom functions run as, `cpu` how
+    many processors one of their instances has, and `disk_size` its disk in MB."""
+
+    role: str = ""
+    cpu: float = 0.0
+    disk_size: int = 0
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.role, str(self.cpu), str(self.disk_size))
+
+
+class Cloud4Place(Struct, frozen=True):
+    """Where functions lie; empty where nobody has said it."""
+
+    region: str = ""
+    account: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.account or 'the account'} in {self.region}"
+
+
+def function_name(address: DeploymentAddress, function: str) -> str:
+    """Letters, digits, `_` and `-`, with a letter first."""
+    plain = _OTHERS.sub("-", resource_name(address, function))
+    return shortened(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
+
+
+class Cloud4Owner(Struct, frozen=True):
+    """Whose a function is."""
+
+    service: str
+    stage: str
+    function: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.service}/{self.stage}/{self.function}"
+
+    @property
+    def label(self) -> str:
+        return digest_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
+
+    def words(self, mark: str) -> str:
+        """For a function's description, which is short. The mark makes it another one with each
+        order: what did not change might not be published."""
+        title = shortened(self.title, _TITLE_LENGTH)
+        return f"{title}, deployed by fabric ({OWNER}={self.label}) {mark[:_OWNER_LENGTH]}"
+
+    def is_in(self, description: str) -> bool:
+        return f"({OWNER}={self.label})" in description
+
+
+def owner_of(address: DeploymentAddress, function: str) -> Cloud4Owner:
+    return Cloud4Owner(address.service, address.stage, function)
+
+
+class PublishedMark(Struct, frozen=True):
+    """What a version says of itself, in its description."""
+
+    mark: str
+    around: str = ""
+    archive: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"fabric {self.mark}:{self.around}:{self.archive}"
+
+    def is_wanted(self, wanted: "PublishedMark") -> bool:
+        """What is around it may be any where none is said."""
+        return bool(self.mark) and self.mark == wanted.mark and wanted.around in ("", self.around)
+
+
+NOT_MARKED = PublishedMark("")
+_MARKED = re.compile(r"fabric ([^:]*):([^:]*):([^:]*)")
+
+
+def mark_in(description: str) -> PublishedMark:
+    found = _MARKED.fullmatch(description)
+    return PublishedMark(*found.groups()) if found else NOT_MARKED
+
+
+class FunctionVersion(Struct, frozen=True):
+    """One version of one function. `function` is the id of the function itself: one that is made
+    again under its name counts its versions anew."""
+
+    arn: str = ""
+    version: str = ""
+    function: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.arn}@{self.version}#{self.function}"
+
+    @property
+    def place(self) -> Cloud4Place:
+        found = _PLACED.match(self.arn)
+        return Cloud4Place(found[1], found[2]) if found else Cloud4Place()
+
+
+_PLACED = re.compile(r"acs:fc:([^:]*):([^:]*):functions/")
+_VERSION = re.compile(r"(.+)@([^@#]+)#(.*)")
+
+
+def version_in(resource_id: str) -> FunctionVersion:
+    """Of nothing for an id that names none."""
+    found = _VERSION.fullmatch(resource_id)
+    return FunctionVersion(*found.groups()) if found else FunctionVersion()

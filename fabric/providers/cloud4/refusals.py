@@ -1,0 +1,29 @@
+"""What cloud4 answers instead of doing as asked, in words: who, what, and what to do."""
+
+from fabric.model.problems import Problem
+from fabric.providers.refused_calls import Quoted, RefusedCallError
+
+CONFLICT = 409
+_LOGIN, _RIGHTS = 401, 403
+_KEYS = frozenset(
+    (
+        *("SignatureDoesNotMatch", "SignatureNotMatch", "InvalidAccessKeyId", "MissingAccessKey"),
+        *("InvalidAccessKeyId.NotFound", "InvalidAccessKeyId.Inactive", "InvalidAccessKeySecret"),
+        *("IncompleteSignature", "InvalidSecurityToken"),
+    )
+)
+_CLOCK = frozenset(("InvalidTimeStamp.Expired", "IllegalTimestamp", "InvalidTimeStamp"))
+
+
+def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    if error.codes & _CLOCK:
+        hint = "check the clock of this machine: calls are signed with their time"
+        return Problem("credentials/refused", words, hint)
+    if error.codes & _KEYS or error.status == _LOGIN:
+        hint = "check `CLOUD4_ACCESS_KEY_ID` and `CLOUD4_ACCESS_KEY_SECRET`"
+        return Problem("credentials/refused", words, hint)
+    if error.status == _RIGHTS:
+        hint = "check the account, and the rights that the guide of cloud4-fc names"
+        return Problem("credentials/refused", words, hint)
+    return Problem("provider/refused", words)

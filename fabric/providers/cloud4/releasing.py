@@ -1,0 +1,132 @@
+"""A release at cloud4: the moment when users and clocks meet what deploys have made ready."""
+
+import json
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.task import Pairs
+from fabric.providers.cloud4.kept import CLOCKS, MET_VERSION, ROUTE
+from fabric.providers.cloud4.own_settings import FunctionVersion, version_in
+from fabric.providers.cloud4.pruning import pruned
+from fabric.providers.cloud4.side_by_side import side_by_side
+from fabric.providers.cloud4.triggers import (
+    ROUTE_TRIGGER,
+    FunctionSchedule,
+    delete_trigger,
+    opened_route,
+    schedules_text,
+    set_schedule,
+    triggers_of,
+    wanted_schedules,
+)
+from fabric.providers.cloud4.versions import let_meet
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.kept_texts import KeptTexts, kept_texts
+from fabric.providers.naming import base_of, function_endpoint
+
+
+class _MeetingPlan(Struct, frozen=True):
+    """What a function is to be; `kept` is what the last release has noted of it."""
+
+    live: LiveFunction
+    schedules: dict[str, FunctionSchedule]
+    kept: KeptTexts
+
+    @property
+    def version(self) -> FunctionVersion:
+        return version_in(self.live.resource_id)
+
+    @property
+    def is_open(self) -> bool:
+        return "http" in kinds_of(self.live.triggers)
+
+    def sure(self, name: str) -> str | None:
+        """None where nobody knows: also of a function that was made anew under its name."""
+        met = version_in(self.kept.texts.get(MET_VERSION + self.live.name, ""))
+        if met.version and met.function != self.version.function:
+            return None
+        return self.kept.sure(name + self.live.name)
+
+    def noted(self, url: str) -> dict[str, str]:
+        name = self.live.name
+        texts = {
+            MET_VERSION + name: self.live.resource_id,
+            ROUTE + name: url,
+            CLOCKS + name: schedules_text(self.schedules),
+        }
+        return {key: text for key, text in texts.items() if text}
+
+
+def released(
+    work: Cloud4Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Released:
+    # What a deploy has failed to make has no version, and is met by nobody.
+    functions = [one for one in functions if version_in(one.resource_id).version]
+    kept = kept_texts(address)
+    plans = [_MeetingPlan(one, wanted_schedules(one.triggers), kept) for one in functions]
+
+    def release(plan: _MeetingPlan) -> tuple[LiveFunction, dict[str, str]]:
+        with work.told(f"function `{plan.live.name}`"):
+            url = _cut_over(work, address, plan)
+        endpoint = function_endpoint(url, plan.live.triggers)
+        return replace(plan.live, endpoint=endpoint), plan.noted(url)
+
+    left = kept.of_leaving(address, frozenset(one.name for one in functions))
+    lives = []
+    for live, texts in side_by_side(release, plans):
+        lives.append(live)
+        left |= texts
+    bases = [base_of(one.endpoint, one.triggers) for one in lives if one.endpoint]
+    only = bases[0] if len(bases) == 1 else ""
+    return Released(only, _outputs(only, lives), tuple(left.items()))
+
+
+def kinds_of(triggers: Sequence[str]) -> frozenset[str]:
+    return frozenset(str(json.loads(text).get("type")) for text in triggers)
+
+
+def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) -> str:
+    """Its address. Whoever is not let in any more is shut out before another version is met, and
+    whoever is let in comes after it."""
+    one, name = plan.live, plan.live.resource_name
+    route = plan.sure(ROUTE)
+    if not plan.is_open and route != "":
+        delete_trigger(work, name, ROUTE_TRIGGER)
+    is_new = plan.sure(MET_VERSION) != one.resource_id
+    if is_new and let_meet(work, name, plan.version.version):
+        work.watch.hear(f"{one.name}: users meet version {plan.version.version}")
+    url = (route or opened_route(work, name)) if plan.is_open else ""
+    _timed(work, plan)
+    if is_new:
+        pruned(work, address, one)
+    return url
+
+
+def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
+    text, name = plan.sure(CLOCKS), plan.live.resource_name
+    if text == schedules_text(plan.schedules):
+        return
+    then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
+    if text is None:
+        there = [one.trigger_name for one in triggers_of(work, name) if one.is_clock]
+    else:
+        there = list(then)
+    for schedule in plan.schedules.values():
+        if then.get(schedule.id) != schedule.digest:
+            set_schedule(work, name, schedule)
+            work.watch.hear(f"{plan.live.name}: the trigger {schedule.id} calls it")
+    for ident in sorted(set(there) - set(plan.schedules)):
+        delete_trigger(work, name, ident)
+
+
+def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Each function has an address of its own; the service has one where just one of them is
+    public: like any other service's it is what all of its paths are below."""
+    outputs = {"url": only}
+    for one in functions:
+        outputs[f"url_{one.name}"] = one.endpoint
+        outputs[f"arn_{one.name}"] = version_in(one.resource_id).arn
+    return tuple((name, text) for name, text in outputs.items() if text)

@@ -1,0 +1,58 @@
+"""What is uploaded as the code of a function: its archive, and what stands around it."""
+
+import functools
+import json
+import re
+from pathlib import Path
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.contract import FunctionOrder
+from fabric.providers.sources import SourceRuntime, Texts, packed_source, said_of, serving_files
+
+_ENTRY = Path(__file__).with_name("entry")
+_NODE = re.compile(r"nodejs(?:(18|20)(?:\.x)?)?")
+_PYTHON = re.compile(r"python(3\.10|3\.12)?")
+_BEGIN = "invocations"
+_PACKAGE = {"private": True, "type": "commonjs"}
+HANDLER = "fabric_entry.handler"
+
+
+def source_runtime(runtime: str) -> SourceRuntime | None:
+    """None where cloud4 has no such runtime."""
+    if found := _NODE.fullmatch(runtime):
+        return SourceRuntime(f"nodejs{found[1] or '20'}", "nodejs", _node_files())
+    if found := _PYTHON.fullmatch(runtime):
+        return SourceRuntime(f"python{found[1] or '3.12'}", "python", _python_files())
+    return None
+
+
+def require_runtime(order: FunctionOrder) -> SourceRuntime:
+    found = source_runtime(order.artifact.runtime)
+    if found is None:
+        raise FabricError(no_runtime(order.name, order.artifact.runtime))
+    return found
+
+
+def no_runtime(function: str, runtime: str) -> Problem:
+    message = f"function `{function}` has the runtime `{runtime}`, which cloud4 does not have"
+    return Problem("config/unfit", message, "take nodejs20.x, python3.10 or python3.12")
+
+
+@functools.cache
+def _node_files() -> Texts:
+    return (
+        ("fabric_entry.js", (_ENTRY / "fabric_entry.js").read_text()),
+        ("package.json", json.dumps(_PACKAGE, indent=2)),
+        *serving_files("nodejs", _BEGIN),
+    )
+
+
+@functools.cache
+def _python_files() -> Texts:
+    main = ("fabric_entry.py", (_ENTRY / "fabric_entry.py.txt").read_text())
+    return (main, *serving_files("python", _BEGIN))
+
+
+def function_source(order: FunctionOrder, runtime: SourceRuntime, region: str) -> bytes:
+    said = said_of(order, "cloud4-fc", runtime.language, region)
+    return packed_source(order, runtime, said)

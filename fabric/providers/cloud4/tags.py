@@ -1,0 +1,46 @@
+"""Tags of a function at cloud4: those of the config, and those of the platform itself."""
+
+import json
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.model.task import Pairs
+from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.documents import tag_rows
+from fabric.providers.cloud4.signing import VERSION
+from fabric.providers.cloud4.work import Cloud4Work
+
+_PATH = f"/{VERSION}/tags-v2"
+_KIND = "function"
+_ITS_OWN = ("acs:", "aliyun")
+
+
+class FunctionTag(Struct, frozen=True, rename="pascal"):
+    key: str = ""
+    value: str = ""
+
+
+def set_tags(work: Cloud4Work, arn: str, there: Sequence[FunctionTag], wanted: Pairs) -> None:
+    """They are the function's, and of none of its versions."""
+    known = {one.key: one.value for one in there if not one.key.startswith(_ITS_OWN)}
+    if known == dict(wanted):
+        return
+    leaving = sorted(known.keys() - dict(wanted).keys())
+    if wanted:
+        document = {"ResourceType": _KIND, "ResourceId": [arn], "Tag": tag_rows(wanted)}
+        call = telling("TagResources", "POST", (), document)
+        work.ask(_at_tags(call), object)
+    if leaving:
+        query = (
+            ("ResourceId", json.dumps([arn])),
+            ("ResourceType", _KIND),
+            ("TagKey", json.dumps(leaving)),
+        )
+        work.ask(_at_tags(Cloud4Call("UntagResources", "DELETE", query=query)), object)
+
+
+def _at_tags(call: Cloud4Call) -> Cloud4Call:
+    """They have a path of their own."""
+    return replace(call, path=_PATH)

@@ -1,0 +1,139 @@
+"""What leads to a function at cloud4: an address for all of its routes, and a clock for each of its
+schedules. Both lead to the alias, so they stay where they are when another version is met."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.json_struct import JsonObject
+from fabric.model.sample_events import sample_event
+from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.own_settings import LIVE
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.five_fields import five_fields
+from fabric.providers.payloads import as_json
+
+ROUTE_TRIGGER = "fabric-http"
+_CLOCK_BEGINS = "fabric-clock-"
+_EVENT = "__fabric_event"
+_DIGEST = 8
+_RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_MINUTES = {"minute": 1, "hour": 60, "day": 1_440}
+_UTC = frozenset(("", "UTC", "Etc/UTC"))
+# Methods and pages of other origins are told apart by what stands around the handler.
+_METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS")
+_ROUTE: JsonObject = {
+    "authType": "anonymous",
+    "methods": list(_METHODS),
+    "disableURLInternet": False,
+}
+
+
+class _Address(Struct, frozen=True, rename="camel"):
+    url_internet: str = ""
+
+
+class TriggerRow(Struct, frozen=True, rename="camel"):
+    trigger_name: str
+    trigger_config: str = ""
+    qualifier: str = ""
+    http_trigger: _Address | None = None
+
+    @property
+    def url(self) -> str:
+        return self.http_trigger.url_internet if self.http_trigger else ""
+
+    @property
+    def is_clock(self) -> bool:
+        return self.trigger_name.startswith(_CLOCK_BEGINS)
+
+    def is_as(self, config: JsonObject) -> bool:
+        """Fields that nobody told may be there, too."""
+        try:
+            there = msgspec.json.decode(self.trigger_config or "{}", type=dict[str, object])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return False
+        return self.qualifier == LIVE and all(there.get(one) == config[one] for one in config)
+
+
+class _TriggerPage(Struct, frozen=True, rename="camel"):
+    triggers: tuple[TriggerRow, ...] = ()
+    next_token: str = ""
+
+
+class FunctionSchedule(Struct, frozen=True):
+    """`digest` says all of it, so that what was made before is known by it."""
+
+    id: str
+    config: JsonObject
+
+    @property
+    def digest(self) -> str:
+        return digest_fields((self.id, as_json(self.config)))[:16]
+
+
+def schedule_of(schedule: str, zone: str = "") -> str:
+    """As cloud4 writes it: a rate begins when its trigger is made. A ValueError says what it cannot
+    keep."""
+    rate = _RATE.fullmatch(schedule)
+    if rate:
+        return f"@every {int(rate[1]) * _MINUTES[rate[2]]}m"
+    fields = five_fields(schedule)
+    return ("" if zone in _UTC else f"CRON_TZ={zone} ") + f"0 {fields}"
+
+
+def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
+    """Each schedule once."""
+    found: dict[str, FunctionSchedule] = {}
+    for trigger in map(json.loads, triggers):
+        if trigger.get("type") != "cron":
+            continue
+        zone = str(trigger.get("timezone") or "")
+        expression = schedule_of(str(trigger.get("schedule", "")), zone)
+        ident = f"{_CLOCK_BEGINS}{digest_fields((expression,))[:_DIGEST]}"
+        payload = as_json({_EVENT: sample_event("cron", trigger)})
+        config: JsonObject = {"cronExpression": expression, "enable": True, "payload": payload}
+        found[ident] = FunctionSchedule(ident, config)
+    return found
+
+
+def schedules_text(schedules: dict[str, FunctionSchedule]) -> str:
+    return " ".join(sorted(f"{one.id}={one.digest}" for one in schedules.values()))
+
+
+def triggers_of(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
+    for page in work.pages("ListTriggers", (name, "triggers"), _TriggerPage):
+        yield from page.triggers
+
+
+def delete_trigger(work: Cloud4Work, name: str, trigger: str) -> None:
+    work.delete("DeleteTrigger", name, "triggers", trigger)
+
+
+def set_schedule(work: Cloud4Work, name: str, wanted: FunctionSchedule) -> None:
+    """Made, or made what it is to be."""
+    work.trying(lambda work: _set(work, name, wanted.id, ("timer", wanted.config)))
+
+
+def opened_route(work: Cloud4Work, name: str) -> str:
+    """The address that everybody may call."""
+    return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, ("http", _ROUTE))).url
+
+
+def _set(work: Cloud4Work, name: str, trigger: str, wanted: tuple[str, JsonObject]) -> TriggerRow:
+    kind, config = wanted
+    parts = (name, "triggers", trigger)
+    row = work.look(Cloud4Call("GetTrigger", "GET", parts), TriggerRow)
+    if row is not None and row.is_as(config):
+        return row
+    document: JsonObject = {"triggerConfig": as_json(config), "qualifier": LIVE}
+    if row is None:
+        own: JsonObject = {"triggerName": trigger, "triggerType": kind, **document}
+        call = telling("CreateTrigger", "POST", (name, "triggers"), own)
+    else:
+        call = telling("UpdateTrigger", "PUT", parts, document)
+    return work.api.once(call, TriggerRow)

@@ -1,0 +1,115 @@
+"""Versions of a function at cloud4, and the alias that leads users to one of them."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.own_settings import LIVE, PublishedMark, mark_in
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.refused_calls import RefusedCallError
+
+_VERSION_GONE = "VersionNotFound"
+
+
+class PublishedVersion(Struct, frozen=True, rename="camel"):
+    version_id: str
+    description: str = ""
+
+    @property
+    def mark(self) -> PublishedMark:
+        return mark_in(self.description)
+
+
+class _VersionPage(Struct, frozen=True, rename="camel"):
+    versions: tuple[PublishedVersion, ...] = ()
+    next_token: str = ""
+
+
+class AliasRow(Struct, frozen=True, rename="camel"):
+    alias_name: str = ""
+    version_id: str = ""
+    additional_version_weight: dict[str, float] | None = None
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """Whom it leads to."""
+        return (self.version_id, *(self.additional_version_weight or ()))
+
+    def is_all_on(self, version: str) -> bool:
+        return self.version_id == version and not self.additional_version_weight
+
+
+class _AliasPage(Struct, frozen=True, rename="camel"):
+    aliases: tuple[AliasRow, ...] = ()
+    next_token: str = ""
+
+
+def versions_of(work: Cloud4Work, name: str) -> Iterator[PublishedVersion]:
+    for page in work.pages("ListFunctionVersions", (name, "versions"), _VersionPage):
+        yield from page.versions
+
+
+def version_of(work: Cloud4Work, name: str, wanted: PublishedMark) -> PublishedVersion | None:
+    """The first that was made under this mark."""
+    found = [one for one in versions_of(work, name) if one.mark.is_wanted(wanted)]
+    return min(found, key=_number) if found else None
+
+
+def _number(row: PublishedVersion) -> int:
+    return int(row.version_id) if row.version_id.isdecimal() else 0
+
+
+def published(work: Cloud4Work, name: str, mark: PublishedMark) -> PublishedVersion:
+    """Of what the function is now. Whoever asks again looks first."""
+    call = telling("PublishFunctionVersion", "POST", (name, "versions"), {"description": mark.text})
+    return work.api.once(call, PublishedVersion)
+
+
+def delete_version(work: Cloud4Work, name: str, version: str) -> None:
+    work.delete("DeleteFunctionVersion", name, "versions", version)
+
+
+def aliases_of(work: Cloud4Work, name: str) -> Iterator[AliasRow]:
+    for page in work.pages("ListAliases", (name, "aliases"), _AliasPage):
+        yield from page.aliases
+
+
+def delete_alias(work: Cloud4Work, name: str, alias: str) -> None:
+    work.delete("DeleteAlias", name, "aliases", alias)
+
+
+def live_alias(work: Cloud4Work, name: str) -> AliasRow | None:
+    """Where users are led to."""
+    return work.look(Cloud4Call("GetAlias", "GET", (name, "aliases", LIVE)), AliasRow)
+
+
+def let_meet(work: Cloud4Work, name: str, version: str) -> bool:
+    """All users meet this version; whether that was news."""
+
+    def act(work: Cloud4Work) -> bool:
+        row = live_alias(work, name)
+        if row is not None and row.is_all_on(version):
+            return False
+        wanted = {"versionId": version}
+        if row is None:
+            document: object = {"aliasName": LIVE, **wanted}
+            call = telling("CreateAlias", "POST", (name, "aliases"), document)
+        else:
+            document = {**wanted, "additionalVersionWeight": {}}
+            call = telling("UpdateAlias", "PUT", (name, "aliases", LIVE), document)
+        work.api.once(call, object)
+        return True
+
+    try:
+        return work.trying(act)
+    except RefusedCallError as error:
+        if error.is_gone or _VERSION_GONE in error.codes:
+            raise FabricError(_gone(name, version)) from error
+        raise
+
+
+def _gone(name: str, version: str) -> Problem:
+    message = f"the version {version} of the function `{name}` is not there any more"
+    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")

@@ -1,0 +1,84 @@
+"""What every call at cloud4 needs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
+from fabric.providers.cloud4.own_settings import Cloud4Settings
+from fabric.providers.cloud4.refusals import judged
+from fabric.providers.contract import CallWatch
+from fabric.providers.http_calls import patient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.waiting import WAITING, Waiting
+
+T = TypeVar("T")
+_ONCE = Waiting(most=0)
+_PAGE = 100
+
+
+class Cloud4Page(Protocol):
+    """A part of a list, and where the next one begins; empty at its end."""
+
+    @property
+    def next_token(self) -> str: ...
+
+
+P = TypeVar("P", bound=Cloud4Page)
+
+
+class Cloud4Work(Struct, frozen=True):
+    """`quoted` is how cloud4's words are shown."""
+
+    api: Cloud4Api
+    own: Cloud4Settings
+    region: str
+    watch: CallWatch
+    quoted: Quoted
+    waiting: Waiting = WAITING
+
+    def ask(self, call: Cloud4Call, kind: type[T]) -> T:
+        """For calls that may be made twice without harm."""
+        return self.patient(lambda: self.api.once(call, kind))
+
+    def look(self, call: Cloud4Call, kind: type[T]) -> T | None:
+        """None where there is no such thing."""
+        try:
+            return self.ask(call, kind)
+        except RefusedCallError as error:
+            if error.is_gone:
+                return None
+            raise
+
+    def pages(self, action: str, parts: tuple[str, ...], kind: type[P]) -> Iterator[P]:
+        """None of what is not there."""
+        token = ""
+        while True:
+            more = (("nextToken", token),) if token else ()
+            call = Cloud4Call(action, "GET", parts, (("limit", str(_PAGE)), *more))
+            page = self.look(call, kind)
+            if page is None:
+                return
+            yield page
+            token = page.next_token
+            if not token:
+                return
+
+    def delete(self, action: str, *parts: str) -> None:
+        """What is gone already is no error."""
+        with unless_gone():
+            self.ask(Cloud4Call(action, "DELETE", parts), object)
+
+    def patient(self, act: Callable[[], T]) -> T:
+        return patient(act, "cloud4", self.waiting, self.watch)
+
+    def trying(self, act: Callable[["Cloud4Work"], T]) -> T:
+        """For changes: `act` looks first, and is begun again as a whole."""
+        return self.patient(lambda: act(replace(self, waiting=_ONCE)))
+
+    def told(self, whose: str) -> AbstractContextManager[None]:
+        """Around what is done for this thing: what goes wrong is told of it."""
+        return explained(whose, self.quoted, judged)

@@ -1,0 +1,121 @@
+"""Serves one function as Function Compute calls it: the event of a route becomes ours, and so does
+a clock's; what is answered goes back as that platform reads it. Whoever may call it by its name
+sends an event instead.
+
+The standard library only: of fabric there are the files beside this one.
+"""
+
+import base64
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from urllib.parse import quote
+
+from fabric.runtimes.python.calling import call as calling
+from fabric.runtimes.python.calling.context import new_id
+from fabric.runtimes.python.serving_answers import AnsweringFunction
+from fabric.runtimes.python.serving_http import HttpGiven, HttpTaken, message
+from fabric.runtimes.python.serving_open import OpenFunction
+
+_EVENT = "__fabric_event"
+# An answer of the shim comes before the platform ends the call.
+_EARLIER = 0.2
+_BODILESS = frozenset((204, 304))
+_HEADERS_OF_BYTES = frozenset(("content-length", "transfer-encoding"))
+_Document = dict[str, object]
+
+
+def invoked(folder: str, document: _Document) -> Callable[[bytes], object]:
+    """What the runtime calls; a path that is relative begins where the archive does."""
+    os.chdir(folder)
+    function = OpenFunction({**document, "folder": folder})
+    if function.said.seconds:
+        function.said.seconds -= _EARLIER
+
+    def answered(event: bytes) -> object:
+        given = _event_in(event)
+        taken = _taken(given) if function.routes else None
+        if taken is None:
+            return _of_event(function, given)
+        return _told(function.answered(taken), taken.method)
+
+    return answered
+
+
+def _event_in(event: bytes | str) -> object:
+    try:
+        return json.loads(event or "null")
+    except ValueError:
+        return event.decode(errors="replace") if isinstance(event, bytes) else event
+
+
+def _of_event(function: AnsweringFunction, given: object) -> object:
+    if not isinstance(given, dict):
+        return calling.call(function.handler, given)
+    payload = given.get("payload") if given.get("triggerName") else None
+    clock = _event_in(payload) if isinstance(payload, str) else None
+    is_timed = isinstance(clock, dict) and _EVENT in clock
+    own = clock if is_timed and isinstance(clock, dict) else given
+    if _EVENT not in own:
+        return calling.call(function.handler, given)
+    event = own[_EVENT]
+    if is_timed and isinstance(event, dict):
+        event = {**event, "id": new_id(), "time": _time(str(given.get("triggerTime") or ""))}
+    return {"response": calling.call(function.handler, event)}
+
+
+def _time(said: str) -> str:
+    """When it was due, or now; without parts of a second."""
+    if said:
+        return said.partition(".")[0].removesuffix("Z") + "Z"
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _taken(given: object) -> HttpTaken | None:
+    """None for what is no request."""
+    context = given.get("requestContext") if isinstance(given, dict) else None
+    http = context.get("http") if isinstance(context, dict) else None
+    if not isinstance(given, dict) or not isinstance(http, dict) or _EVENT in given:
+        return None
+    headers = [(str(name).lower(), str(one)) for name, one in _pairs(given.get("headers"))]
+    text = str(given.get("body") or "")
+    body = base64.b64decode(text) if given.get("isBase64Encoded") else text.encode()
+    query = "&".join(
+        f"{quote(str(name), safe='')}={quote(str(one), safe='')}"
+        for name, one in _pairs(given.get("queryParameters"))
+    )
+    target = str(given.get("rawPath") or "/") + (f"?{query}" if query else "")
+    method, peer = str(http.get("method") or "GET").upper(), str(http.get("sourceIp") or "")
+    return HttpTaken(method, target, headers, body, peer)
+
+
+def _pairs(value: object) -> list[tuple[object, object]]:
+    return list(value.items()) if isinstance(value, dict) else []
+
+
+def _told(given: HttpGiven, method: str) -> _Document:
+    """Each header once: there is no other way there."""
+    if sum(name == "set-cookie" for name, _ in given.headers) > 1:
+        sys.stderr.write("its answer has more than one cookie, and cloud4 passes on one\n")
+        given = message(502, "Bad Gateway")
+    grouped: dict[str, str] = {}
+    for name, value in given.headers:
+        if name not in _HEADERS_OF_BYTES:
+            grouped[name] = f"{grouped[name]}, {value}" if name in grouped else value
+    has_body = given.body and method != "HEAD" and given.status not in _BODILESS
+    text, is_base64 = _carried(given.body) if has_body else ("", False)
+    return {
+        "statusCode": given.status,
+        "headers": grouped,
+        "isBase64Encoded": is_base64,
+        "body": text,
+    }
+
+
+def _carried(body: bytes) -> tuple[str, bool]:
+    try:
+        return body.decode(), False
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode(), True

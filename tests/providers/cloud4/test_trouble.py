@@ -1,0 +1,275 @@
+"""What cloud4 refuses, and how that is told: whose, in its words, what to do."""
+
+import pytest
+from msgspec.structs import replace
+
+from fabric.model.problems import ExitCode, FabricError
+from fabric.providers.cloud4.own_settings import version_in
+from fabric.providers.contract import CallWatch
+from fabric.providers.waiting import Waiting
+from tests.support.cloud4_site import AT_ONCE, Cloud4Site
+from tests.support.function_archive import archive
+from tests.support.orders import HTTP
+from tests.support.service_site import BYE, EVERY_HOUR, problems_of
+
+pytestmark = pytest.mark.slow
+
+_NAME, _OTHER = "shop-dev-hello", "another-secret"
+
+
+def refused(site: Cloud4Site, **env: str) -> FabricError:
+    site.env = {**site.env, **env}
+    with pytest.raises(FabricError) as raised:
+        site.up(site.order("hello", HTTP))
+    return raised.value
+
+
+def test_a_secret_that_is_wrong_is_77_and_shown_nowhere(site: Cloud4Site) -> None:
+    error = refused(site, CLOUD4_ACCESS_KEY_SECRET=_OTHER)
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "SignatureDoesNotMatch" in error.first.message
+    assert "CLOUD4_ACCESS_KEY_SECRET" in error.first.hint
+    assert _OTHER not in repr(error.problems)
+
+
+def test_a_key_that_is_not_known_is_77(site: Cloud4Site) -> None:
+    error = refused(site, CLOUD4_ACCESS_KEY_ID="LTAI-nobody")
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "`CLOUD4_ACCESS_KEY_ID`" in error.first.hint
+
+
+def test_missing_credentials_are_all_named_at_once(site: Cloud4Site) -> None:
+    error = refused(site, CLOUD4_ACCESS_KEY_ID="", CLOUD4_ACCESS_KEY_SECRET="", CLOUD4_REGION="")
+    assert error.first.code == "credentials/missing"
+    for name in ("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"):
+        assert f"`{name}`" in error.first.message
+    assert site.calls() == 0
+
+
+def test_a_clock_that_is_wrong_is_told_as_that(site: Cloud4Site) -> None:
+    site.cloud4.fault(status=400, code="InvalidTimeStamp.Expired", message="Specified time stamp")
+    error = refused(site)
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert "the clock of this machine" in error.first.hint
+
+
+def test_a_right_that_is_missing_is_77_and_names_the_guide(site: Cloud4Site) -> None:
+    site.cloud4.fault("functions$", method="POST", status=403, code="AccessDenied", message="no")
+    error = refused(site)
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert error.first.message.startswith("function `hello`: `POST /2023-03-30/functions` was")
+    assert "the guide of cloud4-fc" in error.first.hint
+
+
+def test_an_address_over_plain_http_is_refused_before_any_call(site: Cloud4Site) -> None:
+    error = refused(site, CLOUD4_API_BASE_URL="http://fc.example")
+    assert error.first.code == "credentials/plain-endpoint"
+    assert site.calls() == 0
+
+
+def test_an_address_where_nobody_answers_is_69(site: Cloud4Site) -> None:
+    site.waiting = AT_ONCE
+    error = refused(site, CLOUD4_API_BASE_URL="http://127.0.0.1:9")
+    assert error.exit_code is ExitCode.UNREACHABLE
+
+
+def test_values_are_never_in_an_error(site: Cloud4Site) -> None:
+    order = site.order("hello", HTTP, WORD="a-hidden-word")
+    words = f"bad value a-hidden-word of {site.cloud4.account.secret}"
+    site.cloud4.fault("functions$", method="POST", status=400, message=words)
+    with pytest.raises(FabricError) as raised:
+        site.deploy(replace(order, secret=frozenset(["WORD"])))
+    assert "bad value" in raised.value.first.message
+    shown = repr(raised.value.problems)
+    assert "a-hidden-word" not in shown
+    assert site.cloud4.account.secret not in shown
+
+
+def test_an_environment_that_is_too_large_is_refused_before_any_call(site: Cloud4Site) -> None:
+    (said,) = problems_of(lambda: site.deploy(site.order("hello", HTTP, WORD="w" * 5000)))
+    assert said.startswith("deploy/environment-too-large: function `hello`")
+    assert site.calls() == 0
+
+
+def test_an_archive_without_its_module_is_refused_before_any_call(site: Cloud4Site) -> None:
+    (said,) = problems_of(lambda: site.up(site.order_of("hello", archive(other_js="1"), HTTP)))
+    assert said.startswith("deploy/unfit-archive")
+    assert site.calls() == 0
+
+
+def test_a_refusal_names_its_function_and_nobody_meets_what_was_made(site: Cloud4Site) -> None:
+    site.cloud4.fault("bye/versions$", method="POST", status=400, message="not today")
+    (said,) = problems_of(lambda: site.up(site.order("hello", HTTP), site.order("bye", BYE)))
+    assert "function `bye`: `POST /2023-03-30/functions/shop-dev-bye/versions`" in said
+    assert "not today" in said
+    assert (site.said(), site.said("/bye")) == ("404", "404")
+    site.up(*site.both())
+    assert (site.said(), site.said("/bye")) == ("one", "bye")
+    assert site.cloud4.versions() == {_NAME: 1, "shop-dev-bye": 1}
+
+
+def test_a_function_that_is_still_made_ready_is_waited_for(site: Cloud4Site) -> None:
+    site.cloud4.account.is_slow = True
+    site.up(site.order("hello", HTTP))
+    site.up(site.order("hello", HTTP, word="two"))
+    assert site.said() == "two"
+
+
+def test_a_function_that_cannot_be_made_ready_is_told_in_its_words(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    held = site.cloud4.function(_NAME)
+    held.row |= {"state": "Failed", "stateReason": "the code is broken"}
+    (said,) = problems_of(lambda: site.up(site.order("hello", HTTP, word="two")))
+    assert said == "provider/failed: function `hello`: the code is broken"
+    assert site.said() == "one"
+
+
+def test_who_is_asked_to_wait_comes_back_then(site: Cloud4Site) -> None:
+    pauses: list[float] = []
+    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.cloud4.fault("functions$", method="POST", status=429, headers={"retry-after": "7"})
+    site.up(site.order("hello", HTTP))
+    assert site.said() == "one"
+    assert "cloud4 asks to be left alone for 7 s" in site.talk
+    assert sum(pauses) >= 7
+
+
+def test_answers_that_are_lost_on_the_way_are_made_good_by_the_same_run(site: Cloud4Site) -> None:
+    for skip in (0, 1, 2):
+        site.cloud4.fault("", after=True, changing=True, skip=skip)
+    site.cloud4.fault("", half=True, changing=True, skip=1)
+    site.up(*site.both())
+    assert site.said() == "one"
+    assert site.cloud4.versions()[_NAME] == 1
+
+
+def test_a_stop_ends_a_wait(site: Cloud4Site) -> None:
+    site.cloud4.fault("", status=503, times=100)
+    address, orders = site.address(), [site.order("hello", HTTP)]
+    with pytest.raises(FabricError) as raised:
+        site.deployer.deploy(address, orders, CallWatch(is_to_end=lambda: True))
+    assert raised.value.first.code == "provider/interrupted"
+
+
+def test_doctor_is_told_whose_key_it_is(site: Cloud4Site) -> None:
+    who = site.deployer.identity(site.address())
+    assert site.cloud4.account.key in who
+    assert site.changes() == 0
+
+
+def test_old_versions_go_with_the_releases_that_moved_on(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    for number in range(3):
+        assert site.record is not None
+        site.record = replace(site.record, history=())
+        site.up(site.order("hello", HTTP, word=f"word{number}"))
+    assert site.cloud4.versions() == {_NAME: 2}
+    assert site.said() == "word2"
+
+
+def test_a_version_that_an_alias_of_others_leads_to_stays(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    held = site.cloud4.function(_NAME)
+    held.aliases["theirs"] = {"aliasName": "theirs", "versionId": "1"}
+    for number in range(3):
+        assert site.record is not None
+        site.record = replace(site.record, history=())
+        site.up(site.order("hello", HTTP, word=f"word{number}"))
+    assert sorted(held.versions) == ["1", "3", "4"]
+    site.dissolve()
+    assert not site.left()
+
+
+def test_a_trigger_of_others_stays_as_long_as_the_function(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP, EVERY_HOUR))
+    held = site.cloud4.function(_NAME)
+    config = '{"cronExpression": "@every 1m", "enable": true, "payload": ""}'
+    theirs = {"triggerName": "theirs", "triggerType": "timer", "triggerConfig": config}
+    held.triggers["theirs"] = {**theirs, "qualifier": "live", "triggerId": "t"}
+    site.up(site.order("hello", word="two"), force=True)
+    assert sorted(held.triggers) == ["theirs"]
+    site.dissolve()
+    assert not site.left()
+
+
+def test_an_alias_that_somebody_has_split_leads_to_one_version_again(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.up(site.order("hello", HTTP, word="two"))
+    alias = site.cloud4.function(_NAME).aliases["live"]
+    alias["additionalVersionWeight"] = {"1": 0.5}
+    site.up(site.order("hello", HTTP, word="two"), force=True)
+    assert (alias["versionId"], alias["additionalVersionWeight"]) == ("2", {})
+
+
+def test_a_function_that_was_made_anew_by_its_name_is_led_to(site: Cloud4Site) -> None:
+    """Its versions are counted from the first one again."""
+    site.up(site.order("hello", HTTP, EVERY_HOUR))
+    del site.cloud4.account.functions[_NAME]
+    site.up(site.order("hello", HTTP, EVERY_HOUR, word="two"))
+    assert version_in(site.live("hello").resource_id).version == "1"
+    assert site.said() == "two"
+    assert site.cloud4.schedules() == ["@every 60m"]
+
+
+def test_what_lies_in_another_account_is_not_touched(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    site.reset()
+    error = refused(site, CLOUD4_ACCOUNT_ID="1234567890123456")
+    assert error.first.code == "deploy/other-place"
+    assert site.cloud4.account.ident in error.first.message
+    assert site.calls() == 0
+
+
+def test_tags_are_those_of_the_config_and_of_the_platform(site: Cloud4Site) -> None:
+    order = site.order("hello", HTTP)
+    site.up(replace(order, tags=(("team", "shop"), ("unit", "one"))))
+    row = site.cloud4.function(_NAME).row
+    row["tags"].append({"Key": "acs:rm", "Value": "theirs"})
+    site.up(replace(order, tags=(("team", "web"),), mark="b" * 32))
+    row = site.cloud4.function(_NAME).row
+    assert {one["Key"]: one["Value"] for one in row["tags"]} == {"team": "web", "acs:rm": "theirs"}
+
+
+def test_own_settings_are_a_part_of_what_is_made(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    role = "acs:ram::1234567890123456:role/shop"
+    site.extension = {"role": role, "cpu": 0.5, "diskSize": 10_240}
+    site.up(site.order("hello", HTTP))
+    row = site.cloud4.function(_NAME).row
+    assert (row["role"], row["cpu"], row["diskSize"]) == (role, 0.5, 10_240)
+    assert len(site.cloud4.function(_NAME).versions) == 2
+    site.extension = {}
+    site.up(site.order("hello", HTTP))
+    held = site.cloud4.function(_NAME)
+    row = held.config_at(held.version_at("live"))
+    assert (row["role"], row["cpu"], row["diskSize"]) == ("", 0.25, 512)
+    site.up(site.order("hello", HTTP, word="two"))
+    assert (held.row["role"], held.row["cpu"], held.row["diskSize"]) == ("", 0.25, 512)
+
+
+def test_a_call_of_a_function_that_is_gone_is_told(site: Cloud4Site) -> None:
+    site.up(site.order("hello", HTTP))
+    live = site.live("hello")
+    del site.cloud4.account.functions[_NAME]
+    with pytest.raises(FabricError) as raised:
+        site.deployer.call(site.address(site.record), live, b"{}")
+    assert "FunctionNotFound" in raised.value.first.message
+
+
+def test_an_answer_that_is_none_of_this_interface_is_told(site: Cloud4Site) -> None:
+    site.waiting = AT_ONCE
+    site.cloud4.fault("", half=True, changing=True)
+    (said,) = problems_of(lambda: site.up(site.order("hello", HTTP)))
+    assert said.startswith("provider/unreachable")
+
+
+def test_calls_that_are_kept_for_a_function_come_and_go_with_the_config(site: Cloud4Site) -> None:
+    order = site.order("hello", HTTP)
+    for mark, wanted in (("a", 5), ("b", 7), ("c", None), ("d", 2)):
+        site.up(replace(order, reserved_concurrency=wanted, mark=mark * 32))
+        assert site.cloud4.function(_NAME).reserved == wanted
+    site.reset()
+    site.up(replace(order, reserved_concurrency=2, mark="d" * 32))
+    assert site.changes() == 0
+    site.dissolve()
+    assert not site.left()

@@ -1,0 +1,100 @@
+"""A service at the server of cloud4, by its deployer alone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from fabric.model.records.record import Mode
+from fabric.providers.cloud4.deployer import Cloud4Functions
+from fabric.providers.cloud4.own_settings import version_in
+from fabric.providers.connections import Connections
+from fabric.providers.contract import LiveFunction
+from fabric.providers.registry import deployer_of
+from fabric.providers.waiting import Waiting
+from tests.support.orders import around
+from tests.support.servers.cloud4.client import Cloud4Server
+from tests.support.servers.edge1.client import Met
+from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
+
+# Tries once: what a second run makes of it is to be seen.
+AT_ONCE = Waiting(most=0)
+
+
+class Cloud4Site(ServiceSite):
+    provider: ClassVar[str] = "cloud4-fc"
+
+    def __init__(
+        self,
+        cloud4: Cloud4Server,
+        folder: Path,
+        service: str = "shop",
+        extension: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(folder, service, extension)
+        self.cloud4 = cloud4
+        self.env = dict(env or {})
+        self._connections = Connections()
+
+    @property
+    def deployer(self) -> Cloud4Functions:
+        surroundings = around(self.folder, self.environment)
+        extension = self.address().extension
+        made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        assert isinstance(made, Cloud4Functions)
+        return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.cloud4.environment, **self.env}
+
+    def refuse_release(self) -> None:
+        self.cloud4.fault("triggers$", method="POST", status=400, code="InvalidArgument")
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def beside(self, service: str) -> "Cloud4Site":
+        return Cloud4Site(self.cloud4, self.folder, service, env=self.env)
+
+    def url(self, path: str) -> str:
+        """Each function has an address of its own."""
+        function = "bye" if path == "/bye" else "hello"
+        return self.cloud4.url(f"{self.service}-dev-{function}") + path
+
+    def asked(self, method: str, path: str, **headers: str) -> SiteAnswer:
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return asked(method, self.url(path), named)
+
+    def get(self, path: str = "/hello", **headers: str) -> Met:
+        return self.cloud4.http("GET", self.url(path), headers=headers)
+
+    def left(self) -> object:
+        return self.cloud4.left()
+
+    def made(self) -> object:
+        return self.cloud4.left(), self.cloud4.versions(), self.cloud4.schedules()
+
+    def calls(self) -> int:
+        return len(self.cloud4.calls())
+
+    def changes(self) -> int:
+        return self.cloud4.changes()
+
+    def reset(self) -> None:
+        self.cloud4.reset()
+
+    def lose(self, way: LostAnswer, skip: int) -> None:
+        is_refused = way is LostAnswer.BEFORE
+        plan: dict[str, Any] = {"status": 503} if is_refused else {way.value: True}
+        self.cloud4.fault("", skip=skip, **plan)
+
+    def has_lost(self) -> bool:
+        return any(status in (0, 503) for _, _, status in self.cloud4.calls())
+
+    def lose_version(self, live: LiveFunction) -> None:
+        held = self.cloud4.function(live.resource_name)
+        version = version_in(live.resource_id).version
+        del held.versions[version], held.codes[version]
