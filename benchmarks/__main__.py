@@ -31,6 +31,7 @@ from benchmarks.rows import (
     plan,
     router,
     scaffold,
+    shared,
     startup,
 )
 
@@ -41,6 +42,7 @@ MODULES = (
     nothing,
     edit,
     cold,
+    shared,
     plan,
     makespan,
     overhead,

@@ -7,8 +7,10 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
 from benchmarks.stores import opened
@@ -34,6 +36,9 @@ from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.project_info import ProjectInfo
 from fabric.system.clock import SystemClock
+
+if TYPE_CHECKING:
+    from fabric.engine.shared.shared_cache import SharedCache
 
 CONFIG = "graph.json"
 _CAPS = Caps(total=16, cpu=2)
@@ -131,18 +136,48 @@ def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, pac
 
 
 def _whole(tools: Desk) -> int:
-    with opened(tools.root, tools.cache, tools.started_ns) as stores:
+    shared = _shared(tools)
+    with opened(tools.root, tools.cache, tools.started_ns, shared=shared) as stores:
         graph = _graph(tools)
         stores.trace_store.expect(len(graph))
+        runner = TaskRunner(stores, REGISTRY, SystemClock())
+        if shared is not None:
+            shared.tell(graph, runner.memory, stores.trace_store)
+            _give(shared, stores)
         traces = stores.trace_store.traces
         seconds = tuple(next((one.ms for one in traces(name)), 1000) / 1000 for name in graph.ids)
-        result = _carried_out(
-            Job(graph, _CAPS, seconds), TaskRunner(stores, REGISTRY, SystemClock())
-        )
+        result = _carried_out(Job(graph, _CAPS, seconds), runner)
         stores.trace_store.flush()
+        if shared is not None:
+            shared.finish()
         if result.ok:
             _keep(tools, stores, result)
     return _told(result, 0)
+
+
+def _shared(tools: Desk) -> "SharedCache | None":
+    """As `fabric.app.shared_cache` opens it, for this graph's kinds of tasks."""
+    if not os.environ.get("FABRIC_REMOTE_CACHE_URL"):
+        return None
+    from fabric.app.request import Request
+    from fabric.app.settings import read_settings
+    from fabric.app.shared_cache import open_access
+    from fabric.engine.shared.kept_segments import KeptSegments
+    from fabric.model.names import Verb
+
+    cache = open_access(Request(Verb.BUILD, "build"), read_settings()).cache
+    assert cache is not None
+    cache.link = replace(cache.link, kinds=frozenset(KINDS))
+    cache.begin(KeptSegments(tools.cache))
+    return cache
+
+
+def _give(shared: "SharedCache", stores: Stores) -> None:
+    if shared.link.writes:
+        from fabric.engine.shared.publishing import Publishing
+
+        content = stores.blobs.here
+        shared.gives(Publishing(shared.link, shared.errands, SystemClock(), content))
 
 
 def _part(

@@ -59,7 +59,8 @@ def _install(folder: Path, checkout: Path) -> None:
     run(sys.executable, "-m", "venv", folder)
     # Older ones write a script that imports `re`: that alone takes as long as stage 0.
     run(folder / "bin/pip", "install", "--quiet", "--upgrade", "pip")
-    run(folder / "bin/pip", "install", "--quiet", "--compile", checkout)
+    # What a shared cache needs is there too; nobody else imports it.
+    run(folder / "bin/pip", "install", "--quiet", "--compile", checkout, "httpx>=0.28")
 
 
 def _make_venv(folder: Path) -> None:

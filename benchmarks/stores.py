@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
@@ -10,15 +11,25 @@ from fabric.engine.memory.memo import LazyMemo, Memo
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.task_runner import Stores
 
+if TYPE_CHECKING:
+    from fabric.engine.shared.shared_cache import SharedCache
+
 
 @contextmanager
-def opened(root: Path, cache: Path, started_ns: int, *, warm: bool = False) -> Iterator[Stores]:
+def opened(
+    root: Path,
+    cache: Path,
+    started_ns: int,
+    *,
+    warm: bool = False,
+    shared: "SharedCache | None" = None,
+) -> Iterator[Stores]:
     memo = LazyMemo(lambda: _memo(cache / "memo"))
-    blobs = Blobs(cache / "blobs", memo)
+    blobs = Blobs(cache / "blobs", memo, shared)
     trace_store = TraceStore(memo, "here", blobs.flush)
     files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
     try:
-        yield Stores(root, trace_store, blobs, files, memo)
+        yield Stores(root, trace_store, blobs, files, memo, shared)
     finally:
         trace_store.flush()
         files.save()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# System packages that only the tests need: a PostgreSQL and a Redis server, PowerDNS and dig, git,
+# System packages that only the tests need: PostgreSQL, Redis, nginx, PowerDNS and dig, git,
 # Chromium to look at pages with, and the shells that complete words. Quick when all are there.
 # No daemon is started: the tests start servers of their own, on free ports.
 set -eu
@@ -30,6 +30,10 @@ has_redis() {
 
 has_names() {
     command -v pdns_server >/dev/null 2>&1 && command -v dig >/dev/null 2>&1
+}
+
+has_nginx() {
+    command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ]
 }
 
 has_shells() {
@@ -70,6 +74,12 @@ install_names() {
             pdns-server pdns-backend-sqlite3 pdns-backend-bind bind9-dnsutils >/dev/null
 }
 
+install_nginx() {
+    as_root apt-get update -qq &&
+        as_root env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+            --no-install-recommends nginx-light >/dev/null
+}
+
 install_shells() {
     as_root apt-get update -qq && install zsh fish
 }
@@ -77,12 +87,13 @@ install_shells() {
 install_missing() {
     { has_git || install_git; } && { has_postgres || install_postgres; } &&
         { has_browser || install_browser; } && { has_redis || install_redis; } &&
-        { has_names || install_names; } && { has_shells || install_shells; }
+        { has_names || install_names; } && { has_nginx || install_nginx; } &&
+        { has_shells || install_shells; }
 }
 
-has_git && has_postgres && has_browser && has_redis && has_names && has_shells && exit 0
+has_git && has_postgres && has_browser && has_redis && has_names && has_nginx && has_shells && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, pdns_server, dig, Chromium, zsh and fish" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, nginx, pdns_server, dig, Chromium, zsh and fish" >&2
     exit 1
 }
 try=1

@@ -11,6 +11,7 @@ from tests.support.servers.cloud2.fixtures import cloud2, cloud2_endpoint
 from tests.support.servers.cloud4.fixtures import cloud4, cloud4_served
 from tests.support.servers.cluster.fixtures import cluster, real_plane
 from tests.support.servers.edge1.fixtures import edge1, edge1_endpoint
+from tests.support.servers.fleet import fleet
 from tests.support.servers.host1.fixtures import host1, host1_served
 from tests.support.servers.host2.fixtures import host2, host2_served
 from tests.support.servers.pdns import pdns, pdns_relay, pdns_served
@@ -28,6 +29,7 @@ __all__ = [
     "cluster",
     "edge1",
     "edge1_endpoint",
+    "fleet",
     "host1",
     "host1_served",
     "host2",

@@ -9,10 +9,17 @@ from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
+from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places, told_of_shared
 from fabric.app.run_report import cases_of, longest_path
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import (
+    NO_ACCESS,
+    SharedAccess,
+    has_other_commit,
+    open_shared_cache,
+    use_of,
+)
 from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, cold_start, warm_start
@@ -24,6 +31,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.model.amounts import plural
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
+from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
@@ -42,11 +50,12 @@ def build(
     started = file_time_ns(settings.cwd)
     asked = _Asked(request, settings, make_listeners, command_line, started)
     warm = warm_start(command_line, request, settings)
-    if warm is not None:
+    if warm is not None and not has_other_commit(request, settings):
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
             return _all_readable(asked, _built(asked, warm))
-    return _built(asked, _cold_start(request, settings))
+    with contextlib.closing(open_shared_cache(request, settings)) as shared:
+        return _built(asked, _cold_start(request, settings), shared)
 
 
 class _Asked(Struct, frozen=True):
@@ -67,14 +76,19 @@ def _all_readable(asked: _Asked, report: Report) -> Report:
     return report
 
 
-def _built(asked: _Asked, start: Start) -> Report:
+def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Report:
     """Run, report, and keep the answer to the same question asked again."""
     request, settings, command_line = asked.request, asked.settings, asked.command_line
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
     homes = homes_of(start.info, start.graph)
     opening = SessionOptions(
-        asked.started_ns, request.use_cache, request.strict, warm=start.is_warm, homes=homes
+        asked.started_ns,
+        request.use_cache,
+        request.strict,
+        warm=start.is_warm,
+        homes=homes,
+        shared=shared,
     )
     with Session(workspace, settings, opening) as session:
         result = start.whole(run_graph(request, session, work, asked.make_listeners))
@@ -83,12 +97,13 @@ def _built(asked: _Asked, start: Start) -> Report:
             warned = replace(info, warnings=(*info.warnings, *result.warnings))
             again = build_report(had_nothing_to_do(result), warned, request, settings)
             keep_answer(command_line, session, start, result, again)
+        info = told_of_shared(info, session)
     cache = cache_folder(workspace, settings)
     if is_usable(cache):
         prune_daily(cache, asked.started_ns / 1e9)
     if request.out:
         copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
-    return build_report(result, info, request, settings)
+    return build_report(result, info, request, settings, use_of(shared))
 
 
 def _cold_start(request: Request, settings: Settings) -> Start:
@@ -98,11 +113,16 @@ def _cold_start(request: Request, settings: Settings) -> Start:
 
 
 def build_report(
-    result: RunResult, info: ProjectInfo, request: Request, settings: Settings
+    result: RunResult,
+    info: ProjectInfo,
+    request: Request,
+    settings: Settings,
+    remote: RemoteUse | None = None,
 ) -> Report:
+    built = build_outcome(result, request.verb, _seen_from(Path(info.workspace), settings.cwd))
     return Report(
         request.command,
-        build_outcome(result, request.verb, _seen_from(Path(info.workspace), settings.cwd)),
+        replace(built, remote=remote),
         notes=longest_path(result) if request.profiled else "",
         problems=problems_of(result),
         warnings=info.warnings,

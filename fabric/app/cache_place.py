@@ -13,7 +13,7 @@ from fabric.ownership import is_ours, reach
 from fabric.system.disk import make_folder
 
 # What is swept, emptied or thrown away there must be the cache's own.
-_PARTS = ("memo", "blobs", FOLDER, "running", "locks")
+_PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared")
 _HINT = "set FABRIC_CACHE_DIR to a folder of yours, or mend its owner and mode"
 
 

@@ -15,9 +15,10 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import entries_of, plan_graph
+from fabric.app.run_graph import entries_of, may_be_told_again, plan_graph, told_of_shared
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import SharedAccess, open_shared_cache
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.compiled import compiled
@@ -65,8 +66,10 @@ def plan(
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        report = _shown(request, options, (session, seen), settings.cwd)
-        if not options.out:
+        info = told_of_shared(seen.work.info, session)
+        found = replace(seen, work=replace(seen.work, info=info))
+        report = _shown(request, options, (session, found), settings.cwd)
+        if not options.out and may_be_told_again(session, seen.plan):
             keep_preview(command_line, session, seen, report)
     return report
 
@@ -74,24 +77,26 @@ def plan(
 @contextlib.contextmanager
 def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
     """A plan for files alone, or against the records of what is live."""
-    work = compiled(request, settings)
     with contextlib.ExitStack() as stack:
+        shared = stack.enter_context(contextlib.closing(open_shared_cache(request, settings)))
+        work = compiled(request, settings)
         if request.verb is not Verb.DEPLOY:
-            yield _files(stack, work, settings)
+            yield _files(stack, work, settings, shared)
             return
+        opened = stack.enter_context(contextlib.ExitStack())
         try:
-            found = _live(stack, work, request, settings)
+            found = _live(opened, work, request, (settings, shared))
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
-            stack.close()
-            found = _blind(stack, work, (request, settings), error.first)
+            opened.close()
+            found = _blind(stack, work, (request, settings, shared), error.first)
         yield found
 
 
 def _files(
-    stack: contextlib.ExitStack, work: Compiled, settings: Settings
+    stack: contextlib.ExitStack, work: Compiled, settings: Settings, shared: SharedAccess
 ) -> tuple[Session, Preview]:
-    opening = SessionOptions(file_time_ns(settings.cwd), create=False)
+    opening = SessionOptions(file_time_ns(settings.cwd), create=False, shared=shared)
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     made = plan_graph(session, work.graph)
     return session, Preview(work, made, entries_of(session, made), sources=work.sources)
@@ -101,10 +106,11 @@ def _live(
     stack: contextlib.ExitStack,
     work: Compiled,
     request: Request,
-    settings: Settings,
+    around: tuple[Settings, SharedAccess],
     *,
     blind: bool = False,
 ) -> tuple[Session, Preview]:
+    settings, shared = around
     from fabric.app.deploy.no_way_back import told_ways_back
     from fabric.app.deploy.other_accounts import other_places
     from fabric.app.deploy.preview import preview
@@ -125,7 +131,9 @@ def _live(
     unfit = (*other_places(scope), *shared_places(scope), *unfit_problems(scope))
     if unfit:
         raise FabricError(*unfit)
-    opening = SessionOptions(file_time_ns(settings.cwd), create=False, tools=scope.tools)
+    opening = SessionOptions(
+        file_time_ns(settings.cwd), create=False, tools=scope.tools, shared=shared
+    )
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
     told = [
@@ -144,11 +152,12 @@ def _live(
 def _blind(
     stack: contextlib.ExitStack,
     work: Compiled,
-    asked: tuple[Request, Settings],
+    asked: tuple[Request, Settings, SharedAccess],
     why: Problem,
 ) -> tuple[Session, Preview]:
     """Everything is shown as new, and nothing of it is kept."""
-    session, seen = _live(stack, work, *asked, blind=True)
+    request, settings, shared = asked
+    session, seen = _live(stack, work, request, (settings, shared), blind=True)
     message = f"what is live is not known here: {why.message}; everything is shown as new"
     told = Problem("plan/blind", message, why.hint)
     return session, replace(_warned(seen, told), sources=None)

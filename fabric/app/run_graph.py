@@ -11,6 +11,7 @@ from fabric.app.held_run import held_run
 from fabric.app.request import Request, caps_of
 from fabric.app.session import Session
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import NO_ACCESS
 from fabric.app.signals import carried_out
 from fabric.engine.bus import Bus
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
@@ -19,7 +20,7 @@ from fabric.engine.run import Job, Run
 from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.engine.run_tools import StopSign
 from fabric.graph.critical_path import UNTIMED_S
-from fabric.graph.decide import UP_TO_DATE, Action
+from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
 from fabric.graph.plan import Plan, make_plan, taken
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded
@@ -46,6 +47,7 @@ class GraphJob(Struct, frozen=True):
 def plan_graph(session: Session, graph: TaskGraph) -> Plan:
     """What a run would do; touches nothing but the cache, and that only if there is one."""
     session.stores.trace_store.expect(len(graph))
+    session.learn(graph)
     plan = make_plan(graph, session.runner.memory)
     elsewhere = session.runner.elsewhere
     if not elsewhere.trusted.isdisjoint(taken(plan)):
@@ -78,6 +80,7 @@ def run_graph(
     with announced(request, session, work, job, make_listeners) as bus:
         result = run_tasks(session, job, bus)
         bus.emit(run_ended(result, work.untouched))
+    session.share(result)
     return result
 
 
@@ -85,6 +88,7 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
     """Known results where the runner finds them, and how long each task took last time."""
     session.stores.trace_store.expect(len(work.graph) if not work.untouched else 0)
     session.runner.believe(work.elsewhere)
+    session.learn(work.graph)
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
     caps = caps_of(request.concurrency, session.settings.cores)
@@ -135,6 +139,20 @@ def remember_durations(session: Session, result: RunResult) -> None:
         if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
             session.stores.trace_store.durations.note(task.id, outcome.ms)
     session.stores.trace_store.flush()
+
+
+def may_be_told_again(session: Session, plan: Plan) -> bool:
+    """What hangs on a shared cache is asked for anew: others may have filled it, or emptied it."""
+    if session.shared == NO_ACCESS:
+        return True
+    is_here = (one.action is Action.SKIP and one.reason != FROM_SHARED for one in plan.decisions)
+    return not session.shared.warnings and all(is_here)
+
+
+def told_of_shared(info: ProjectInfo, session: Session) -> ProjectInfo:
+    """Said of this run alone: no stored answer tells what a network was like."""
+    told = tuple(one for one in session.shared.warnings if one not in info.warnings)
+    return replace(info, warnings=(*info.warnings, *told)) if told else info
 
 
 def journal_home(request: Request, info: ProjectInfo) -> Path:

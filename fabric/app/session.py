@@ -11,13 +11,16 @@ from msgspec import Struct, field
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import NO_ACCESS, SharedAccess
 from fabric.app.toolchains import toolchain_of, tools_problem
 from fabric.engine.leftovers import marked
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
 from fabric.engine.memory.traces import TraceStore
+from fabric.engine.result import RunResult
 from fabric.engine.task_runner import Stores, TaskRunner
+from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
@@ -43,6 +46,7 @@ class SessionOptions(Struct, frozen=True):
     What does not `keep` neither reads nor writes a cache.
     With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
     `runtimes` are somebody else's, and stay open: for one run after the other.
+    `shared` is what other machines know and are told.
     """
 
     started_ns: int
@@ -55,6 +59,7 @@ class SessionOptions(Struct, frozen=True):
     tools: "DeployTools | None" = None
     kinds: Registry = field(default_factory=dict)
     runtimes: Runtimes | None = None
+    shared: SharedAccess = NO_ACCESS
 
 
 class Session:
@@ -79,6 +84,10 @@ class Session:
     @property
     def cache(self) -> Path:
         return self.place.folder
+
+    @property
+    def shared(self) -> SharedAccess:
+        return self._options.shared
 
     @property
     def cache_problem(self) -> Problem | None:
@@ -116,6 +125,7 @@ class Session:
         options, settings = self._options, self.settings
         self.stores = _stores(self.workspace, settings, options, self.place)
         stack.callback(self._keep)
+        self._give(options.shared)
         runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
         files = registry_of(self.workspace, runtimes, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
@@ -127,6 +137,31 @@ class Session:
             strict=options.strict,
         )
         self.fetched = tools_problem(settings)
+
+    def _give(self, shared: SharedAccess) -> None:
+        """What a run makes goes to the others, where it may."""
+        cache = shared.cache
+        if cache is not None and cache.link.writes and self._options.create:
+            from fabric.engine.shared.publishing import Publishing
+
+            clock, content = self.settings.clock, self.stores.blobs.here
+            cache.gives(Publishing(cache.link, cache.errands, clock, content))
+
+    def learn(self, graph: TaskGraph) -> None:
+        """What other machines know of these tasks; it is kept for the next command."""
+        cache = self.shared.cache
+        if cache is None:
+            return
+        cache.tell(graph, self.runner.memory, self.stores.trace_store)
+        if self._options.keeps and self.place.problem is None:
+            from fabric.engine.shared.kept_segments import KeptSegments
+
+            cache.keep(KeptSegments(self.place.folder))
+
+    def share(self, result: RunResult) -> None:
+        """Wait for what is being sent. A run that was interrupted sends no more."""
+        if self.shared.cache is not None and not result.interrupted:
+            self.shared.cache.finish()
 
     def _keep(self) -> None:
         self.stores.trace_store.flush()
@@ -157,7 +192,8 @@ def _stores(
     folder = place.folder
     there = options.keeps and place.problem is None and (options.create or folder.is_dir())
     memo: Memo = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
-    blobs = Blobs(folder / "blobs" if there else None, memo)
+    shared = options.shared.cache
+    blobs = Blobs(folder / "blobs" if there else None, memo, shared)
     project = project_id(workspace, settings)
     index = folder / f"files-{project}.bin"
     files = FileIndex(
@@ -166,7 +202,7 @@ def _stores(
         now_ns=options.started_ns,
         remembered=there and not options.warm,
     )
-    return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo)
+    return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo, shared)
 
 
 def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:

@@ -18,7 +18,10 @@ from fabric.model.switches import is_on
 from fabric.system.chance import Chance, chance
 from fabric.system.clock import Clock, SystemClock
 
-NO_STATE_KEY: Secret[str | None] = Secret(None)
+REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
+REMOTE_TOKEN_VARIABLE = "FABRIC_REMOTE_CACHE_TOKEN"  # noqa: S105
+_WITHHELD = (STATE_KEY_VARIABLE, REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE)
+_NOTHING: Secret[Mapping[str, str]] = Secret({})
 STAGE_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 _STAGE = re.compile(STAGE_NAME)
 
@@ -26,7 +29,8 @@ _STAGE = re.compile(STAGE_NAME)
 class Settings(Struct, frozen=True):
     """What the surroundings say, the time and chance among it; flags of a command are no part.
 
-    `env` is what bindings, children and messages may have of the environment: all but the key.
+    `env` is what bindings, children and messages may have of the environment: all but what is
+    `withheld`, the keys and tokens that are fabric's own.
     `bindable` is what of it, and of `.env`, configs may bind.
     """
 
@@ -37,14 +41,22 @@ class Settings(Struct, frozen=True):
     stderr_is_terminal: bool
     clock: Clock = SystemClock()
     chance: Chance = chance
-    state_key: Secret[str | None] = NO_STATE_KEY
+    withheld: Secret[Mapping[str, str]] = _NOTHING
     bindable: Bindable = EVERYTHING
 
     @property
     def called_with(self) -> Mapping[str, str]:
-        """All variables of the process, the key too: for digests of what an answer hangs on."""
-        key = self.state_key.reveal()
-        return self.env if key is None else {**self.env, STATE_KEY_VARIABLE: key}
+        """All variables of the process, keys too: for digests of what an answer hangs on."""
+        withheld = self.withheld.reveal()
+        return {**self.env, **withheld} if withheld else self.env
+
+    @property
+    def state_key(self) -> Secret[str | None]:
+        return self.own(STATE_KEY_VARIABLE)
+
+    def own(self, name: str) -> Secret[str | None]:
+        """One of the keys and tokens that nobody else is handed."""
+        return Secret(self.withheld.reveal().get(name))
 
     @property
     def in_ci(self) -> bool:
@@ -95,21 +107,23 @@ class Settings(Struct, frozen=True):
 
 def read_settings(*, to_work: bool = True) -> Settings:
     """Without `to_work` only to say that something failed, which is possible anywhere."""
-    env, key = without_state_key(os.environ)
+    env, withheld = without_keys(os.environ)
     return Settings(
         env=env,
         cwd=_working_folder(needed=to_work),
         cores=len(os.sched_getaffinity(0)),
         stdout_is_terminal=_is_terminal(sys.stdout),
         stderr_is_terminal=_is_terminal(sys.stderr),
-        state_key=key,
+        withheld=withheld,
     )
 
 
-def without_state_key(env: Mapping[str, str]) -> tuple[Mapping[str, str], Secret[str | None]]:
-    """The key goes its own way: no binding, command or function is handed it."""
-    rest = {name: text for name, text in env.items() if name != STATE_KEY_VARIABLE}
-    return MappingProxyType(rest), Secret(env.get(STATE_KEY_VARIABLE))
+def without_keys(
+    env: Mapping[str, str],
+) -> tuple[Mapping[str, str], Secret[Mapping[str, str]]]:
+    """Keys go their own way: no binding, command or function is handed them."""
+    rest = {name: text for name, text in env.items() if name not in _WITHHELD}
+    return MappingProxyType(rest), Secret({one: env[one] for one in _WITHHELD if one in env})
 
 
 def _working_folder(*, needed: bool) -> Path:

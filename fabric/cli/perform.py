@@ -121,6 +121,8 @@ def run_request(
         functions=frozenset(chosen.functions),
         concurrency=run.concurrency,
         use_cache=not run.no_cache,
+        cache_modes=run.sharing.cache,
+        upload_wait=run.sharing.upload_wait,
         fail_fast=run.fail_fast,
         strict=run.strict,
         out=run.out,

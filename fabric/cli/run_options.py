@@ -60,6 +60,30 @@ Otlp: TypeAlias = Annotated[
 ]
 
 
+class SharingFlags(Struct, frozen=True):
+    """What is read of a shared cache and written there."""
+
+    cache: Annotated[
+        str,
+        click.option(
+            "--cache",
+            default="",
+            metavar="MODES",
+            help="Caches read and written, as in local:rw,remote:r (FABRIC_CACHE).",
+        ),
+    ]
+    upload_wait: Annotated[
+        str,
+        click.option(
+            "--remote-cache-upload-wait",
+            "upload_wait",
+            default="",
+            metavar="DURATION",
+            help="Wait so long, after the run, for what it sends (default: 10s, in CI 60s).",
+        ),
+    ]
+
+
 class RemovalFlags(Struct, frozen=True):
     """How removals run, and whether they ask first."""
 
@@ -79,6 +103,7 @@ class RunFlags(Struct, frozen=True):
         bool,
         click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
     ]
+    sharing: SharingFlags
     fail_fast: _FailFast
     strict: Annotated[
         bool,

@@ -11,6 +11,7 @@ from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run_tools import RunTools, StopSign
 from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.task_runner import TaskRunner, Upstream
+from fabric.graph.decide import not_kept
 from fabric.graph.gates import gates_of
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
@@ -275,6 +276,8 @@ class Run:
         decision = self._runner.decide(task, upstream, self._tools)
         outcome = self._runner.recall(task, upstream, decision)
         if outcome is None:
+            if decision.output is not None:
+                decision = not_kept(decision)
             self._bus.emit(TaskStarted(task.id, decision.reason))
             self._running.add(number)
             try:

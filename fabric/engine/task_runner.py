@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
 from fabric.engine.output_warnings import OutputWarnings, warning_fact
 from fabric.engine.result import Outcome, Status
-from fabric.graph.decide import Action, Decision
+from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
 from fabric.model.hashing import digest_bytes
@@ -28,8 +29,12 @@ from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
 from fabric.tasks.contract import Made, Registry, TaskTools, is_record_kind
 
+if TYPE_CHECKING:
+    from fabric.engine.shared.shared_cache import SharedCache
+
 Upstream = Sequence[tuple[Task, Output]]
 _NAMED = 3
+_RESTORED = "restored from the cache"
 
 
 class Stores(Struct, frozen=True):
@@ -40,6 +45,7 @@ class Stores(Struct, frozen=True):
     blobs: Blobs
     files: FileIndex
     memo: Memo
+    shared: "SharedCache | None" = None
 
 
 class TaskRunner:
@@ -77,6 +83,7 @@ class TaskRunner:
             self._stores.files,
             self._live,
             self._at_hand,
+            self._stores.trace_store.is_learned,
         )
 
     def believe(self, elsewhere: MadeElsewhere) -> None:
@@ -149,10 +156,8 @@ class TaskRunner:
         if output is None:
             return None
         self._remakes[task.id] = (task, upstream)
-        if self._is_there(task, output):
-            return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
-        if task.id in self.elsewhere.trusted:
-            return Outcome(Status.SKIPPED, decision.reason, output, decision, trace=decision.trace)
+        if self._is_there(task, output) or task.id in self.elsewhere.trusted:
+            return self._recalled(task, decision, decision.reason)
         contents: dict[str, bytes] = {}
         for one in output.files:
             content = self._kept(task, one)
@@ -160,9 +165,18 @@ class TaskRunner:
                 return None
             contents[one.digest] = content
         show(task.inputs, output, contents, self._stores.files)
-        return Outcome(
-            Status.SKIPPED, "restored from the cache", output, decision, trace=decision.trace
-        )
+        is_shared = decision.reason == FROM_SHARED
+        return self._recalled(task, decision, FROM_SHARED if is_shared else _RESTORED)
+
+    def _recalled(self, task: Task, decision: Decision, reason: str) -> Outcome:
+        shared, trace = self._stores.shared, decision.trace
+        if shared is not None and trace is not None:
+            if decision.reason == FROM_SHARED:
+                self._stores.trace_store.take_over(task.id, trace)
+                shared.used(task, trace)
+            else:
+                shared.offer(task, trace)
+        return Outcome(Status.SKIPPED, reason, decision.output, decision, trace=trace)
 
     def _is_there(self, task: Task, output: Output) -> bool:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
@@ -258,6 +272,8 @@ class TaskRunner:
             made.links, full_key(static, read, pairs), output, ms,
         )  # fmt: skip
         self._stores.trace_store.remember(task.id, trace)
+        if self._stores.shared is not None:
+            self._stores.shared.offer(task, trace)
         return trace, ()
 
 

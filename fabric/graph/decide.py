@@ -55,6 +55,7 @@ class Question(Struct, frozen=True):
 
 
 UP_TO_DATE = "up to date"
+FROM_SHARED = "from the shared cache"
 _NOT_KEPT = "its last result was not kept"
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fabric.graph.decide import Action, Decision, Question, decide, not_kept
+from fabric.graph.decide import FROM_SHARED, Action, Decision, Question, decide, not_kept
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
@@ -28,13 +29,14 @@ Judge = Callable[[Known], Decision | None]
 
 class Memory(Struct, frozen=True):
     """What decisions are made from: code versions, remembered runs, the files as they are, and
-    whether a remembered result can still be had."""
+    whether a remembered result can still be had, and was made on another machine."""
 
     code: Callable[[Task], tuple[InputEntry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
     look: Look
     live: Judge = lambda _: None
     at_hand: Callable[[Task, Output], bool] = lambda _task, _output: True
+    is_learned: Callable[[TaskId, Trace], bool] = lambda _task_id, _trace: False
 
 
 class Plan(Struct, frozen=True):
@@ -84,6 +86,8 @@ def judge_known(
     decision = decide(question, memory.traces(task.id), memory.look)
     if decision.output is not None and not memory.at_hand(task, decision.output):
         return not_kept(decision)
+    if decision.trace is not None and memory.is_learned(task.id, decision.trace):
+        return replace(decision, reason=FROM_SHARED)
     return decision
 
 

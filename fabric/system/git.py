@@ -26,11 +26,11 @@ class Changes(Struct, frozen=True):
 
 def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
     """All that moved in the folder's repository since it left the base; None without one."""
-    git = _Git(folder, {**env, **_QUIET})
+    git = quiet_git(folder, env)
     top = git.top()
     if top is None:
         return None
-    git = _Git(Path(top), git.env)
+    git = Git(Path(top), git.env)
     others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
     if not base and not git.commit(_HERE):
         everything = (*git.listed("ls-files", "-z"), *others)
@@ -40,11 +40,15 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
     return Changes(_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
 
 
+def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
+    return Git(folder, {**env, **_QUIET})
+
+
 def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({f"{top.rstrip('/')}/{name}" for name in names}))
 
 
-def _start(git: "_Git", base: str) -> tuple[str, str]:
+def _start(git: "Git", base: str) -> tuple[str, str]:
     """The base by name, and the commit where this branch left it."""
     name = base or next((one for one in _BASES if git.commit(one)), _HERE)
     shallow = git.is_shallow()
@@ -59,7 +63,9 @@ def _start(git: "_Git", base: str) -> tuple[str, str]:
     return name, found.stdout.decode().strip()
 
 
-class _Git(Struct, frozen=True):
+class Git(Struct, frozen=True):
+    """Calls of git in a folder."""
+
     folder: Path
     env: Mapping[str, str]
 

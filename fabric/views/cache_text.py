@@ -4,6 +4,7 @@ from fabric.model.amounts import plural
 from fabric.model.outcomes.looked_up import (
     CachePruneOutcome,
     CacheStatsOutcome,
+    CacheStatusOutcome,
     CacheVerifyOutcome,
 )
 from fabric.views.style import Style
@@ -13,6 +14,16 @@ from fabric.views.words import size
 def stats_text(found: CacheStatsOutcome, _style: Style) -> str:
     counts = f"{plural(found.records, 'record')}, {plural(found.blobs, 'blob')}"
     return f"{found.folder}\n{counts}, {size(found.bytes)}"
+
+
+def status_text(found: CacheStatusOutcome, _style: Style) -> str:
+    if not found.configured:
+        return "No shared cache: FABRIC_REMOTE_CACHE_URL is not set."
+    ways = {(True, True): "read and written", (True, False): "read only", (False, True): "written"}
+    mode = ways.get((found.reads, found.writes), "left out")
+    scope = f", scope {found.scope}" if found.scope else ""
+    there = f"{plural(found.tasks, 'task')} in {plural(found.segments, 'segment')}"
+    return f"{found.place}\n{mode}{scope}; {there}, asked in {found.ms} ms"
 
 
 def verify_text(done: CacheVerifyOutcome, _style: Style) -> str:

@@ -55,6 +55,7 @@ TEXTS: Mapping[type[JsonStruct], Callable[..., str]] = {
     looked_up.RunsOutcome: listing_text.runs_text,
     looked_up.RunOutcome: listing_text.run_text,
     looked_up.CacheStatsOutcome: cache_text.stats_text,
+    looked_up.CacheStatusOutcome: cache_text.status_text,
     looked_up.CacheVerifyOutcome: cache_text.verify_text,
     looked_up.CachePruneOutcome: cache_text.prune_text,
     looked_up.DocumentOutcome: _document_text,

@@ -53,6 +53,7 @@ def _built(outcome: BuildOutcome) -> JsonObject:
             "blocked": outcome.blocked,
             "ms": outcome.ms,
             "savedMs": sum(one.saved_ms for one in outcome.artifacts),
+            **({"remote": _fields(outcome.remote)} if outcome.remote else {}),
         },
     }
 

@@ -42,11 +42,16 @@ def build_text(built: BuildOutcome, _style: Style) -> str:
 
 def _build_summary(built: BuildOutcome) -> str:
     if not built.ran and not built.failed and not built.blocked:
-        return f"Nothing to do: {plural(built.cached, 'task')} up to date."
+        return f"Nothing to do: {plural(built.cached, 'task')} up to date{_shared(built)}."
     bad = ((built.failed, "failed"), (built.blocked, "blocked"))
-    counts = [f"{built.ran} run", f"{built.cached} up to date"]
+    counts = [f"{built.ran} run", f"{built.cached} up to date{_shared(built)}"]
     counts += [f"{count} {name}" for count, name in bad if count]
     return f"{built.verb.capitalize()}: {', '.join(counts)} ({duration(built.ms)})."
+
+
+def _shared(built: BuildOutcome) -> str:
+    hits = built.remote.hits if built.remote else 0
+    return f", {hits} from the shared cache" if hits else ""
 
 
 def event_line(event: Event, style: Style) -> str | None:

@@ -17,7 +17,7 @@ from fabric.runtimes.nodejs.toolchain import install_pinned
 from tests.support import corpus, functions_framework, node_sdk, wrangler
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.schemathesis import install_schemathesis
-from tests.support.servers import azurite
+from tests.support.servers import artifacts, azurite
 from tests.support.servers.cloud4 import described as cloud4_described
 from tests.support.servers.host1 import described
 from tests.support.servers.host2 import swagger
@@ -106,6 +106,10 @@ def interface_of_functions() -> None:
     cloud4_described.official_packages()
 
 
+def server_of_artifacts() -> None:
+    artifacts.installed()
+
+
 def interface_tester() -> None:
     install_schemathesis()
 
@@ -142,6 +146,7 @@ def main() -> int:
         client_of_actions,
         interface_of_projects,
         interface_of_functions,
+        server_of_artifacts,
         interface_tester,
     )
     found = [fetched(fetch) for fetch in wanted]

@@ -13,7 +13,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from fabric import stage_zero
-from fabric.app.settings import Settings, without_state_key
+from fabric.app.settings import Settings, without_keys
 from fabric.cli import version
 from fabric.cli.main import run
 from fabric.cli.start import CommandStart
@@ -34,14 +34,14 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
         return Done(*stored)
     if version.asked(list(words)):
         return Done(0, version.text(as_json="--json" in words) + "\n", "")
-    rest, key = without_state_key(env)
+    rest, withheld = without_keys(env)
     settings = Settings(
         env=rest,
         cwd=cwd,
         cores=_CORES,
         stdout_is_terminal=False,
         stderr_is_terminal=False,
-        state_key=key,
+        withheld=withheld,
     )
     with signals_as_before(), CliRunner().isolation() as (out, err, _):
         code = run(list(words), CommandStart(tuple(words), settings))

@@ -29,13 +29,16 @@ from fabric.app.run_graph import (
     run_ended,
     run_tasks,
     told_of_places,
+    told_of_shared,
 )
 from fabric.app.session import Session, SessionOptions
+from fabric.app.shared_cache import NO_ACCESS, SharedAccess, use_of
 from fabric.engine.bus import Bus
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
 from fabric.engine.run_tools import StopSign
 from fabric.model.events import ProblemFound
+from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Record, RecordRef
@@ -58,6 +61,7 @@ class RecordsChange(Struct, frozen=True):
     claimed: tuple[Task, ...]
     started_ns: int
     keeps: bool = True
+    shared: SharedAccess = NO_ACCESS
 
 
 class Changed(Struct, frozen=True):
@@ -69,6 +73,7 @@ class Changed(Struct, frozen=True):
     result: RunResult
     finals: Mapping[RecordRef, Record | None]
     rolled_back: frozenset[RecordRef]
+    remote: RemoteUse | None = None
 
 
 def change_records(
@@ -104,7 +109,9 @@ def _changed(
         result, finals = closed(session, scope, back.result, ended)
         bus.emit(run_ended(result))
     info = told_of_places(work.info, work.graph, session)
-    return Changed(scope, info, result, finals, back.refs)
+    session.share(result)
+    info = told_of_shared(info, session)
+    return Changed(scope, info, result, finals, back.refs, use_of(change.shared))
 
 
 def _goes_back(purpose: Purpose, result: RunResult) -> bool:
@@ -141,6 +148,7 @@ def _opening(request: Request, change: RecordsChange) -> SessionOptions:
         homes=homes_of(change.work.info, change.work.graph) | homes,
         tools=change.scope.tools,
         keeps=change.keeps,
+        shared=change.shared,
     )
 
 

@@ -36,9 +36,10 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, tell_idle
+from fabric.app.run_graph import GraphJob, may_be_told_again, tell_idle, told_of_shared
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import open_shared_cache
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
@@ -76,22 +77,26 @@ def deploy(
 ) -> Report:
     """First a look without locks: where nothing is to be done, nothing is taken or written."""
     started = file_time_ns(settings.cwd)
-    work = compiled_and_pinned(request, settings)
-    with open_deploy_scope(
-        work.placements, settings, _scope_options(work, request, settings, options)
-    ) as scope:
-        refuse(scope, work)
-        opening = SessionOptions(started, strict=request.strict, create=False, tools=scope.tools)
-        with Session(Path(work.info.workspace), settings, opening) as session:
-            seen = preview(session, work, scope, files=bool(request.out))
-            _refuse_moved(options, settings, session, seen)
-            if not seen.plan.anything_to_do and not request.out:
-                seen = warned_of_outputs(session, seen)
-                tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                return _unchanged(request, seen, scope, session, command_line)
-        request, change = _change_to_make(request, seen, scope, options, started)
-        changed = change_records(request, change, make_listeners)
-        return deploy_report(request, seen, _copied_out(request, settings, changed))
+    with contextlib.closing(open_shared_cache(request, settings)) as shared:
+        work = compiled_and_pinned(request, settings)
+        with open_deploy_scope(
+            work.placements, settings, _scope_options(work, request, settings, options)
+        ) as scope:
+            refuse(scope, work)
+            opening = SessionOptions(
+                started, strict=request.strict, create=False, tools=scope.tools, shared=shared
+            )
+            with Session(Path(work.info.workspace), settings, opening) as session:
+                seen = preview(session, work, scope, files=bool(request.out))
+                _refuse_moved(options, settings, session, seen)
+                if not seen.plan.anything_to_do and not request.out:
+                    seen = warned_of_outputs(session, seen)
+                    tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
+                    return _unchanged(request, seen, scope, session, command_line)
+            request, change = _change_to_make(request, seen, scope, options, started)
+            change = replace(change, shared=shared)
+            changed = change_records(request, change, make_listeners)
+            return deploy_report(request, seen, _copied_out(request, settings, changed))
 
 
 def _unchanged(
@@ -105,8 +110,9 @@ def _unchanged(
     renew_traces(scope)
     seen = _with_receipts(seen, scope)
     report = unchanged_report(request, seen, scope)
-    keep_preview(command_line, session, seen, report)
-    return report
+    if may_be_told_again(session, seen.plan):
+        keep_preview(command_line, session, seen, report)
+    return replace(report, warnings=told_of_shared(seen.work.info, session).warnings)
 
 
 def _change_to_make(

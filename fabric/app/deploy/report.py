@@ -57,7 +57,7 @@ def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
         _deployment(placement, parts.get(placement.ref, ()), changed)
         for _, placement in sorted(scope.placements.items())
     )
-    report = _report(request, seen, rows, _counts(result))
+    report = _report(request, seen, rows, replace(_counts(result), remote=changed.remote))
     return replace(
         report,
         problems=problems_of(result),

@@ -1,20 +1,19 @@
-"""How a trace is told to other machines: no declared input, every digest of a file keyed.
+"""How traces are told to other machines beside a record: keyed by its salt.
 
-Values of variables and small files are soon guessed from a plain digest. One that is keyed by the
-salt of the record can only be compared, by who has the record.
+Digests can only be compared by who has the record.
 """
 
 import hmac
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
 
 from fabric.engine.memory.trace_rows import Row, decode_traces, encode_trace
-from fabric.graph.traces import Look, Trace, full_key, static_digest
-from fabric.model.names import Digest
+from fabric.graph.keyed_traces import keyed_trace, trace_here
+from fabric.graph.traces import Look, Trace
 from fabric.model.task import InputEntry
 
 VERSION = 2
@@ -28,39 +27,15 @@ class _Shared(Struct, frozen=True):
 
 def shared(trace: Trace, salt: str) -> Row:
     """The form that leaves this machine."""
-    told = replace(
-        trace,
-        static=Digest(_keyed(trace.static, salt)),
-        entries=(),
-        files=tuple((path, _keyed(digest, salt)) for path, digest in trace.files),
-        key=Digest(""),
-    )
-    return encode_trace(told)
+    return encode_trace(keyed_trace(trace, partial(_keyed, salt)))
 
 
 def arrived(
     row: Row, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
 ) -> Trace | None:
-    """The trace, where it says just what this machine has: plain digests again, for comparing.
-
-    What is different here keeps its keyed digest: it equals nothing, and counts as changed.
-    """
+    """The trace, as it is to be compared with what this machine has."""
     found = next(iter(decode_traces([row])), None)
-    if found is None:
-        return None
-    static = static_digest(kind, entries)
-    fits = _keyed(static, salt) == found.static
-    files = tuple(
-        (path, here if _keyed(here := look.digest(path), salt) == digest else digest)
-        for path, digest in found.files
-    )
-    return replace(
-        found,
-        static=static if fits else found.static,
-        entries=entries if fits else (),
-        files=files,
-        key=full_key(static, files, found.upstream),
-    )
+    return found and trace_here(found, partial(_keyed, salt), (kind, entries), look)
 
 
 def encoded(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
@@ -88,5 +63,5 @@ def _renewed(old: Row, salt: str) -> Row | None:
     return shared(trace, salt) if trace else None
 
 
-def _keyed(digest: str, salt: str) -> str:
+def _keyed(salt: str, digest: str) -> str:
     return hmac.new(salt.encode(), digest.encode(), "sha256").hexdigest()

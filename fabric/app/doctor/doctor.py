@@ -1,6 +1,6 @@
 """`doctor`: every look at the surroundings is a task, and all of them run at once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,6 +25,7 @@ from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
+from fabric.app.shared_cache import URL_VARIABLE
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.probes import probe_graph
@@ -40,6 +41,7 @@ from fabric.system.clock import file_time_ns
 from fabric.tasks.probe import Look, ProbeKind, checks_in
 
 _ACCOUNT = "account"
+_SHARED = "shared-cache"
 
 
 class _Patient(Struct, frozen=True):
@@ -61,7 +63,8 @@ def doctor(
     stage = settings.stage(request.where.stage)
     patient = _patient(request, settings, stage)
     if offline:
-        looks = {name: look for name, look in patient.looks.items() if name != _ACCOUNT}
+        asking = (_ACCOUNT, _SHARED)
+        looks = {name: look for name, look in patient.looks.items() if name not in asking}
         patient = replace(patient, looks=looks)
     graph = probe_graph(patient.ref, patient.looks)
     result = _ran(request, settings, (patient, graph), make_listeners)
@@ -107,7 +110,19 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
 
 def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
     folder = cache_folder(workspace, settings)
-    return {"cache": lambda: cache_checks(folder), "disk": lambda: disk_checks(folder)}
+    return {
+        "cache": lambda: cache_checks(folder),
+        "disk": lambda: disk_checks(folder),
+        _SHARED: lambda: shared_checks(settings),
+    }
+
+
+def shared_checks(settings: Settings) -> Iterable[Check]:
+    if not settings.env.get(URL_VARIABLE):
+        return ()
+    from fabric.app import shared_status  # httpx and all: only where one is asked for
+
+    return tuple(shared_status.shared_checks(settings))
 
 
 def _config(project: Project, request: Request) -> list[Check]:

@@ -1,4 +1,4 @@
-"""`fabric cache`: statistics, verification, pruning."""
+"""`fabric cache`: statistics, verification, pruning; and the cache that is shared."""
 
 from typing import Annotated
 
@@ -42,6 +42,38 @@ def stats(screen: ScreenFlags) -> int:
     from fabric.cli.answer import answer
 
     return answer(screen, cache_stats)
+
+
+@cache.command(
+    epilog=examples("fabric cache status\nFABRIC_CACHE=remote:rw fabric cache status --json")
+)
+@flags_of(ScreenFlags)
+def status(screen: ScreenFlags) -> int:
+    """Ask the shared cache what it has.
+
+    Says where it lies, whether it is read and written from here, and what is known there of this
+    commit and its branches. Where it may be written, a small object and a large one are put there
+    on trial.
+    """
+    from fabric.app.shared_status import status as shared_status
+    from fabric.cli.answer import answer
+
+    return answer(screen, shared_status)
+
+
+@cache.command(
+    epilog=examples(
+        "fabric cache key                 a key for FABRIC_REMOTE_CACHE_KEY\n"
+        "fabric cache key --json          the same, for a program"
+    )
+)
+@flags_of(ScreenFlags)
+def key(screen: ScreenFlags) -> int:
+    """Make a key for a shared cache. It is shown and kept nowhere."""
+    from fabric.app.shared_status import new_key
+    from fabric.cli.answer import answer
+
+    return answer(screen, new_key)
 
 
 @cache.command(epilog=examples("fabric cache verify\nfabric cache verify --json"))

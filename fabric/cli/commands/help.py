@@ -28,6 +28,14 @@ Environment variables
   FABRIC_STAGE           the default of --stage
   FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
   FABRIC_NO_SHORTCUTS=1  read and check everything anew; same results, slower
+  FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
+                         a cache that machines share, its key (fabric cache key; new,old while it
+                         is changed) and what its server asks for
+  FABRIC_REMOTE_CACHE_TEAM, FABRIC_REMOTE_CACHE_SCOPE
+                         whose it is there, and what is kept apart in it (default main)
+  FABRIC_REMOTE_CACHE_WAIT
+                         how long a command waits for what others know (default 3s)
+  FABRIC_CACHE           the default of --cache
   FABRIC_TOOLCHAIN_DIR   where fetched tools lie (default ~/.cache/fabric/toolchain)
   FABRIC_REAL_DEPLOY=1   deploy for real (also true, yes, on);
                          FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from fabric.engine.memory.memo import Memo
 from fabric.model.hashing import digest_bytes, is_digest
@@ -19,10 +20,19 @@ SMALL = 64 << 10
 PREFIX = "b:"
 
 
-class Blobs:
-    """Without a folder everything is kept in memory, for this run alone."""
+class Elsewhere(Protocol):
+    """Contents that other machines made, under their digests."""
 
-    def __init__(self, folder: Path | None, rows: Memo) -> None:
+    def has(self, digest: Digest, size: int) -> bool: ...
+    def content(self, digest: Digest) -> bytes | None: ...
+
+
+class Blobs:
+    """Without a folder everything is kept in memory, for this run alone. What is not here may be
+    `elsewhere`; once it was taken from there it is here."""
+
+    def __init__(self, folder: Path | None, rows: Memo, elsewhere: Elsewhere | None = None) -> None:
+        self._elsewhere = elsewhere
         self._folder = str(folder or "")
         self.failure: Problem | None = None
         self._rows = rows
@@ -54,7 +64,17 @@ class Blobs:
             self._hold(digest, content)
 
     def get(self, digest: str) -> bytes | None:
-        """The content, or None when it is gone or damaged; what is damaged is thrown away."""
+        """The content, or None when it is gone or damaged."""
+        content = self.here(digest)
+        if content is not None or self._elsewhere is None:
+            return content
+        content = self._elsewhere.content(Digest(digest))
+        if content is None or self.put(content) != digest:
+            return None
+        return content
+
+    def here(self, digest: str) -> bytes | None:
+        """The content, if it is on this machine; what is damaged is thrown away."""
         content = self._fresh.get(digest)
         if content is not None:
             return content
@@ -100,8 +120,12 @@ class Blobs:
 
     def has(self, digest: str, size: int) -> bool:
         """Whether content is there to be taken; its bytes are checked when it is."""
-        in_memory = digest in self._fresh
-        return in_memory or self._has_file(digest, size) or self.get(digest) is not None
+        if digest in self._fresh:
+            return True
+        # What others have is known without a look at any disk.
+        if self._elsewhere is not None and self._elsewhere.has(Digest(digest), size):
+            return True
+        return self._has_file(digest, size) or self.here(digest) is not None
 
     def _has_file(self, digest: str, size: int) -> bool:
         try:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fabric import manifest
 from fabric.engine.memory.blobs import PREFIX, Blobs
 from fabric.engine.memory.disk_memo import DiskMemo
-from fabric.engine.memory.memo import STAMP, NoMemo
+from fabric.engine.memory.memo import SHARED, STAMP, NoMemo
 from fabric.engine.memory.pieces import SUFFIX, open_pieces
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.hashing import is_digest, unsealed
@@ -126,7 +126,8 @@ def make_room(folder: Path) -> int:
     blobs = (path for path, _ in Blobs(folder / "blobs", NoMemo()).files())
     memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
     kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
-    return sum(map(_emptied, (*blobs, *memo, *kept, *folder.glob(_INDEXES))))
+    learnt = (path for path in (folder / SHARED).glob("*") if is_digest(path.name))
+    return sum(map(_emptied, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
 
 
 def _is_kept(path: Path) -> bool:

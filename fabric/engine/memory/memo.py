@@ -8,6 +8,8 @@ from fabric.model.problems import Problem
 
 # A new file with every batch: its stat tells whether anything was remembered since.
 STAMP = "stamp"
+# Beside it: what was learnt of a shared cache.
+SHARED = "shared"
 KEYS = "SELECT key FROM Cache"
 SIZES = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
 

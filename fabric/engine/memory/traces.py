@@ -25,6 +25,7 @@ class TraceStore:
         self._before_flush = before_flush
         self._fresh: dict[TaskId, list[Trace]] = {}
         self._recalled: dict[TaskId, tuple[Trace, ...]] = {}
+        self._learned: dict[TaskId, tuple[Trace, ...]] = {}
         self._raw: dict[str, bytes] | None = None
         self._lock = threading.Lock()
         self.durations = Durations(memo, project)
@@ -44,8 +45,31 @@ class TraceStore:
         if recalled is None:
             recalled = self._recall(task_id)
             self._recalled[task_id] = recalled
-        fresh = self._fresh.get(task_id)
-        return (*fresh, *recalled) if fresh else recalled
+        fresh, learned = self._fresh.get(task_id), self._learned.get(task_id)
+        if fresh or learned:
+            return (*(fresh or ()), *recalled, *(learned or ()))
+        return recalled
+
+    def learn(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
+        """What other machines remember of a task: behind what this one does."""
+        task_id = remembered_as(task_id)
+        known = {one.key for one in self.traces(task_id)}
+        fresh = tuple(one for one in traces if one.key not in known)
+        if fresh:
+            self._learned[task_id] = (*self._learned.get(task_id, ()), *fresh)
+
+    def is_learned(self, task_id: TaskId, trace: Trace) -> bool:
+        """Whether only other machines remember it, by now."""
+        return trace in self._learned.get(remembered_as(task_id), ())
+
+    def take_over(self, task_id: TaskId, trace: Trace) -> None:
+        """What others remember was found to be so: from now on this machine remembers it too."""
+        task_id = remembered_as(task_id)
+        with self._lock:
+            learned = self._learned.get(task_id, ())
+            self._learned[task_id] = tuple(one for one in learned if one != trace)
+        if trace in learned:
+            self.remember(task_id, trace)
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:

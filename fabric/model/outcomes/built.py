@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.remote_use import RemoteUse
 
 
 class BuiltArtifact(JsonStruct, frozen=True):
@@ -34,3 +35,4 @@ class BuildOutcome(JsonStruct, frozen=True):
     failed: int
     blocked: int
     ms: int
+    remote: RemoteUse | None = None

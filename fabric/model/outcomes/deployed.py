@@ -1,6 +1,7 @@
 """What became of what is live: deployed, removed, taken back, or just looked at."""
 
 from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.remote_use import RemoteUse
 
 
 class FunctionEnd(JsonStruct, frozen=True):
@@ -24,12 +25,15 @@ class ServiceEnd(JsonStruct, frozen=True):
     functions: tuple[FunctionEnd, ...]
 
 
-class TaskCounts(JsonStruct, frozen=True):
+class TaskCounts(JsonStruct, frozen=True, omit_defaults=True):
+    """With a shared cache, what it did is told beside."""
+
     ran: int
     skipped: int
     failed: int
     blocked: int
     ms: int
+    remote: RemoteUse | None = None
 
 
 class DeployOutcome(JsonStruct, frozen=True):

@@ -151,6 +151,19 @@ class CacheStatsOutcome(JsonStruct, frozen=True):
     bytes: int
 
 
+class CacheStatusOutcome(JsonStruct, frozen=True):
+    """Of the shared cache. `ms` is how long it took to learn what is there."""
+
+    configured: bool = False
+    place: str = ""
+    scope: str = ""
+    reads: bool = False
+    writes: bool = False
+    segments: int = 0
+    tasks: int = 0
+    ms: int = 0
+
+
 class CacheVerifyOutcome(JsonStruct, frozen=True):
     folder: str
     checked: int

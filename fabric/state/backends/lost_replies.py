@@ -14,6 +14,11 @@ class LostReplies:
         self._backend = backend
 
     @property
+    def bare(self) -> Backend:
+        """The back end itself, where nothing is to be settled."""
+        return self._backend
+
+    @property
     def kind(self) -> str:
         return self._backend.kind
 

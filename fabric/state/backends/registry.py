@@ -55,6 +55,18 @@ def open_backend(
     return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
 
 
+def open_bare_backend(
+    kind: BackendKind,
+    settings: Mapping[str, str],
+    env: Mapping[str, str],
+    home: Path,
+    patience: Patience,
+) -> Backend:
+    """The store by itself: of contents under names of their own no lost reply is settled."""
+    state = open_backend(kind, settings, env, home, patience).state
+    return state.bare if isinstance(state, LostReplies) else state
+
+
 # Each opener imports its own kind: a project has one, and the others cost as much to load.
 def _local(wish: _Wish) -> BackEndPair:
     return _one(Local(wish.home / "state"))

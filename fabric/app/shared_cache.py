@@ -1,0 +1,192 @@
+"""The shared cache of a command: whether there is one, who may write it, and where to look."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fabric.app.cache_place import caches_above, is_usable
+from fabric.app.request import Request
+from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
+from fabric.manifest import VERSION
+from fabric.model.cache_modes import CacheModes, cache_modes
+from fabric.model.hashing import digest_fields
+from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.problems import Problem
+from fabric.model.secret import Secret
+from fabric.model.time_spans import seconds_of
+
+if TYPE_CHECKING:
+    from fabric.engine.shared.kept_segments import KeptSegments
+    from fabric.engine.shared.link import HeadWords, SharedLink
+    from fabric.engine.shared.shared_cache import SharedCache
+    from fabric.remote.opening import SharedCacheAddress
+
+URL_VARIABLE = "FABRIC_REMOTE_CACHE_URL"
+TEAM_VARIABLE = "FABRIC_REMOTE_CACHE_TEAM"
+SCOPE_VARIABLE = "FABRIC_REMOTE_CACHE_SCOPE"
+WAIT_VARIABLE = "FABRIC_REMOTE_CACHE_WAIT"
+_WAIT = "3s"
+_UPLOAD_S, _UPLOAD_IN_CI_S = 10.0, 60.0
+_COMMITS = 5
+# How machines that build checkouts of no branch call the branch, and the one it is to go into.
+_BRANCHES = (
+    "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "CIRCLE_BRANCH",
+    "BUILDKITE_BRANCH", "BITBUCKET_BRANCH", "BUILD_SOURCEBRANCHNAME", "BRANCH_NAME",
+)  # fmt: skip
+_BASES = (
+    "GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CHANGE_TARGET",
+    "BUILDKITE_PULL_REQUEST_BASE_BRANCH", "BITBUCKET_PR_DESTINATION_BRANCH",
+    "SYSTEM_PULLREQUEST_TARGETBRANCHNAME",
+)  # fmt: skip
+
+
+class SharedAccess(Struct, frozen=True):
+    """What a command has of a shared cache; without one, `problem` may say why."""
+
+    cache: "SharedCache | None" = None
+    problem: Problem | None = None
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        own = self.cache.warnings if self.cache else ()
+        return (self.problem, *own) if self.problem else own
+
+    def close(self) -> None:
+        if self.cache is not None:
+            self.cache.close()
+
+
+NO_ACCESS = SharedAccess()
+
+
+def use_of(shared: SharedAccess) -> RemoteUse | None:
+    return shared.cache.use if shared.cache else None
+
+
+def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
+    """Begins to learn what others know, while the command goes on."""
+    access = open_access(request, settings)
+    if access.cache is not None:
+        access.cache.begin(kept_before(request, settings))
+    return access
+
+
+def open_access(request: Request, settings: Settings) -> SharedAccess:
+    """As this place may use it. Nobody is asked anything yet."""
+    modes = cache_modes(request.cache_modes, settings.env)
+    if not settings.env.get(URL_VARIABLE) or not modes.has_remote:
+        return NO_ACCESS
+    if not request.use_cache:
+        modes = CacheModes(reads_remote=False, writes_remote=modes.writes_remote)
+    try:
+        return _opened(request, settings, modes)
+    except ValueError as error:
+        return SharedAccess(problem=_off(f"`{URL_VARIABLE}` cannot be used: {error}"))
+
+
+def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
+    from fabric.engine.shared.errands import Errands
+    from fabric.engine.shared.shared_cache import SharedCache
+    from fabric.remote.opening import carrier_opener
+
+    key = settings.own(REMOTE_KEY_VARIABLE)
+    if not key:
+        return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}` is not set", _MAKE_KEY))
+    errands = Errands(carrier_opener(address_of(settings)))
+    folder = base_folder(request, settings)
+    try:
+        link = link_of(request, settings, modes)
+    except ValueError as error:
+        return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}`: {error}", _MAKE_KEY))
+    words = partial(head_words, folder, settings.env)
+    return SharedAccess(SharedCache(link, errands, words, settings.clock))
+
+
+def address_of(settings: Settings) -> "SharedCacheAddress":
+    from fabric.remote.opening import SharedCacheAddress
+
+    env = settings.env
+    token = settings.own(REMOTE_TOKEN_VARIABLE)
+    team = env.get(TEAM_VARIABLE, "")
+    return SharedCacheAddress(env[URL_VARIABLE], token, team, Secret(env), settings.cwd)
+
+
+def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedLink":
+    """Raises ValueError where the key is none."""
+    from fabric.engine.shared.link import MAIN, SharedLink
+    from fabric.remote.seal import keys_of
+
+    env = settings.env
+    scope = env.get(SCOPE_VARIABLE) or MAIN
+    wait_s = seconds_of(WAIT_VARIABLE, env.get(WAIT_VARIABLE) or _WAIT, "usage/bad-value")
+    upload_s = _UPLOAD_IN_CI_S if settings.in_ci else _UPLOAD_S
+    if request.upload_wait:
+        upload_s = seconds_of("--remote-cache-upload-wait", request.upload_wait, "usage/bad-value")
+    keys = keys_of(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
+    cache = digest_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
+    return SharedLink(
+        keys, cache, scope, VERSION, modes.reads_remote, modes.writes_remote, wait_s, upload_s
+    )
+
+
+def base_folder(request: Request, settings: Settings) -> Path:
+    """The folder of the config or compose file that is asked for."""
+    path = settings.cwd / (request.where.compose or request.where.config)
+    return path if path.is_dir() else path.parent
+
+
+def kept_before(request: Request, settings: Settings) -> "KeptSegments":
+    """What was learnt before, from the nearest cache: it is read before the workspace is known."""
+    from fabric.engine.shared.kept_segments import KeptSegments
+
+    above = caches_above(base_folder(request, settings), settings)
+    return KeptSegments(next((one for one in above if one.is_dir() and is_usable(one)), None))
+
+
+def has_other_commit(request: Request, settings: Settings) -> bool:
+    """Whether others may know of a commit that nobody was asked about: then an edit is no longer
+    only an edit."""
+    is_read = settings.env.get(URL_VARIABLE) and settings.own(REMOTE_KEY_VARIABLE)
+    if not is_read or not cache_modes(request.cache_modes, settings.env).reads_remote:
+        return False
+    asked = kept_before(request, settings).asked()
+    if asked is None:
+        return False
+    from fabric.system.git_checkout import commit_at
+
+    return asked.commit != commit_at(base_folder(request, settings), settings.env)
+
+
+def head_words(folder: Path, env: Mapping[str, str]) -> "HeadWords":
+    """Nearest first: this commit, those before it, then what its branches were last."""
+    from fabric.engine.shared.link import HeadWords
+    from fabric.system.git_checkout import checkout_at
+
+    found = checkout_at(folder, env)
+    if found is None:
+        return HeadWords("", (_latest("", ""),), (_latest("", ""),))
+    own = found.branch or _first(env, _BRANCHES)
+    others = (_first(env, _BASES), found.default_branch)
+    branches = dict.fromkeys(one for one in (own, *others) if one)
+    commits = [f"commit/{one}" for one in (found.commit, *found.before)[:_COMMITS]]
+    latest = [_latest(found.repository, one) for one in branches] or [_latest(found.repository, "")]
+    return HeadWords(found.commit, (*commits, *latest), (commits[0], latest[0]))
+
+
+def _latest(repository: str, branch: str) -> str:
+    return f"latest/{repository}/{branch}"
+
+
+def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str:
+    return next((env[name] for name in names if env.get(name)), "")
+
+
+_MAKE_KEY = "make one with `fabric cache key`, and give it to all that share the cache"
+
+
+def _off(why: str, hint: str = "") -> Problem:
+    message = f"the shared cache is left out: {why}"
+    return Problem("cache/remote-off", message, hint or f"or unset `{URL_VARIABLE}`")

@@ -1,0 +1,145 @@
+"""A look at the shared cache: whether it answers, what lies there, whether it may be written."""
+
+import base64
+from collections.abc import Iterator
+from contextlib import closing
+from random import Random
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fabric.app.request import Request
+from fabric.app.settings import Settings
+from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
+from fabric.engine.shared.errands import why_failed
+from fabric.engine.shared.kept_segments import KeptSegments
+from fabric.engine.shared.shared_cache import SharedCache
+from fabric.model.checks import Check, passed, warned
+from fabric.model.names import Verb
+from fabric.model.outcomes.looked_up import CacheStatusOutcome, DocumentOutcome
+from fabric.model.problems import Problem
+from fabric.model.report import Report
+from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName, OversizedError
+from fabric.remote.seal import head_name, seal_head, seal_object
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+_KEY_BYTES = 32
+# A head that nobody looks up: what is put there says only that it could be.
+_TRIAL = "trial"
+_LARGE = "let bodies of 5 MB through: `client_max_body_size 8m;` in nginx, BODY_LIMIT in others"
+
+
+class SharedLook(Struct, frozen=True):
+    """`ms` is how long it took to learn; `tasks` have results there that some head leads to."""
+
+    place: str
+    scope: str = ""
+    reads: bool = False
+    writes: bool = False
+    segments: int = 0
+    tasks: int = 0
+    ms: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+def status(settings: Settings) -> Report:
+    """Asks the server anew, whatever was learnt before."""
+    command = "cache status"
+    found = look_at_shared(settings)
+    if found is None:
+        return Report(command, CacheStatusOutcome())
+    outcome = CacheStatusOutcome(
+        configured=True,
+        place=found.place,
+        scope=found.scope,
+        reads=found.reads,
+        writes=found.writes,
+        segments=found.segments,
+        tasks=found.tasks,
+        ms=found.ms,
+    )
+    return Report(command, outcome, problems=found.problems)
+
+
+def new_key(settings: Settings) -> Report:
+    """For FABRIC_REMOTE_CACHE_KEY: it is shown once and kept nowhere."""
+    raw = bytes.fromhex(settings.chance(_KEY_BYTES))
+    key = base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    return Report("cache key", DocumentOutcome({"key": key}, key))
+
+
+def look_at_shared(settings: Settings) -> SharedLook | None:
+    """None where no shared cache is asked for."""
+    if not settings.env.get(URL_VARIABLE):
+        return None
+    with closing(open_access(_question(), settings)) as access:
+        return _looked_at(access, settings)
+
+
+def _question() -> Request:
+    return Request(Verb.BUILD, "cache status")
+
+
+def _looked_at(access: SharedAccess, settings: Settings) -> SharedLook | None:
+    cache = access.cache
+    if cache is None:
+        return SharedLook(_shown(settings), problems=access.warnings)
+    cache.begin(KeptSegments(None))
+    segments = cache.learned().segments
+    tasks = {task_id for one in segments.values() for task_id in one.traces}
+    problems = access.warnings
+    if cache.link.writes and not problems:
+        problems = tuple(_not_written(cache))
+    link, ms = cache.link, cache.use.ms
+    place = _shown(settings)
+    return SharedLook(
+        place, link.scope, link.reads, link.writes, len(segments), len(tasks), ms, problems
+    )
+
+
+def _shown(settings: Settings) -> str:
+    """Without what may be a password in it."""
+    scheme, _, rest = settings.env[URL_VARIABLE].partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if rest else ""
+
+
+def _not_written(cache: SharedCache) -> Iterator[Problem]:
+    """A head on trial, and a pack as large as any: the same ones each time."""
+    keys, errands = cache.link.keys, cache.errands
+    head = head_name(cache.link.scope, _TRIAL)
+    name, pack = seal_object(keys, ObjectKind.PACK, Random(0).randbytes(PACK_BYTES))  # noqa: S311
+    sealed = seal_head(keys, head, b"trial")
+    calls: list[tuple[ObjectName, Future[None]]] = [
+        (head, errands.put(head, sealed)),
+        (name, errands.put(name, pack)),
+    ]
+    for _, call in calls:
+        try:
+            call.result(cache.link.upload_s)
+        except Exception as error:  # noqa: BLE001: whatever it is, it is told
+            message = f"the shared cache cannot be written: {why_failed(error)}"
+            yield Problem("cache/remote-off", message, _hint(error))
+            return
+
+
+def _hint(error: Exception) -> str:
+    if isinstance(error, OversizedError):
+        return _LARGE
+    return "check the rights of FABRIC_REMOTE_CACHE_TOKEN, or read only: FABRIC_CACHE=remote:r"
+
+
+def shared_checks(settings: Settings) -> Iterator[Check]:
+    """Told where one is asked for. Runs do without it, so what is wrong is a warning."""
+    found = look_at_shared(settings)
+    if found is None:
+        return
+    if found.problems:
+        yield from (warned("shared-cache", problem) for problem in found.problems)
+        return
+    ways = " and ".join(
+        word for word, is_so in (("read", found.reads), ("written", found.writes)) if is_so
+    )
+    answered = f"`{found.place}` answers in {found.ms} ms, and is {ways}"
+    yield passed("shared-cache", f"{answered}: {found.tasks} tasks")

@@ -1,0 +1,154 @@
+"""Contents that lie in packs of the shared cache: fetched when somebody wants one of them.
+
+A pack is waited for as long as twice what making all in it took: to wait never costs more than to
+make.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from fabric.engine.shared.errands import Errands, is_hopeless, why_failed
+from fabric.engine.shared.outage import Outage
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import Digest
+from fabric.remote.contract import ObjectKind, ObjectName
+from fabric.remote.packs import Extent, content_at
+from fabric.remote.seal import SealKeys, open_object
+from fabric.remote.segments import Segment
+from fabric.system.clock import Clock
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+# So many packs are held for others that want a content of them.
+_HELD = 16
+
+
+class FarContents:
+    """Thread-safe. Whatever is not as it should be is not there."""
+
+    def __init__(self, errands: Errands, keys: SealKeys, outage: Outage, clock: Clock) -> None:
+        self._errands = errands
+        self._keys = keys
+        self._outage = outage
+        self._clock = clock
+        self._places: dict[Digest, tuple[Segment, Extent]] = {}
+        self._worth: dict[Digest, float] = {}
+        self._calls: dict[Digest, FarPack] = {}
+        self._held: OrderedDict[Digest, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self.waited_s = 0.0
+
+    def know(self, segments: Iterable[Segment]) -> None:
+        for segment in segments:
+            for digest, extent in segment.contents.items():
+                self._places.setdefault(digest, (segment, extent))
+            for traces in segment.traces.values():
+                for trace in traces:
+                    digests = {one.digest for one in trace.output.files}
+                    for name in {one for each in digests for one in _packs_of(segment, each)}:
+                        self._worth[name] = self._worth.get(name, 0.0) + trace.ms / 1000
+
+    def has(self, digest: Digest, size: int) -> bool:
+        """Whether it can be had, as far as is known; a plan asks, and fetches nothing."""
+        found = self._places.get(digest)
+        return found is not None and found[1].size == size and not self._outage.why
+
+    def get(self, digest: Digest) -> bytes | None:
+        found = self._places.get(digest)
+        if found is None:
+            return None
+        segment, extent = found
+        names = segment.streams.get(extent.stream, ())
+        wanted = [(number, names[number]) for number in extent.packs]
+        for _, name in (*wanted, *_next_of(names, extent)):
+            self._begin(name)
+        packs: dict[int, bytes] = {}
+        for number, name in wanted:
+            pack = self._pack(name)
+            if pack is None:
+                return None
+            packs[number] = pack
+        content = content_at(extent, packs)
+        if content is None or digest_bytes(content) != digest:
+            self._places.pop(digest, None)
+            return None
+        return content
+
+    def _begin(self, name: Digest) -> None:
+        """Ask for a pack, if nobody has, and all is well."""
+        with self._lock:
+            if name not in self._held and name not in self._calls and not self._outage.why:
+                call = self._errands.get(ObjectName(ObjectKind.PACK, name))
+                self._calls[name] = FarPack(call, self._worth.get(name, 0.0))
+
+    def _pack(self, name: Digest) -> bytes | None:
+        with self._lock:
+            held = self._held.get(name)
+            pack = self._calls.get(name)
+        if held is not None or pack is None:
+            return held
+        begin = self._clock.monotonic()
+        with pack.lock:  # of all that want it one waits, and the others for him
+            if not pack.is_over:
+                pack.body = self._awaited(name, pack)
+                pack.is_over = True
+                self.waited_s += self._clock.monotonic() - begin
+        self._hold(name, pack.body)
+        return pack.body
+
+    def _awaited(self, name: Digest, pack: "FarPack") -> bytes | None:
+        begin = self._clock.monotonic()
+        try:
+            stored = pack.call.result(self._outage.allowed(pack.worth_s))
+        except Exception as error:  # noqa: BLE001: whatever it is, the task is carried out here
+            self._failed(error, self._clock.monotonic() - begin)
+            return None
+        self._outage.answered()
+        opened = stored and open_object(self._keys, ObjectName(ObjectKind.PACK, name), stored)
+        return opened.body if opened else None
+
+    def _failed(self, error: Exception, waited_s: float) -> None:
+        why = why_failed(error)
+        if is_hopeless(error):
+            self._outage.shut(why)
+        else:
+            self._outage.failed(waited_s, why)
+
+    def _hold(self, name: Digest, body: bytes | None) -> None:
+        """Packs that are whole stay a while; that one could not be had is remembered."""
+        if body is None:
+            return
+        with self._lock:
+            self._calls.pop(name, None)
+            self._held[name] = body
+            self._held.move_to_end(name)
+            while len(self._held) > _HELD:
+                self._held.popitem(last=False)
+
+
+class FarPack:
+    """A pack on its way. It `is_over` once somebody has waited for it, in vain or not."""
+
+    def __init__(self, call: "Future[bytes | None]", worth_s: float) -> None:
+        self.call = call
+        self.worth_s = worth_s
+        self.lock = threading.Lock()
+        self.body: bytes | None = None
+        self.is_over = False
+
+
+def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
+    extent = segment.contents.get(digest)
+    if extent is None:
+        return ()
+    names = segment.streams[extent.stream]
+    return (names[number] for number in extent.packs)
+
+
+def _next_of(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
+    """The pack behind: who wants this content will soon want one of that."""
+    number = extent.packs.stop
+    return [(number, names[number])] if extent.size and number < len(names) else []

@@ -1,0 +1,229 @@
+"""The shared cache as one command uses it: learn, take, give, and tell.
+
+Nothing that goes wrong here fails a run, and nothing that is waited for here costs more than it
+could save.
+"""
+
+import threading
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec.structs import replace
+
+from fabric.engine.memory.traces import TraceStore
+from fabric.engine.shared.errands import Errands, beside, is_hopeless, why_failed
+from fabric.engine.shared.far_contents import FarContents
+from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
+from fabric.engine.shared.learning import Learned, Learning
+from fabric.engine.shared.link import AskWords, HeadWords, SharedLink
+from fabric.engine.shared.outage import Outage
+from fabric.engine.shared.publishing import Offer, Publishing
+from fabric.graph.keyed_traces import trace_here
+from fabric.graph.plan import Memory
+from fabric.graph.taskgraph import TaskGraph
+from fabric.graph.traces import Look, Trace, static_digest
+from fabric.model.names import Digest
+from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.problems import Problem
+from fabric.model.task import InputEntry, Task
+from fabric.model.task_id import remembered_as
+from fabric.remote.heads import is_due
+from fabric.remote.seal import SealKey
+from fabric.system.clock import Clock
+
+_NOTHING = Learned(HeadWords("", (), ()), {}, {}, was_asked=False)
+_HINT = "check FABRIC_REMOTE_CACHE_URL, its token and the network: fabric cache status"
+
+
+class SharedCache:
+    """`has_answered` is whether what others know was learnt. Threads of its own wait for the
+    network, and nobody waits for them longer than there is to be gained."""
+
+    def __init__(
+        self, link: SharedLink, errands: Errands, ask_words: AskWords, clock: Clock
+    ) -> None:
+        self.link = link
+        self._errands = errands
+        self._ask_words = ask_words
+        self._clock = clock
+        self._begin = clock.monotonic()
+        self._outage = Outage()
+        self._far = FarContents(errands, link.keys, self._outage, clock)
+        # What the thread brings, and what of it came in time.
+        self._answer: Learned | None = None
+        self._found: Learned | None = None
+        self._is_over = threading.Event()
+        self._error: BaseException | None = None
+        self._is_known = False
+        self._publishing: Publishing | None = None
+        self._there: set[tuple[str, Digest]] = set()
+        self._waited_s = 0.0
+        self._hits = 0
+
+    def begin(self, kept: KeptSegments) -> None:
+        """Ask what others know, beside whatever this command does first."""
+        if not beside(partial(self._learn, kept)):
+            self._is_over.set()
+
+    def _learn(self, kept: KeptSegments) -> None:
+        try:
+            if self.link.reads:
+                now = self._now
+                learning = Learning(self.link, self._errands, kept, self._ask_words, now)
+                self._answer = learning.learn()
+            else:
+                self._answer = Learned(self._ask_words(), {}, {}, was_asked=False)
+        except BaseException as error:  # noqa: BLE001: told once, by who waits for it
+            self._error = error
+        finally:
+            self._is_over.set()
+
+    def _now(self) -> int:
+        return int(self._clock.now().timestamp())
+
+    def learned(self) -> Learned:
+        """What others know; nothing if they do not say it in time."""
+        if not self._is_known:
+            began = self._clock.monotonic()
+            in_time = self._is_over.wait(max(0.0, self.link.wait_s - (began - self._begin)))
+            self._waited_s += self._clock.monotonic() - began
+            self._is_known = True
+            if in_time and self._answer is not None:
+                self._found = self._answer
+                self._far.know(self._found.segments.values())
+            else:
+                self._outage.shut(why_failed(self._error if in_time else None))
+        return self._found or _NOTHING
+
+    def keep(self, kept: KeptSegments) -> None:
+        """For the next command: what was learnt, or that nobody answered."""
+        found = self._found if self._is_known else None
+        if found is not None and not found.was_asked:
+            return
+        if found is None:
+            self._keep_failure(kept)
+            return
+        for name in found.segments:
+            kept.keep(name, found.stored[name])
+        names = tuple(found.segments)
+        kept.remember(
+            LastAsked(self.link.cache, found.words.commit, self._now(), ok=True, segments=names)
+        )
+
+    def _keep_failure(self, kept: KeptSegments) -> None:
+        """A wrong key or token is mended at once; a server that is silent is left alone a while."""
+        commit = self._ask_words().commit
+        before = kept.asked()
+        is_told = before is not None and before.holds(self.link.cache, commit, self._now())
+        if self._outage.why and not is_told and not is_hopeless(self._error):
+            kept.remember(LastAsked(self.link.cache, commit, self._now(), ok=False))
+
+    def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
+        """What others know of these tasks counts from now on, behind what is remembered here."""
+        if not (self.link.reads and self.learned().segments):
+            return
+        for task in graph.tasks:
+            traces = tuple(self.traces_of(task, memory))
+            if traces:
+                store.learn(task.id, traces)
+
+    def traces_of(self, task: Task, memory: Memory) -> Iterator[Trace]:
+        """What others remember of a task, in the words of this machine; what cannot hold here is
+        left out."""
+        if task.kind not in self.link.kinds:
+            return
+        name = remembered_as(task.id)
+        entries = (*memory.code(task), *task.inputs.entries())
+        static = static_digest(task.kind, entries)
+        for segment in self.learned().segments.values():
+            key = self.link.keys.by_id(segment.key_id)
+            for told in segment.traces.get(name, ()) if key else ():
+                if key and key.keyed(static) == told.static and segment.has(told):
+                    trace = _here(told, key, (task.kind, entries), memory.look)
+                    self._there.add((name, trace.key))
+                    yield trace
+
+    def has(self, digest: Digest, size: int) -> bool:
+        return self._far.has(digest, size)
+
+    def content(self, digest: Digest) -> bytes | None:
+        return self._far.get(digest)
+
+    def used(self, task: Task, trace: Trace) -> None:
+        """A result of others was taken. Where all is due to be sent anew, so is this one."""
+        with self._errands.counting:
+            self._hits += 1
+        if self._is_due:
+            self.offer(task, trace)
+
+    def offer(self, task: Task, trace: Trace) -> None:
+        """What others may want: they are given what they do not have yet."""
+        if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
+            return
+        if self._is_due or (remembered_as(task.id), trace.key) not in self._there:
+            self._publishing.offer(Offer(task, trace))
+
+    @property
+    def _is_due(self) -> bool:
+        base = self._found.base if self._found else None
+        return base is not None and is_due(base, self._now())
+
+    def gives(self, publishing: Publishing) -> None:
+        """From now on what is offered is sent."""
+        self._publishing = publishing
+
+    @property
+    def errands(self) -> Errands:
+        return self._errands
+
+    def finish(self) -> None:
+        """After the run: wait for what is being sent, as long as that may take."""
+        if self._publishing is None or self._outage.why:
+            return
+        began = self._clock.monotonic()
+        self._publishing.close(self.learned(), self.link.upload_s)
+        self._waited_s += self._clock.monotonic() - began
+
+    def close(self) -> None:
+        self._errands.close()
+
+    @property
+    def use(self) -> RemoteUse:
+        ms = round((self._waited_s + self._far.waited_s) * 1000)
+        errands = self._errands
+        return RemoteUse(self._hits, errands.fetched_bytes, errands.sent_bytes, ms)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """At most one of each: why it is off, and that somebody's key is not known here."""
+        found = []
+        if self._outage.why:
+            message = f"the shared cache is left out: {self._outage.why}"
+            found.append(Problem("cache/remote-off", message, hint=_HINT))
+        elif self._publishing is not None and self._publishing.failure:
+            why = self._publishing.failure
+            message = f"not all of this run went to the shared cache: {why}"
+            found.append(Problem("cache/remote-off", message, hint=_HINT))
+        if self._found is not None and self._found.has_foreign_key:
+            found.append(_FOREIGN)
+        return tuple(found)
+
+
+def _here(
+    told: Trace, key: SealKey, asked: tuple[str, tuple[InputEntry, ...]], look: Look
+) -> Trace:
+    """Digests of lists of names are keyed as well."""
+    lists = tuple(
+        replace(one, digest=here)
+        if key.keyed(here := look.listing(one.folder, one.pattern, one.ignore)) == one.digest
+        else one
+        for one in told.listings
+    )
+    return trace_here(replace(told, listings=lists), key.keyed, asked, look)
+
+
+_FOREIGN = Problem(
+    "cache/remote-key",
+    "what lies in the shared cache was sealed with a key that is not known here",
+    hint="after a change of keys give both, the new one first: FABRIC_REMOTE_CACHE_KEY=new,old",
+)

@@ -1,0 +1,92 @@
+"""From the URL of a shared cache to its carrier. Reaches nobody."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from fabric.model.back_ends import BackendKind
+from fabric.model.problems import FabricError
+from fabric.model.secret import Secret
+from fabric.remote.contract import Carrier, CarrierRefusedError
+from fabric.system.retry import Patience
+from fabric.system.urls import is_plain, is_web_address
+
+if TYPE_CHECKING:
+    from fabric.state.contract import Backend
+
+_ONCE = Patience(tries=1)
+_STORES = {
+    BackendKind.OBJSTORE1: ("objstore1Bucket", "objstore1Prefix"),
+    BackendKind.OBJSTORE2: ("objstore2Bucket", "objstore2Prefix"),
+    BackendKind.OBJSTORE3: ("objstore3Container", "objstore3Prefix"),
+}
+_TURBO = "turbo+"
+FORMS = "turbo+https://host, https://host/path, or objstore1|2|3://bucket/prefix"
+
+
+class SharedCacheAddress(Struct, frozen=True):
+    """`env` are the credentials of an object store, `folder` is where files they name lie."""
+
+    url: str
+    token: Secret[str | None]
+    team: str
+    env: Secret[Mapping[str, str]]
+    folder: Path
+
+
+def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
+    """How the carrier is opened once it is wanted. Raises ValueError for what is no such URL, with
+    words that hold nothing of it: there may be a password in it."""
+    scheme = where.url.partition("://")[0].lower()
+    if scheme in _STORES:
+        return _store_opener(BackendKind(scheme), where)
+    is_turbo = scheme.startswith(_TURBO)
+    base = where.url[len(_TURBO) :] if is_turbo else where.url
+    _refuse_unfit(base)
+    return lambda: _web(base.rstrip("/"), where, is_turbo=is_turbo)
+
+
+def _refuse_unfit(base: str) -> None:
+    if not is_web_address(base):
+        raise ValueError(f"it has to be {FORMS}")
+    parts = urlsplit(base)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("there must be no user, query or fragment in it")
+    if is_plain(base):
+        raise ValueError("a token would go there over plain http")
+
+
+def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
+    from fabric.remote.web_carrier import WebPlace, open_web  # httpx: only when it is wanted
+
+    return open_web(WebPlace(base, where.token, where.team), is_turbo=is_turbo)
+
+
+def _store_opener(kind: BackendKind, where: SharedCacheAddress) -> Callable[[], Carrier]:
+    parts = urlsplit(where.url)
+    if not parts.netloc or "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError(f"it has to be {kind}://bucket/prefix")
+    bucket, prefix = _STORES[kind]
+    settings = {bucket: parts.netloc, prefix: parts.path.strip("/")}
+    return lambda: _store(kind, settings, where)
+
+
+def _store(kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAddress) -> Carrier:
+    from fabric.remote.store_carrier import StoreCarrier
+
+    try:
+        return StoreCarrier(_backend(kind, settings, where))
+    except FabricError as error:
+        raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error
+
+
+def _backend(
+    kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAddress
+) -> "Backend":
+    """Without what settles lost replies: it would read every pack back that is there already."""
+    from fabric.state.backends.registry import open_bare_backend
+
+    return open_bare_backend(kind, settings, where.env.reveal(), where.folder / ".fabric", _ONCE)

@@ -1,0 +1,205 @@
+"""Segments: what some run remembered, and where its contents lie. Pure; text to value and back.
+
+All of it is checked before any of it is used: names, numbers, and that every content lies within
+packs that are named.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import DecodeError, Struct, ValidationError
+from msgspec.json import Decoder, Encoder
+from msgspec.structs import replace
+
+from fabric.graph.keyed_traces import Keyed, keyed_trace
+from fabric.graph.traces import ListingTrace, Trace
+from fabric.model.hashing import is_digest
+from fabric.model.names import Digest
+from fabric.model.task import Output, OutputFile, Pairs
+from fabric.model.task_id import TaskId
+from fabric.remote.contract import PACK_BYTES
+from fabric.remote.packs import Extent
+from fabric.system.source.names import is_plain_name
+
+VERSION = 1
+# So many runs of a task are kept when segments are joined.
+KEPT_TRACES = 4
+_LARGEST = 1 << 31
+
+Traces: TypeAlias = Mapping[TaskId, tuple[Trace, ...]]
+
+
+class Segment(Struct, frozen=True):
+    """`key_id` names the key that its digests are under. Traces have no entries and no key: who
+    compares them with his own files fills them in. `streams` are the packs of each kind."""
+
+    key_id: str
+    traces: Traces
+    streams: Mapping[str, tuple[Digest, ...]]
+    contents: Mapping[Digest, Extent]
+
+    def has(self, trace: Trace) -> bool:
+        """Whether all that a run made can be had."""
+        return all(one.digest in self.contents for one in trace.output.files)
+
+
+class _FileRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    path: str
+    digest: Digest
+    size: int
+    executable: bool
+
+
+class _ListingLine(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    folder: str
+    pattern: str
+    ignore: tuple[str, ...]
+    digest: str
+
+
+class _KeyedRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Files and listings by their numbers: thousands of tasks look at the same ones."""
+
+    static: Digest
+    files: tuple[int, ...]
+    absent: tuple[str, ...]
+    listings: tuple[int, ...]
+    upstream: Pairs
+    links: Pairs
+    ms: int
+    digest: Digest
+    facts: Pairs
+    made: tuple[_FileRow, ...]
+
+
+class _SegmentDocument(Struct, frozen=True):
+    version: int
+    pairs: Pairs
+    listings: tuple[_ListingLine, ...]
+    traces: dict[str, tuple[_KeyedRow, ...]]
+    streams: dict[str, tuple[Digest, ...]]
+    contents: dict[Digest, Extent]
+
+
+def told_trace(trace: Trace, keyed: Keyed) -> Trace:
+    """A trace as it travels: digests of inputs are keyed, and so are those of lists of names."""
+    lists = tuple(replace(one, digest=keyed(one.digest)) for one in trace.listings)
+    return replace(keyed_trace(trace, keyed), listings=lists)
+
+
+def encode_segment(segment: Segment) -> bytes:
+    pairs: dict[tuple[str, str], int] = {}
+    lists: dict[ListingTrace, int] = {}
+    rows = {
+        str(task_id): tuple(_row(one, pairs, lists) for one in traces)
+        for task_id, traces in segment.traces.items()
+    }
+    lines = tuple(_ListingLine(one.folder, one.pattern, one.ignore, one.digest) for one in lists)
+    document = _SegmentDocument(
+        VERSION, tuple(pairs), lines, rows, dict(segment.streams), dict(segment.contents)
+    )
+    return Encoder().encode(document)
+
+
+def _row(
+    trace: Trace, pairs: dict[tuple[str, str], int], lists: dict[ListingTrace, int]
+) -> _KeyedRow:
+    output = trace.output
+    return _KeyedRow(
+        trace.static,
+        tuple(pairs.setdefault(pair, len(pairs)) for pair in trace.files),
+        trace.absent,
+        tuple(lists.setdefault(one, len(lists)) for one in trace.listings),
+        trace.upstream,
+        trace.links,
+        trace.ms,
+        output.digest,
+        output.facts,
+        tuple(_FileRow(one.path, one.digest, one.size, one.executable) for one in output.files),
+    )
+
+
+def decode_segment(body: bytes, key_id: str) -> Segment | None:
+    """None for anything that is not whole and right."""
+    try:
+        found = Decoder(_SegmentDocument).decode(body)
+        return _checked(found, key_id) if found.version == VERSION else None
+    except (DecodeError, ValidationError, ValueError, IndexError, RecursionError):
+        return None
+
+
+def _checked(found: _SegmentDocument, key_id: str) -> Segment:
+    for extent in found.contents.values():
+        reach = len(found.streams.get(extent.stream, ())) * PACK_BYTES
+        if extent.offset < 0 or not 0 <= extent.size <= _LARGEST:
+            raise ValueError("a content has no place")
+        if extent.offset + extent.size > reach:
+            raise ValueError("a content lies behind its packs")
+    names = (*found.contents, *(one for packs in found.streams.values() for one in packs))
+    if not all(map(is_digest, names)):
+        raise ValueError("a name is no digest")
+    lists = tuple(
+        ListingTrace(one.folder, one.pattern, one.ignore, one.digest) for one in found.listings
+    )
+    traces = {
+        TaskId(task_id): tuple(_trace(row, found.pairs, lists) for row in rows)
+        for task_id, rows in found.traces.items()
+    }
+    return Segment(key_id, traces, found.streams, found.contents)
+
+
+def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace:
+    if min((row.ms, *row.files, *row.listings)) < 0:
+        raise ValueError("a number is below zero")
+    return Trace(
+        static=row.static,
+        entries=(),
+        files=tuple(pairs[number] for number in row.files),
+        absent=row.absent,
+        listings=tuple(lists[number] for number in row.listings),
+        upstream=row.upstream,
+        links=row.links,
+        key=Digest(""),
+        output=Output(row.digest, tuple(map(_file, row.made)), row.facts),
+        ms=row.ms,
+    )
+
+
+def _file(row: _FileRow) -> OutputFile:
+    """What names a place outside of a task's own folder is no output."""
+    if not is_plain_name(row.path) or not is_digest(row.digest) or row.size < 0:
+        raise ValueError("not an output")
+    return OutputFile(row.path, row.digest, row.size, executable=row.executable)
+
+
+def joined(segments: Sequence[Segment]) -> Segment:
+    """Segments of one key as one: the newest few runs of each task, and the packs they lie in.
+    The first segment is the newest."""
+    traces: dict[TaskId, tuple[Trace, ...]] = {}
+    for segment in segments:
+        for task_id, rows in segment.traces.items():
+            have = traces.get(task_id, ())
+            fresh = tuple(one for one in rows if one not in have and segment.has(one))
+            traces[task_id] = (*have, *fresh)[:KEPT_TRACES]
+    used = {one.digest for rows in traces.values() for row in rows for one in row.output.files}
+    streams: dict[str, tuple[Digest, ...]] = {}
+    contents: dict[Digest, Extent] = {}
+    for segment in segments:
+        _take_over(segment, used - contents.keys(), streams, contents)
+    return Segment(segments[0].key_id, traces, streams, contents)
+
+
+def _take_over(
+    segment: Segment,
+    wanted: Iterable[Digest],
+    streams: dict[str, tuple[Digest, ...]],
+    contents: dict[Digest, Extent],
+) -> None:
+    """Whole streams behind those that there are: where a content lies in its own stays true."""
+    there = {one: extent for one in wanted if (extent := segment.contents.get(one)) is not None}
+    for kind in sorted({extent.stream for extent in there.values()}):
+        shift = len(streams.get(kind, ())) * PACK_BYTES
+        streams[kind] = (*streams.get(kind, ()), *segment.streams[kind])
+        for digest, extent in there.items():
+            if extent.stream == kind:
+                contents[digest] = Extent(kind, extent.offset + shift, extent.size)

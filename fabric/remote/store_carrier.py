@@ -1,0 +1,64 @@
+"""Objects in an object store: over the state back ends' stores, whose conditions keep heads."""
+
+from collections.abc import Callable
+
+from fabric.model.problems import ExitCode, FabricError
+from fabric.remote.contract import CarrierError, CarrierRefusedError, ObjectName
+from fabric.state.contract import Backend, MovedError
+
+_TRIES = 16
+_HOPELESS = (ExitCode.NO_CREDENTIALS, ExitCode.FAILED)
+
+
+class StoreCarrier:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def place(self) -> str:
+        return self._backend.place
+
+    def get(self, name: ObjectName) -> bytes | None:
+        try:
+            stored = self._backend.read(str(name))
+        except FabricError as error:
+            raise _carrier_error(error) from error
+        if stored is not None and len(stored.content) > name.cap:
+            raise CarrierError("an object is larger than it can be")
+        return stored.content if stored is not None else None
+
+    def put(self, name: ObjectName, content: bytes) -> None:
+        """What is there already has the same name, so it has the same bytes."""
+        try:
+            self._backend.write(str(name), content, None)
+        except MovedError:
+            return
+        except FabricError as error:
+            raise _carrier_error(error) from error
+
+    def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> None:
+        """Again from the start whenever somebody else was quicker: nobody's part is lost."""
+        try:
+            for _ in range(_TRIES):
+                if self._changed(name, changed):
+                    return
+        except FabricError as error:
+            raise _carrier_error(error) from error
+        raise CarrierError("others change the same object all the time")
+
+    def _changed(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
+        stored = self._backend.read(str(name))
+        before, version = (stored.content, stored.version) if stored is not None else (None, None)
+        try:
+            self._backend.write(str(name), changed(before), version)
+        except MovedError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._backend.close()
+
+
+def _carrier_error(error: FabricError) -> CarrierError:
+    kind = CarrierRefusedError if error.exit_code in _HOPELESS else CarrierError
+    return kind(error.first.message)

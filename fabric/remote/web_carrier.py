@@ -1,0 +1,138 @@
+"""Objects on a web server: the Turborepo artifact API as a store of bytes, or plain PUT and GET."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError
+from fabric.model.secret import Secret
+from fabric.remote.contract import (
+    CarrierError,
+    CarrierRefusedError,
+    ObjectKind,
+    ObjectName,
+    OversizedError,
+)
+from fabric.state.backends.failures import extra
+
+if TYPE_CHECKING:
+    import httpx
+
+_GONE = (404, 410)
+_LOCKED_OUT = (401, 403)
+_OVERSIZED = 413
+_GOOD, _OTHER = 200, 300
+# How long one read or write of a connection may take. It bounds no call: whoever waits does.
+_SECONDS = 30.0
+_REDIRECTS = 3
+_CHUNK = 1 << 16
+_WORDS_END = 200
+_OCTETS = "application/octet-stream"
+
+
+class WebPlace(Struct, frozen=True):
+    """A server as its users name it: the address without what leads to an object, and who we are
+    to it. `team` is asked for by some servers of the artifact API."""
+
+    base: str
+    token: Secret[str | None]
+    team: str = ""
+
+
+def turbo_urls(where: WebPlace) -> Callable[[ObjectName], str]:
+    """`/v8/artifacts/<name>`, in the folder of a team."""
+    kind = "teamId" if where.team.startswith("team_") else "slug"
+    query = f"?{kind}={quote(where.team, safe='')}" if where.team else ""
+    return lambda name: f"{where.base}/v8/artifacts/{name}{query}"
+
+
+def plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
+    """`/ac/` for what changes and `/cas/` for what its bytes name: as bazel's caches have it."""
+    return lambda name: (
+        f"{where.base}/{'ac' if name.kind is ObjectKind.HEAD else 'cas'}/{name.digest}"
+    )
+
+
+class WebCarrier:
+    def __init__(self, where: WebPlace, url_of: Callable[[ObjectName], str]) -> None:
+        with extra("cloud"):
+            import httpx
+        self._where = where
+        self._url_of = url_of
+        # A redirect to another host loses the token on the way: httpx sees to that.
+        self._client = httpx.Client(
+            timeout=_SECONDS, follow_redirects=True, max_redirects=_REDIRECTS
+        )
+
+    @property
+    def place(self) -> str:
+        return self._where.base
+
+    def get(self, name: ObjectName) -> bytes | None:
+        import httpx
+
+        try:
+            with self._client.stream("GET", self._url_of(name), headers=self._headers()) as answer:
+                if answer.status_code in _GONE:
+                    return None
+                self._refuse_bad(answer)
+                return _capped(answer, name)
+        except httpx.HTTPError as error:
+            raise _lost(error) from None
+
+    def put(self, name: ObjectName, content: bytes) -> None:
+        import httpx
+
+        headers = {**self._headers(), "Content-Type": _OCTETS, "x-artifact-duration": "0"}
+        try:
+            with self._client.stream(
+                "PUT", self._url_of(name), content=content, headers=headers
+            ) as answer:
+                self._refuse_bad(answer)
+        except httpx.HTTPError as error:
+            raise _lost(error) from None
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _headers(self) -> Mapping[str, str]:
+        token = self._where.token.reveal()
+        return {"Authorization": f"Bearer {token}"} if token else {}
+
+    def _refuse_bad(self, answer: "httpx.Response") -> None:
+        """Nothing of the body is read: who gave no token may be told of it in a page."""
+        status = answer.status_code
+        if status in _LOCKED_OUT:
+            raise CarrierRefusedError(f"it answered {status}")
+        if status == _OVERSIZED:
+            raise OversizedError(f"it answered {status}")
+        if not _GOOD <= status < _OTHER:
+            raise CarrierError(f"it answered {status}")
+
+
+def _capped(answer: "httpx.Response", name: ObjectName) -> bytes:
+    """Counted while it is read: a length is often not told, and need not be true."""
+    content = bytearray()
+    for chunk in answer.iter_bytes(_CHUNK):
+        content += chunk
+        if len(content) > name.cap:
+            raise CarrierError("an object is larger than it can be")
+    return bytes(content)
+
+
+def _lost(error: "httpx.HTTPError") -> CarrierError:
+    import httpx
+
+    words = " ".join(str(error).split())[:_WORDS_END] or type(error).__name__
+    if isinstance(error, httpx.ConnectError):
+        return CarrierRefusedError(f"cannot connect: {words}")
+    return CarrierError(words)
+
+
+def open_web(where: WebPlace, *, is_turbo: bool) -> WebCarrier:
+    try:
+        return WebCarrier(where, (turbo_urls if is_turbo else plain_urls)(where))
+    except FabricError as error:
+        raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error

@@ -1,0 +1,265 @@
+"""What one machine built, another one takes: over every carrier, through the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.git import under_git
+from tests.support.in_process import typescript
+from tests.support.project import Done, Project
+from tests.support.servers.fleet import Fleet
+from tests.support.servers.process import free_port
+from tests.support.shared_caches import (
+    ALL,
+    KEY,
+    CachePlaceOfTests,
+    Makes,
+    on_nginx,
+    on_objstore2,
+    on_turbo,
+)
+from tests.support.two_machines import another_machine, first_machine
+
+FROM_OTHERS = "from the shared cache"
+
+
+@pytest.fixture
+def place(fleet: Fleet, request: pytest.FixtureRequest) -> CachePlaceOfTests:
+    """In a small store of this process, where a test does not say which."""
+    made: Makes = getattr(request, "param", on_objstore2)
+    return made(fleet)
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Project:
+    return first_machine(tmp_path)
+
+
+@pytest.fixture
+def second(first: Project, tmp_path: Path) -> Project:
+    return another_machine(first, tmp_path)
+
+
+def remote(done: Done) -> dict[str, int]:
+    found = done.result["summary"]["remote"]
+    assert isinstance(found, dict)
+    return found
+
+
+def rows(done: Done) -> list[dict[str, Any]]:
+    return [{**one, "cached": None, "reason": None} for one in done.result["artifacts"]]
+
+
+def warned(done: Done) -> list[str]:
+    return [line for line in done.err.splitlines() if "cache/remote" in line]
+
+
+@pytest.mark.parametrize("place", ALL, indirect=True)
+def test_a_clean_machine_runs_nothing_and_gets_equal_results(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    made = first.json("package", env=place.writing)
+    assert remote(made)["sentBytes"] > 0
+    taken = second.json("package", env=place.env)
+    assert taken.result["summary"]["ran"] == 0
+    assert {one["reason"] for one in taken.result["artifacts"]} == {FROM_OTHERS}
+    assert rows(taken) == rows(made)
+    assert second.outputs() == first.outputs()
+    assert remote(taken)["hits"] == 4
+    assert remote(taken)["fetchedBytes"] > 0
+    assert not warned(taken)
+
+
+@pytest.mark.slow
+def test_what_a_bundler_made_is_taken_too(place: CachePlaceOfTests, tmp_path: Path) -> None:
+    first = typescript(tmp_path / "first")
+    under_git(first)
+    second = another_machine(first, tmp_path)
+    made = first.json("package", env=place.writing)
+    taken = second.json("package", env=place.env)
+    assert (taken.result["summary"]["ran"], remote(taken)["hits"]) == (0, 4)
+    assert rows(taken) == rows(made)
+    assert second.outputs() == first.outputs()
+
+
+def test_a_plan_says_what_the_run_then_does(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    planned = second.json("plan", "--for", "package", env=place.env).result
+    assert {(one["action"], one["reason"]) for one in planned["tasks"]} == {("skip", FROM_OTHERS)}
+    assert not (second.root / ".fabric" / "build").exists()
+    assert second.json("package", env=place.env).result["summary"]["ran"] == 0
+
+
+def test_a_plan_is_no_answer_for_later(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    """Whoever fills the cache meanwhile is seen."""
+    assert second.json("plan", "--for", "package", env=place.env).result["summary"]["run"] == 2
+    first.json("package", env=place.writing)
+    assert second.json("plan", "--for", "package", env=place.env).result["summary"]["skip"] == 4
+
+
+def test_what_was_taken_is_remembered_here(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    second.json("package", env=place.env)
+    nowhere = {"FABRIC_NO_SHORTCUTS": "1"}
+    again = second.json("package", env=nowhere).result
+    assert again["summary"]["ran"] == 0
+    assert "remote" not in again["summary"]
+
+
+def test_only_what_changed_is_made_and_sent(
+    place: CachePlaceOfTests, first: Project, second: Project, tmp_path: Path
+) -> None:
+    first.json("package", env=place.writing)
+    second.write({"src/two.py": "def handler(event, context):\n    return 22\n"})
+    done = second.json("package", env=place.writing)
+    assert (done.result["summary"]["ran"], remote(done)["hits"]) == (2, 2)
+    third = another_machine(second, tmp_path / "third")
+    taken = third.json("package", env=place.env)
+    assert (taken.result["summary"]["ran"], remote(taken)["hits"]) == (0, 4)
+
+
+def test_a_file_that_differs_here_says_why_it_is_built(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    second.write({"src/two.py": "def handler(event, context):\n    return 22\n"})
+    tasks = second.json("plan", "--for", "build", env=place.env).result["tasks"]
+    reasons = {one["id"]: one["reason"] for one in tasks}
+    assert reasons["build:shop/one"] == FROM_OTHERS
+    assert reasons["build:shop/two"].startswith("src/two.py changed (1 of ")
+
+
+def test_outside_of_ci_nothing_is_sent_unless_it_is_said(
+    place: CachePlaceOfTests, first: Project
+) -> None:
+    assert remote(first.json("package", env=place.env))["sentBytes"] == 0
+    said = ("--cache", "local:rw,remote:rw", "--no-cache")
+    assert remote(first.json("package", *said, env=place.env))["sentBytes"] > 0
+
+
+def test_ci_sends_and_its_pull_requests_do_not(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    pull_request = {**place.env, "CI": "1", "GITHUB_EVENT_NAME": "pull_request"}
+    assert remote(first.json("package", env=pull_request))["sentBytes"] == 0
+    assert remote(second.json("package", env={**place.env, "CI": "1"}))["sentBytes"] > 0
+
+
+def test_a_deploy_takes_and_sends_too(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    made = first.json("deploy", env=place.writing)
+    assert remote(made)["sentBytes"] > 0
+    done = second.json("deploy", env=place.env)
+    assert remote(done)["hits"] == 4
+    assert done.result["summary"]["ran"] == 3, "two functions and their release"
+
+
+def test_without_a_key_it_is_left_out_and_said(place: CachePlaceOfTests, first: Project) -> None:
+    env = {name: value for name, value in place.writing.items() if not name.endswith("_KEY")}
+    done = first.fabric("package", env=env)
+    assert done.code == 0
+    assert len(warned(done)) == 1
+    assert "FABRIC_REMOTE_CACHE_KEY" in done.err
+    assert "fabric cache key" in done.err
+
+
+def test_a_bad_url_is_said_without_a_word_of_it(first: Project) -> None:
+    env = CachePlaceOfTests("https://me:hush@example.com").env
+    done = first.fabric("package", env=env)
+    assert done.code == 0
+    assert len(warned(done)) == 1
+    assert "hush" not in done.err
+
+
+def test_another_key_opens_nothing_and_that_is_said(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    other = {**place.env, "FABRIC_REMOTE_CACHE_KEY": "x" * 40}
+    done = second.json("package", env=other)
+    assert done.result["summary"]["ran"] == 4
+    assert remote(done)["hits"] == 0
+    told = second.fabric("package", "--no-cache", "--function", "one", env=other)
+    assert told.code == 0
+    assert len(warned(done)) == 1
+    assert "cache/remote-key" in done.err
+
+
+def test_after_a_change_of_keys_both_are_believed(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    both = {**place.env, "FABRIC_REMOTE_CACHE_KEY": f"{'n' * 40},{KEY}"}
+    assert second.json("package", env=both).result["summary"]["ran"] == 0
+
+
+def test_the_main_scope_reads_nothing_of_another_one(
+    place: CachePlaceOfTests, first: Project, second: Project, tmp_path: Path
+) -> None:
+    pull = {"FABRIC_REMOTE_CACHE_SCOPE": "pull"}
+    first.json("package", env={**place.writing, **pull})
+    assert remote(second.json("package", env=place.writing))["hits"] == 0
+    third = another_machine(first, tmp_path / "third")
+    assert remote(third.json("package", env={**place.env, **pull}))["hits"] == 4
+
+
+def test_another_scope_reads_the_main_one(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    pull = {"FABRIC_REMOTE_CACHE_SCOPE": "pull"}
+    assert remote(second.json("package", env={**place.env, **pull}))["hits"] == 4
+
+
+def test_without_git_the_newest_is_found(
+    place: CachePlaceOfTests, first: Project, second: Project, tmp_path: Path
+) -> None:
+    (second.root / ".git").rename(second.home / "gone")
+    first.json("package", env=place.writing)
+    done = second.json("package", env=place.writing)
+    assert remote(done)["hits"] == 0, "nobody told of it"
+    third = another_machine(second, tmp_path / "third")
+    assert remote(third.json("package", env=place.env))["hits"] == 4
+
+
+@pytest.mark.parametrize("modes", ["remote", "remote:x", "local:r,remote:r", "remote:r,remote:r"])
+def test_what_says_nothing_of_caches_is_a_slip(first: Project, modes: str) -> None:
+    done = first.json("package", "--cache", modes)
+    assert (done.code, done.error["code"]) == (64, "usage/bad-value")
+    named = first.json("plan", env={"FABRIC_CACHE": modes})
+    assert (named.code, named.error["code"]) == (64, "usage/bad-value")
+
+
+@pytest.mark.parametrize("place", [on_objstore2], indirect=True)
+def test_keys_and_tokens_are_bound_by_no_config(place: CachePlaceOfTests, tmp_path: Path) -> None:
+    config = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
+    config += "env: {TAKEN: '${env:FABRIC_REMOTE_CACHE_KEY}'}\n"
+    config += "functions: [{name: one, entry: src/one.handler}]\n"
+    done = first_machine(tmp_path, config).json("plan", env=place.env)
+    assert done.code == 65
+    assert KEY not in done.out + done.err
+
+
+def test_a_server_that_is_not_there_changes_no_exit_code(first: Project) -> None:
+    env = CachePlaceOfTests(f"turbo+http://127.0.0.1:{free_port()}").writing
+    done = first.json("package", env=env)
+    assert done.result["summary"]["ran"] == 4
+    assert len(warned(done)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [on_turbo, on_nginx], indirect=True)
+def test_a_wrong_token_is_told_once(place: CachePlaceOfTests, first: Project) -> None:
+    done = first.json("package", env={**place.writing, "FABRIC_REMOTE_CACHE_TOKEN": "wrong-one"})
+    assert done.result["summary"]["ran"] == 4
+    assert len(warned(done)) == 1
+    assert "wrong-one" not in done.err + json.dumps(done.document)

@@ -1,0 +1,101 @@
+"""`fabric cache status|key`, and what the doctor says of a shared cache."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.project import Done, Project
+from tests.support.servers import nginx
+from tests.support.servers.faulty_store import StoreFault, faulty_store
+from tests.support.servers.fleet import Fleet
+from tests.support.servers.nginx import dav_server
+from tests.support.shared_caches import CachePlaceOfTests, on_objstore2
+from tests.support.two_machines import another_machine, first_machine
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Project:
+    return first_machine(tmp_path)
+
+
+def checks(done: Done) -> list[dict[str, Any]]:
+    return [one for one in done.result["checks"] if one["name"] == "shared-cache"]
+
+
+def test_nothing_is_shared_where_no_url_is_given(first: Project) -> None:
+    done = first.json("cache", "status")
+    assert done.result["configured"] is False
+    assert "not set" in first.fabric("cache", "status").out
+    assert checks(first.json("doctor")) == []
+
+
+def test_it_says_what_is_there_of_this_commit(fleet: Fleet, first: Project, tmp_path: Path) -> None:
+    place = on_objstore2(fleet)
+    first.json("package", env=place.writing)
+    found = another_machine(first, tmp_path).json("cache", "status", env=place.env).result
+    assert (found["tasks"], found["segments"], found["scope"]) == (4, 1, "main")
+    assert (found["reads"], found["writes"]) == (True, False)
+    words = first.fabric("cache", "status", env=place.writing).out
+    assert "read and written, scope main; 4 tasks in 1 segment" in words
+
+
+def test_it_asks_anew_whatever_was_learnt_before(fleet: Fleet, first: Project) -> None:
+    place = on_objstore2(fleet)
+    first.json("package", env=place.env)
+    assert first.json("cache", "status", env=place.env).result["tasks"] == 0
+    first.json("package", "--no-cache", env=place.writing)
+    assert first.json("cache", "status", env=place.env).result["tasks"] == 4
+
+
+def test_a_server_that_cannot_be_asked_is_told(first: Project) -> None:
+    with faulty_store() as store:
+        store.fails(StoreFault.FORBIDDEN, "GET")
+        done = first.json("cache", "status", env=CachePlaceOfTests(store.address + "/x").env)
+    assert done.code == 1
+    assert done.error["code"] == "cache/remote-off"
+    assert "403" in done.error["message"]
+
+
+def test_without_a_key_it_says_how_to_make_one(first: Project) -> None:
+    env = {"FABRIC_REMOTE_CACHE_URL": "https://me:hush@example.invalid"}
+    done = first.json("cache", "status", env=env)
+    assert (done.code, done.error["code"]) == (1, "cache/remote-off")
+    assert "fabric cache key" in done.error["hint"]
+    assert "hush" not in json.dumps(done.document)
+
+
+def test_a_doctor_tells_of_a_cache_that_answers(fleet: Fleet, first: Project) -> None:
+    place = on_objstore2(fleet)
+    (found,) = checks(first.json("doctor", env=place.writing))
+    assert found["ok"] is True
+    assert "read and written" in found["message"]
+    assert checks(first.json("doctor", "--offline", env=place.writing)) == []
+
+
+def test_rights_that_are_missing_are_found_before_a_run_is(first: Project) -> None:
+    with faulty_store() as store:
+        store.fails(StoreFault.LOCKED, "PUT")
+        env = CachePlaceOfTests(store.address + "/x").writing
+        (found,) = checks(first.json("doctor", env=env))
+    assert (found["ok"], found["severity"]) == (False, "warning")
+    assert "FABRIC_REMOTE_CACHE_TOKEN" in found["fix"]
+
+
+@pytest.mark.slow
+def test_so_is_a_server_that_takes_small_bodies_only(
+    first: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with dav_server(tmp_path_factory.mktemp("small"), largest="1m") as server:
+        env = CachePlaceOfTests(server.address, nginx.TOKEN).writing
+        (found,) = checks(first.json("doctor", env=env))
+    assert found["ok"] is False
+    assert "client_max_body_size" in found["fix"]
+
+
+def test_each_key_is_another_one_and_long_enough(first: Project) -> None:
+    keys = {first.fabric("cache", "key").out.strip() for _ in range(3)}
+    assert len(keys) == 3
+    assert all(len(key) == 43 for key in keys)
+    assert first.json("cache", "key").result["key"] not in keys

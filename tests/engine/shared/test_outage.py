@@ -1,0 +1,64 @@
+"""When to wait for the shared cache and when no more: budgets by hand, no clock anywhere."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabric.engine.shared.outage import FAILURES, FRUITLESS_S, LEAST_S, Outage
+
+
+def test_a_content_is_waited_for_at_most_twice_as_long_as_making_it_took() -> None:
+    outage = Outage()
+    assert outage.allowed(0.0) == LEAST_S
+    assert outage.allowed(1.5) == 3.0
+    assert outage.allowed(600.0) == FRUITLESS_S
+
+
+def test_so_many_failures_in_a_row_and_it_is_off() -> None:
+    outage = Outage()
+    for number in range(FAILURES):
+        assert not outage.why
+        outage.failed(0.1, f"failure {number}")
+    assert outage.why == f"failure {FAILURES - 1}"
+    assert outage.allowed(100.0) == 0.0
+
+
+def test_an_answer_ends_the_row() -> None:
+    outage = Outage()
+    for _ in range(10):
+        outage.failed(0.01, "no")
+        outage.failed(0.01, "no")
+        outage.answered()
+    assert not outage.why
+
+
+def test_what_was_waited_in_vain_is_never_given_back() -> None:
+    outage = Outage()
+    outage.failed(FRUITLESS_S - 1, "slow")
+    outage.answered()
+    assert outage.allowed(100.0) == 1.0
+    outage.failed(1.0, "slow again")
+    assert outage.why == "slow again"
+
+
+def test_the_first_reason_is_told() -> None:
+    outage = Outage()
+    outage.shut("it answered 401")
+    outage.failed(9.0, "slow")
+    assert outage.why == "it answered 401"
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 60)), max_size=60))
+def test_no_run_waits_longer_in_vain_than_it_may(waits: list[tuple[bool, float]]) -> None:
+    """Whatever the server does, and whatever contents are worth."""
+    outage, fruitless = Outage(), 0.0
+    for came, worth in waits:
+        allowed = outage.allowed(worth)
+        if outage.why:
+            assert allowed == 0.0
+            continue
+        if came:
+            outage.answered()
+        else:
+            fruitless += allowed
+            outage.failed(allowed, "nothing came")
+    assert fruitless <= FRUITLESS_S + 1e-9

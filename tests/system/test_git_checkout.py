@@ -1,0 +1,88 @@
+"""Where a checkout stands, told by real git."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.system.git_checkout import Checkout, checkout_at, commit_at, repository_name
+from tests.support.git import commit, git, under_git
+from tests.support.project import Project, environment, project
+
+
+def looked(made: Project) -> Checkout:
+    found = checkout_at(made.root, environment(made.home))
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Project:
+    found = project(tmp_path)
+    under_git(found)
+    return found
+
+
+def head(made: Project, name: str = "HEAD") -> str:
+    return git(made, "rev-parse", name).strip()
+
+
+def test_without_git_there_is_none(tmp_path: Path) -> None:
+    bare = project(tmp_path)
+    assert checkout_at(bare.root, environment(bare.home)) is None
+    assert commit_at(bare.root, environment(bare.home)) == ""
+
+
+def test_without_a_commit_there_is_none(tmp_path: Path) -> None:
+    bare = project(tmp_path)
+    git(bare, "init", "-q")
+    assert checkout_at(bare.root, environment(bare.home)) is None
+
+
+def test_without_the_program_there_is_none(made: Project) -> None:
+    nowhere = {**environment(made.home), "PATH": "/nowhere"}
+    assert checkout_at(made.root, nowhere) is None
+    assert commit_at(made.root, nowhere) == ""
+
+
+def test_the_commit_those_before_it_and_its_branch(made: Project) -> None:
+    commits = [head(made)]
+    for _ in range(6):
+        commit(made)
+        commits.append(head(made))
+    found = looked(made)
+    assert found.commit == commits[-1] == commit_at(made.root, environment(made.home))
+    assert found.before == tuple(reversed(commits[2:-1]))
+    assert (found.branch, found.default_branch, found.repository) == ("main", "", "")
+
+
+def test_a_clone_of_depth_one_knows_both_parents_of_a_merge(made: Project, tmp_path: Path) -> None:
+    git(made, "checkout", "-qb", "side")
+    commit(made, "aside")
+    git(made, "checkout", "-q", "main")
+    commit(made, "ahead")
+    git(made, "merge", "-q", "--no-ff", "side")
+    parents = {head(made, "HEAD^1"), head(made, "HEAD^2")}
+    shallow = Project(tmp_path / "shallow", made.home)
+    git(made, "clone", "-q", "--depth", "1", f"file://{made.root}", str(shallow.root))
+    found = looked(shallow)
+    assert set(found.before) == parents
+    assert found.default_branch == "main"
+
+
+def test_a_commit_without_a_branch(made: Project) -> None:
+    git(made, "checkout", "-q", "--detach")
+    assert looked(made).branch == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://example.com/owner/name.git", "owner/name"),
+        ("git@example.com:owner/name.git", "owner/name"),
+        ("ssh://git@example.com:22/owner/name", "owner/name"),
+        ("", ""),
+        ("https://[", ""),
+    ],
+)
+def test_a_repository_has_one_name_however_it_is_reached(url: str, name: str) -> None:
+    assert repository_name(url) == name
