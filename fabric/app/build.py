@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places, told_of_shared
+from fabric.app.run_graph import (
+    GraphJob,
+    homes_of,
+    run_graph,
+    told_of_places,
+    told_of_shared,
+)
 from fabric.app.run_report import cases_of, longest_path
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -28,10 +34,13 @@ from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
+from fabric.graph.critical_path import UNTIMED_S
+from fabric.graph.shards import shared_out
 from fabric.model.amounts import plural
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.outcomes.shard_share import ShardShare
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
@@ -49,7 +58,7 @@ def build(
     """From what the last run left where that is sound, else from the files."""
     started = file_time_ns(settings.cwd)
     asked = _Asked(request, settings, make_listeners, command_line, started)
-    warm = warm_start(command_line, request, settings)
+    warm = None if request.shard else warm_start(command_line, request, settings)
     if warm is not None and not has_other_commit(request, settings):
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
@@ -90,7 +99,10 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
         homes=homes,
         shared=shared,
     )
+    if request.shard:
+        command_line = None  # a part answers no question that a whole is asked by
     with Session(workspace, settings, opening) as session:
+        work, share = _own_part(request, session, work)
         result = start.whole(run_graph(request, session, work, asked.make_listeners))
         info = told_of_places(start.info, start.graph, session)
         if command_line and result.ok and not request.out:
@@ -103,7 +115,35 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
         prune_daily(cache, asked.started_ns / 1e9)
     if request.out:
         copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)
-    return build_report(result, info, request, settings, use_of(shared))
+    report = build_report(result, info, request, settings, use_of(shared))
+    if share is None or not isinstance(report.outcome, BuildOutcome):
+        return report
+    return replace(report, outcome=replace(report.outcome, shard=share))
+
+
+def _own_part(
+    request: Request, session: Session, work: GraphJob
+) -> tuple[GraphJob, ShardShare | None]:
+    """By what others know of it, where there is a shared cache: they divide by the same. Else by
+    what is remembered here."""
+    if request.shard is None:
+        return work, None
+    from statistics import median  # who divides nothing does not pay for it
+
+    session.stores.trace_store.expect(len(work.graph))
+    session.learn(work.graph)
+    cache = session.shared.cache
+    last_ms = cache.last_ms if cache else session.stores.trace_store.last_ms
+    last = [last_ms(one) for one in work.graph.ids]
+    timed = [ms / 1000 for ms in last if ms is not None]
+    # What nobody has timed is taken for one like the others.
+    usual = median(timed) if timed else UNTIMED_S
+    seconds = [usual if ms is None else ms / 1000 for ms in last]
+    found = shared_out(work.graph, seconds, request.shard)
+    is_known = None not in last
+    expected = tuple(round(one * 1000) for one in found.seconds if is_known)
+    share = ShardShare(request.shard.number, request.shard.count, found.counts, expected)
+    return replace(work, graph=found.graph), share
 
 
 def _cold_start(request: Request, settings: Settings) -> Start:

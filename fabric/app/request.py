@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from fabric.engine.schedule import Caps
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
+from fabric.model.shard import Shard
 
 CONFIG_NAME = "fabric.yml"
 
@@ -66,6 +67,7 @@ class Request(Struct, frozen=True):
     out: str = ""
     profiled: bool = False
     detailed: bool = False
+    shard: Shard | None = None
 
 
 def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -102,7 +102,8 @@ def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAc
     except ValueError as error:
         return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}`: {error}", _MAKE_KEY))
     words = partial(head_words, folder, settings.env)
-    return SharedAccess(SharedCache(link, errands, words, settings.clock))
+    ask_words = words if request.shard is None else lambda: words().of_part
+    return SharedAccess(SharedCache(link, errands, ask_words, settings.clock))
 
 
 def address_of(settings: Settings) -> "SharedCacheAddress":
@@ -128,7 +129,15 @@ def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedL
     keys = keys_of(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
     cache = digest_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
     return SharedLink(
-        keys, cache, scope, VERSION, modes.reads_remote, modes.writes_remote, wait_s, upload_s
+        keys,
+        cache,
+        scope,
+        VERSION,
+        modes.reads_remote,
+        modes.writes_remote,
+        wait_s,
+        upload_s,
+        is_part=request.shard is not None,
     )
 
 

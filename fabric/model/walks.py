@@ -1,12 +1,13 @@
 """Walks over what needs what: the one place where names, or numbers, are followed to others."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
 
 Needs: TypeAlias = Mapping[str, Iterable[str]]
+N = TypeVar("N", bound=Hashable)
 
 
-def reached(start: Iterable[str], edges: Needs) -> frozenset[str]:
+def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
     """All that edges lead to from these, themselves too. A circle ends where it began."""
     found = set(start)
     waiting = list(found)

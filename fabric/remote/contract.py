@@ -14,6 +14,8 @@ from fabric.model.names import Digest
 # What a pack holds before it is packed; the envelope takes a little besides.
 PACK_BYTES = 4 << 20
 ENVELOPE_BYTES = 64
+# So often a part is added again that another writer has overwritten.
+_TRIES = 3
 
 
 class ObjectKind(StrEnum):
@@ -82,8 +84,13 @@ class ChangingCarrier(Carrier, Protocol):
 def change_object(
     carrier: Carrier, name: ObjectName, changed: Callable[[bytes | None], bytes]
 ) -> None:
-    """Put what becomes of an object; without conditions the last of two writers wins."""
+    """Put what becomes of an object. Without conditions the last of two writers wins: whoever sees
+    that it was not the last adds its part again, and only two at the very same moment lose one."""
     if isinstance(carrier, ChangingCarrier):
         carrier.change(name, changed)
-    else:
-        carrier.put(name, changed(carrier.get(name)))
+        return
+    for _ in range(_TRIES):
+        content = changed(carrier.get(name))
+        carrier.put(name, content)
+        if carrier.get(name) == content:
+            return

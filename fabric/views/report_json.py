@@ -54,6 +54,7 @@ def _built(outcome: BuildOutcome) -> JsonObject:
             "ms": outcome.ms,
             "savedMs": sum(one.saved_ms for one in outcome.artifacts),
             **({"remote": _fields(outcome.remote)} if outcome.remote else {}),
+            **({"shard": _fields(outcome.shard)} if outcome.shard else {}),
         },
     }
 

@@ -1,6 +1,7 @@
 """Plans, events and problems in words. Pure: the screen decides on colour and where they go."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from fabric.model.amounts import duration, plural
 from fabric.model.events import (
@@ -37,7 +38,19 @@ def build_text(built: BuildOutcome, _style: Style) -> str:
     lines = [f"{one.path:<{width}}  {size(one.size_bytes)}" for one in shown]
     if len(built.new) > _SHOWN:
         lines.append(f"… and {len(built.new) - _SHOWN} more (--json lists them all)")
-    return "\n".join([*lines, _build_summary(built)])
+    return "\n".join([*lines, *_shards(built), _build_summary(built)])
+
+
+def _shards(built: BuildOutcome) -> Iterator[str]:
+    """This part and all others: who looks at one log sees what the others are at."""
+    if built.shard is None:
+        return
+    each = zip_longest(built.shard.results, built.shard.expected_ms)
+    for number, (results, expected) in enumerate(each, start=1):
+        here = "  (here)" if number == built.shard.number else ""
+        lasts = "" if expected is None else f", about {duration(expected)}"
+        part = f"part {number} of {built.shard.count}"
+        yield f"{part}: {plural(results, 'function')}{lasts}{here}"
 
 
 def _build_summary(built: BuildOutcome) -> str:

@@ -1,5 +1,7 @@
 """`fabric build` and `fabric package`: options to a request, a request to the engine."""
 
+from typing import Annotated, TypeAlias
+
 import click
 from msgspec import Struct
 
@@ -7,15 +9,27 @@ from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
 from fabric.cli.run_options import RunFlags
 
+Part: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--shard",
+        default="",
+        metavar="I/N",
+        help="Make the I-th of N parts: each machine of a CI run makes another one.",
+    ),
+]
+
 
 class BuildFlags(Struct, frozen=True):
     chosen: FunctionFlags
+    shard: Part
     run: RunFlags
     screen: ScreenFlags
 
 
 class ComposeBuildFlags(Struct, frozen=True):
     chosen: ComposeFlags
+    shard: Part
     run: RunFlags
     screen: ScreenFlags
 
@@ -54,12 +68,17 @@ def package(flags: BuildFlags) -> int:
 
 def run_verb(verb: str, command: str, flags: BuildFlags | ComposeBuildFlags) -> int:
     """One verb for one service or a compose file; the flags say which."""
+    from msgspec.structs import replace
+
     from fabric.app.build import build as build_services
     from fabric.cli.perform import Order, outlets_of, perform, run_request
+    from fabric.graph.shards import shard_in
     from fabric.model.names import Verb
 
     request = run_request(Verb(verb), command, flags.chosen, flags.run)
-    plain = flags.chosen.is_plain and flags.run.is_plain
+    if flags.shard:
+        request = replace(request, shard=shard_in(flags.shard))
+    plain = flags.chosen.is_plain and flags.run.is_plain and not flags.shard
     order = Order(request, flags.screen, outlets_of(flags.run), may_be_kept=plain)
     return perform(
         order,

@@ -51,7 +51,7 @@ class Learning:
     def learn(self) -> Learned:
         """Raises a CarrierError where nobody can be asked."""
         words = self._ask_words()
-        asked = self._kept.asked()
+        asked = None if self._link.is_part else self._kept.asked()
         if asked is not None and asked.holds(self._link.cache, words.commit, self._now()):
             if not asked.ok:
                 raise CarrierError("it did not answer a few minutes ago, and is left alone a while")

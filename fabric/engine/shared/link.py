@@ -15,7 +15,9 @@ KINDS = frozenset({"vendor", "build", "package"})
 class SharedLink(Struct, frozen=True):
     """`cache` tells caches apart in what is kept of them. `wait_s` is how long is waited for what
     others know, from the start of the command; `upload_s` how long, after the run, for what it
-    made to be sent. Results of these `kinds` of tasks are shared."""
+    made to be sent. Results of these `kinds` of tasks are shared. With `is_part` the run is one of
+    several that divide one: what the others send meanwhile must not change how they divide it.
+    """
 
     keys: SealKeys
     cache: str
@@ -26,6 +28,7 @@ class SharedLink(Struct, frozen=True):
     wait_s: float
     upload_s: float
     kinds: frozenset[str] = KINDS
+    is_part: bool = False
 
     @property
     def scopes(self) -> tuple[str, ...]:
@@ -39,6 +42,13 @@ class HeadWords(Struct, frozen=True):
     commit: str
     read: tuple[str, ...]
     write: tuple[str, ...]
+
+    @property
+    def of_part(self) -> "HeadWords":
+        """Nothing is read that another part of the run may write, and nothing is written where
+        one begins to read that comes later. Without a commit there is but one word for both."""
+        read = tuple(one for one in self.read if self.commit and one not in self.write[:1])
+        return HeadWords(self.commit, read, self.write[:1])
 
 
 AskWords = Callable[[], HeadWords]

@@ -26,7 +26,7 @@ from fabric.model.names import Digest
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Task
-from fabric.model.task_id import remembered_as
+from fabric.model.task_id import TaskId, remembered_as
 from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
@@ -98,7 +98,7 @@ class SharedCache:
     def keep(self, kept: KeptSegments) -> None:
         """For the next command: what was learnt, or that nobody answered."""
         found = self._found if self._is_known else None
-        if found is not None and not found.was_asked:
+        if self.link.is_part or (found is not None and not found.was_asked):
             return
         if found is None:
             self._keep_failure(kept)
@@ -142,6 +142,12 @@ class SharedCache:
                     trace = _here(told, key, (task.kind, entries), memory.look)
                     self._there.add((name, trace.key))
                     yield trace
+
+    def last_ms(self, task_id: TaskId) -> int | None:
+        """How long a task took others last; the same for everybody who has learnt the same."""
+        segments = self.learned().segments.values() if self.link.reads else ()
+        rows = (one.traces.get(remembered_as(task_id), ()) for one in segments)
+        return next((row.ms for found in rows for row in found), None)
 
     def has(self, digest: Digest, size: int) -> bool:
         return self._far.has(digest, size)

@@ -6,6 +6,7 @@ from typing import ClassVar
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.remote_use import RemoteUse
+from fabric.model.outcomes.shard_share import ShardShare
 
 
 class BuiltArtifact(JsonStruct, frozen=True):
@@ -36,3 +37,4 @@ class BuildOutcome(JsonStruct, frozen=True):
     blocked: int
     ms: int
     remote: RemoteUse | None = None
+    shard: ShardShare | None = None

@@ -1,0 +1,10 @@
+"""One of several parts of a run."""
+
+from msgspec import Struct
+
+
+class Shard(Struct, frozen=True):
+    """Parts are numbered from one."""
+
+    number: int
+    count: int
