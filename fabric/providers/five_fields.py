@@ -12,7 +12,7 @@ _NEXT = {"minute": "hour", "hour": "day"}
 _LAST = (59, 23, 31, 12, 0)
 _BEGIN_OF_STEPS = re.compile(r"(?<![\d-])(\d+)/")
 _CALENDAR = re.compile(r"[LW#]")
-_UTC = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
+UTC_ZONES = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu"))
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 
@@ -20,7 +20,7 @@ def in_utc(schedule: str, zone: str, provider: str) -> str:
     """For who reads schedules in UTC alone. A rate below a day comes at whatever time of it."""
     fields = five_fields(schedule)
     has_hour = not _RATE.fullmatch(schedule) or fields.split()[1].isdigit()
-    if has_hour and zone not in _UTC:
+    if has_hour and zone not in UTC_ZONES:
         raise ValueError(f"its time zone is `{zone}`, and {provider} reads schedules in UTC alone")
     return fields
 

@@ -49,7 +49,9 @@ def serving_files(language: str, *own: str) -> Texts:
     top = _RUNTIMES / language
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob(f"*{end}")))
     names = (*(f"{name}{end}" for name in (*own, *_SERVING)), *calling)
-    return tuple((f"{_OWN}{folder}/{name}", (top / name).read_text()) for name in names)
+    texts = tuple((f"{_OWN}{folder}/{name}", (top / name).read_text()) for name in names)
+    # Without it whatever else is called so, and lies on the path, would be taken for ours.
+    return ((f"{_OWN}/fabric/__init__.py", ""), *texts) if language == "python" else texts
 
 
 def packed_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:

@@ -19,7 +19,7 @@ from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import judged
 from fabric.providers.cloud4.releasing import released
 from fabric.providers.cloud4.removing import removed
-from fabric.providers.cloud4.unfit import unfit_drafts, unfit_settings
+from fabric.providers.cloud4.unfit import bad_region, unfit_drafts, unfit_region, unfit_settings
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import (
     UNWATCHED,
@@ -60,8 +60,14 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         said = self.misplaced(address)
         if said is not None:
             raise FabricError(said)
-        region = self._place(address.region).region
-        return Cloud4Work(self.connect(region), self.own, region, watch, quoted, self.waiting)
+        place = self._place(address.region)
+        self._refuse_region(place.region)
+        api = self.connect(place.region)
+        return Cloud4Work(api, self.own, place, watch, quoted, self.waiting)
+
+    def _refuse_region(self, region: str) -> None:
+        if not Cloud4Place(region).is_sound:
+            raise FabricError(bad_region(region))
 
     def _place(self, region: str) -> Cloud4Place:
         return replace(self.place, region=region or self.place.region)
@@ -71,7 +77,9 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
             refuse_order(order)
 
     def prepare(self, address: DeploymentAddress) -> None:
-        self.connect(self._place(address.region).region)
+        region = self._place(address.region).region
+        self._refuse_region(region)
+        self.connect(region)
 
     def elsewhere(self, record: Record) -> Problem | None:
         """A region may be the config's own, which is not known here: it is judged with a call."""
@@ -98,7 +106,9 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         functions: Sequence[LiveFunction],
         watch: CallWatch = UNWATCHED,
     ) -> None:
-        super().dissolve(where_it_is(address), functions, watch)
+        # What has no function has nothing: where it lay is not known any more.
+        if functions:
+            super().dissolve(where_it_is(address), functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
@@ -108,7 +118,12 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        return (*unfit_drafts(address, functions, self.own), *unfit_settings(self.own))
+        region = self._place(address.region).region
+        return (
+            *unfit_drafts(address, functions, self.own),
+            *unfit_settings(self.own),
+            *unfit_region(region),
+        )
 
     def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
         found = self.find(address, function, mark)

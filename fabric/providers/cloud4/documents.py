@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.own_settings import Cloud4Owner, Cloud4Settings, PublishedMark
+from fabric.providers.cloud4.own_settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
 from fabric.providers.cloud4.source import HANDLER
 from fabric.providers.contract import FunctionOrder
 from fabric.providers.sources import SourceRuntime, memory_of, seconds_of
@@ -19,7 +19,7 @@ from fabric.providers.sources import SourceRuntime, memory_of, seconds_of
 CODE_BYTES = 100 * 1024 * 1024
 ENVIRONMENT_BYTES = 4 * 1024
 # What cloud4 takes where nothing is said: told, so that what was set before goes.
-_MEMORY, _SECONDS, _DISK = 512, 3, 512
+_MEMORY, _DISK = 512, 512
 _CPU_STEP, _MB_OF_CPU = 0.05, 2048
 _TAGS = 20
 _TAG, _VALUE = re.compile(r"(?!acs:|aliyun)[^\s].{0,127}"), re.compile(r".{0,128}")
@@ -61,7 +61,7 @@ def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
         "memorySize": memory,
         "cpu": plan.own.cpu or cpu_of(memory),
         "diskSize": plan.own.disk_size or _DISK,
-        "timeout": seconds_of(order) or _SECONDS,
+        "timeout": seconds_of(order) or SECONDS,
         "instanceConcurrency": 1,
         "role": plan.own.role,
     }

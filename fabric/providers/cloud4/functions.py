@@ -14,6 +14,7 @@ from fabric.providers.cloud4.documents import (
     new_function_document,
     refuse_source,
 )
+from fabric.providers.cloud4.kept import refuse_unproven
 from fabric.providers.cloud4.own_settings import (
     Cloud4Owner,
     FunctionVersion,
@@ -79,7 +80,7 @@ class _SourcedPlan(Struct, frozen=True):
 
 def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     runtime = require_runtime(order)
-    source = function_source(order, runtime, work.region)
+    source = function_source(order, runtime, work.place.region)
     refuse_source(order, source)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     # What stands around a handler, and what the config says of it, are a part of what is made.
@@ -88,7 +89,7 @@ def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> 
     plan = Cloud4Plan(order, name, owner, runtime, mark, work.own)
 
     def act(work: Cloud4Work) -> LiveFunction:
-        return _made(work, _SourcedPlan(plan, source))
+        return _made(work, address, _SourcedPlan(plan, source))
 
     return work.trying(act)
 
@@ -98,10 +99,12 @@ def _digest(*parts: str) -> str:
     return digest_fields(parts)[:8]
 
 
-def _made(work: Cloud4Work, sourced: _SourcedPlan) -> LiveFunction:
+def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -> LiveFunction:
     """What an earlier try has begun is taken, or done again as a whole."""
     plan = sourced.plan
     before = row = own_row(work, plan.name, plan.owner)
+    if row is None:
+        refuse_unproven(address, plan.order.name, work.place)
     found = _there(work, plan) if row else None
     if row is None or found is None:
         refuse_without_version(plan.order)

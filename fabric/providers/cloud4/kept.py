@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud4.own_settings import Cloud4Place, version_in
 from fabric.providers.contract import DeploymentAddress
@@ -17,6 +17,22 @@ def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
     places = (version_in(one.resource_id).place for one in noted)
     there = next((one for one in places if one.region), None)
     return address if there is None else replace(address, region=there.region)
+
+
+def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
+    """For what is not there: it is gone only if whoever asks is who made it. That nobody says who
+    asks keeps nothing from being made; what a record knows is another matter."""
+    record = address.previous
+    known = record.function(function) if record else None
+    account = version_in(known.resource_id).place.account if known else ""
+    if record is None or not account or place.account == account:
+        return
+    message = (
+        f"function `{function}` of {record.ref.title} is not there for this key, and it was made "
+        f"in the account {account}"
+    )
+    hint = f"CLOUD4_ACCOUNT_ID={account} says that the key is that account's: then it is gone"
+    raise FabricError(Problem("deploy/unproven-account", message, hint))
 
 
 def other_place(

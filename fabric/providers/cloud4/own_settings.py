@@ -14,6 +14,9 @@ _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
 _OWNER_LENGTH, _TITLE_LENGTH = 16, 120
 OWNER = "fabric-owner"
 LIVE = "live"
+# How long a function may take where nobody says it.
+SECONDS = 3
+_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Cloud4Settings(Struct, frozen=True, rename="camel"):
@@ -38,6 +41,11 @@ class Cloud4Place(Struct, frozen=True):
     @property
     def title(self) -> str:
         return f"{self.account or 'the account'} in {self.region}"
+
+    @property
+    def is_sound(self) -> bool:
+        """A region is a part of the host that is called."""
+        return not self.region or bool(_REGION.fullmatch(self.region))
 
 
 def function_name(address: DeploymentAddress, function: str) -> str:

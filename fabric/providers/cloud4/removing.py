@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import function_row
+from fabric.providers.cloud4.kept import refuse_unproven
 from fabric.providers.cloud4.own_settings import function_name, owner_of
 from fabric.providers.cloud4.side_by_side import side_by_side
 from fabric.providers.cloud4.triggers import delete_trigger, triggers_of
@@ -34,6 +35,7 @@ def _delete(work: Cloud4Work, address: DeploymentAddress, one: LiveFunction) -> 
     name, owner = one.resource_name or function_name(address, one.name), owner_of(address, one.name)
     row = function_row(work, name)
     if row is None:
+        refuse_unproven(address, one.name, work.place)
         return
     if not owner.is_in(row.description):
         # What was never ours keeps nobody from taking away what is.

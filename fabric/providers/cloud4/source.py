@@ -6,8 +6,16 @@ import re
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.cloud4.own_settings import SECONDS
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import SourceRuntime, Texts, packed_source, said_of, serving_files
+from fabric.providers.sources import (
+    SourceRuntime,
+    Texts,
+    packed_source,
+    said_of,
+    seconds_of,
+    serving_files,
+)
 
 _ENTRY = Path(__file__).with_name("entry")
 _NODE = re.compile(r"nodejs(?:(18|20)(?:\.x)?)?")
@@ -35,7 +43,7 @@ def require_runtime(order: FunctionOrder) -> SourceRuntime:
 
 def no_runtime(function: str, runtime: str) -> Problem:
     message = f"function `{function}` has the runtime `{runtime}`, which cloud4 does not have"
-    return Problem("config/unfit", message, "take nodejs20.x, python3.10 or python3.12")
+    return Problem("config/unfit", message, "take nodejs18.x, nodejs20.x, python3.10 or python3.12")
 
 
 @functools.cache
@@ -54,5 +62,6 @@ def _python_files() -> Texts:
 
 
 def function_source(order: FunctionOrder, runtime: SourceRuntime, region: str) -> bytes:
-    said = said_of(order, "cloud4-fc", runtime.language, region)
+    seconds = seconds_of(order) or SECONDS
+    said = {**said_of(order, "cloud4-fc", runtime.language, region), "seconds": seconds}
     return packed_source(order, runtime, said)

@@ -14,7 +14,7 @@ from fabric.model.sample_events import sample_event
 from fabric.providers.cloud4.api import Cloud4Call, telling
 from fabric.providers.cloud4.own_settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.five_fields import five_fields
+from fabric.providers.five_fields import UTC_ZONES, five_fields
 from fabric.providers.payloads import as_json
 
 ROUTE_TRIGGER = "fabric-http"
@@ -23,7 +23,6 @@ _EVENT = "__fabric_event"
 _DIGEST = 8
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 _MINUTES = {"minute": 1, "hour": 60, "day": 1_440}
-_UTC = frozenset(("", "UTC", "Etc/UTC"))
 # Methods and pages of other origins are told apart by what stands around the handler.
 _METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS")
 _ROUTE: JsonObject = {
@@ -83,7 +82,7 @@ def schedule_of(schedule: str, zone: str = "") -> str:
     if rate:
         return f"@every {int(rate[1]) * _MINUTES[rate[2]]}m"
     fields = five_fields(schedule)
-    return ("" if zone in _UTC else f"CRON_TZ={zone} ") + f"0 {fields}"
+    return ("" if zone in UTC_ZONES else f"CRON_TZ={zone} ") + f"0 {fields}"
 
 
 def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:

@@ -13,7 +13,7 @@ from fabric.providers.cloud4.documents import (
     memory_in,
     tag_problems,
 )
-from fabric.providers.cloud4.own_settings import Cloud4Settings, function_name
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings, function_name
 from fabric.providers.cloud4.source import no_runtime, source_runtime
 from fabric.providers.cloud4.triggers import schedule_of
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
@@ -25,6 +25,15 @@ _DISKS = (0, 512, 10_240)
 _MEMORY_STEP, _LEAST_MEMORY = 64, 128
 _MOST_CPU, _STEPS_OF_CPU = 16.0, 20
 _TRIGGERS = 50
+
+
+def unfit_region(region: str) -> Iterator[Unfit]:
+    if not Cloud4Place(region).is_sound:
+        yield Unfit("", bad_region(region), keys=("provider", "region"))
+
+
+def bad_region(region: str) -> Problem:
+    return Problem(_CODE, f"`{region}` is no region of cloud4", "write it as cn-hangzhou")
 
 
 def unfit_settings(own: Cloud4Settings) -> Iterator[Unfit]:

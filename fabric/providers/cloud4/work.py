@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
-from fabric.providers.cloud4.own_settings import Cloud4Settings
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import judged
 from fabric.providers.contract import CallWatch
 from fabric.providers.http_calls import patient
@@ -31,11 +31,11 @@ P = TypeVar("P", bound=Cloud4Page)
 
 
 class Cloud4Work(Struct, frozen=True):
-    """`quoted` is how cloud4's words are shown."""
+    """`quoted` is how cloud4's words are shown; `place` is what surrounds us says of it."""
 
     api: Cloud4Api
     own: Cloud4Settings
-    region: str
+    place: Cloud4Place
     watch: CallWatch
     quoted: Quoted
     waiting: Waiting = WAITING

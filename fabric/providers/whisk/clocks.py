@@ -1,7 +1,7 @@
 """Clocks that call a function: how each is made is the provider's own."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.model.hashing import digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.five_fields import five_fields
+from fabric.providers.five_fields import UTC_ZONES, five_fields
 from fabric.providers.payloads import as_json
 from fabric.providers.whisk.work import WhiskWork
 
@@ -67,10 +67,7 @@ def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[
 def own_zone(trigger: Mapping[str, object]) -> str:
     """Empty for UTC."""
     zone = str(trigger.get("timezone") or "")
-    return "" if zone in _UTC else zone
-
-
-_UTC: Collection[str] = frozenset(("UTC", "Etc/UTC"))
+    return "" if zone in UTC_ZONES else zone
 
 
 def clocks_text(clocks: Mapping[str, WhiskClock]) -> str:

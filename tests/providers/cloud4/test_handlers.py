@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionOrder
+from fabric.providers.sources import serving_files
 from tests.support.cloud4_site import Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES
@@ -179,3 +180,26 @@ def test_variables_are_there_before_the_code_begins(site: Cloud4Site) -> None:
     )
     site.up(site.order_of("hello", packed(source), HTTP, MODE="dark"))
     assert site.said() == "dark"
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("index.js", "exports.handler = () => new Promise((end) => setTimeout(end, 9000));"),
+        ("index.py", "import time\n\n\ndef handler(event, context):\n    time.sleep(9)\n"),
+    ],
+)
+def test_what_goes_on_for_longer_than_the_platform_lets_it_is_504(
+    site: Cloud4Site, file: str, source: str
+) -> None:
+    """Also where the config says nothing of how long that is."""
+    order = site.order_of("hello", packed(source, file), HTTP)
+    settings = tuple(pair for pair in order.settings if pair[0] != "timeout")
+    order = replace(order, settings=settings)
+    site.up(in_python(order) if file.endswith(".py") else order)
+    assert site.get().status == 504
+
+
+def test_what_stands_around_a_handler_of_python_is_a_package_of_its_own() -> None:
+    """Another one that is called so, and lies on the path, is not taken for it."""
+    assert ("_fabric/fabric/__init__.py", "") in serving_files("python", "invocations")

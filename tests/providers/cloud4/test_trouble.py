@@ -220,6 +220,36 @@ def test_what_lies_in_another_account_is_not_touched(site: Cloud4Site) -> None:
     assert site.calls() == 0
 
 
+@pytest.mark.parametrize("way", ["deploy", "remove", "dissolve"])
+def test_what_is_not_there_for_a_key_of_nobody_knows_whom_is_not_gone(
+    site: Cloud4Site, way: str
+) -> None:
+    """Another account's key finds nothing, and forgets nothing either."""
+    site.up(site.order("hello", HTTP))
+    kept = dict(site.cloud4.account.functions)
+    site.cloud4.account.functions.clear()
+    site.env = {"CLOUD4_ACCOUNT_ID": ""}
+    tries = {
+        "deploy": lambda: site.up(site.order("hello", HTTP, word="two")),
+        "remove": lambda: site.destroy("hello"),
+        "dissolve": site.dissolve,
+    }
+    with pytest.raises(FabricError) as raised:
+        tries[way]()
+    assert raised.value.first.code == "deploy/unproven-account"
+    assert site.cloud4.account.ident in raised.value.first.hint
+    site.cloud4.account.functions.update(kept)
+    assert site.said() == "one"
+
+
+@pytest.mark.parametrize("region", ["evil.example/x?", "../x", "x" * 300 + ".", "a b", "EU-ü"])
+def test_a_region_that_is_no_part_of_a_host_is_refused_before_any_call(
+    site: Cloud4Site, region: str
+) -> None:
+    error = refused(site, CLOUD4_REGION=region)
+    assert (error.first.code, site.cloud4.calls()) == ("config/unfit", [])
+
+
 def test_tags_are_those_of_the_config_and_of_the_platform(site: Cloud4Site) -> None:
     order = site.order("hello", HTTP)
     site.up(replace(order, tags=(("team", "shop"), ("unit", "one"))))

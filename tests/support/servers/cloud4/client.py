@@ -31,6 +31,7 @@ class Cloud4Server:
             "CLOUD4_ACCESS_KEY_ID": self.account.key,
             "CLOUD4_ACCESS_KEY_SECRET": self.account.secret,
             "CLOUD4_REGION": REGION,
+            "CLOUD4_ACCOUNT_ID": self.account.ident,
         }
 
     def function(self, name: str) -> HeldFunction:

@@ -11,7 +11,7 @@ from tests.support.servers.cloud4.functions import paged
 
 _ALIAS, _TRIGGER = re.compile(r"[A-Za-z_][\w-]{0,127}"), re.compile(r"[A-Za-z_][\w-]{0,127}")
 _EVERY = re.compile(r"@every [1-9]\d*m")
-_ZONE = re.compile(r"CRON_TZ=[A-Za-z_]+(/[A-Za-z_]+)* ")
+_ZONE = re.compile(r"CRON_TZ=[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)* ")
 _FIELDS = 6
 _TIME = "2026-01-01T00:00:00Z"
 _MOST_TRIGGERS, _MOST_WORDS, _MOST_PAYLOAD = 50, 256, 128 << 10
