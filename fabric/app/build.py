@@ -14,7 +14,7 @@ from fabric.app.run_graph import (
     homes_of,
     run_graph,
     told_of_places,
-    told_of_shared,
+    told_of_run,
 )
 from fabric.app.run_report import cases_of, longest_path
 from fabric.app.session import Session, SessionOptions
@@ -109,7 +109,7 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
             warned = replace(info, warnings=(*info.warnings, *result.warnings))
             again = build_report(had_nothing_to_do(result), warned, request, settings)
             keep_answer(command_line, session, start, result, again)
-        info = told_of_shared(info, session)
+        info = told_of_run(info, session, result)
     cache = cache_folder(workspace, settings)
     if is_usable(cache):
         prune_daily(cache, asked.started_ns / 1e9)

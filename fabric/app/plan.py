@@ -15,7 +15,7 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import entries_of, may_be_told_again, plan_graph, told_of_shared
+from fabric.app.run_graph import entries_of, may_be_told_again, plan_graph, told_of_run
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import SharedAccess, open_shared_cache
@@ -66,7 +66,7 @@ def plan(
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        info = told_of_shared(seen.work.info, session)
+        info = told_of_run(seen.work.info, session)
         found = replace(seen, work=replace(seen.work, info=info))
         report = _shown(request, options, (session, found), settings.cwd)
         if not options.out and may_be_told_again(session, seen.plan):

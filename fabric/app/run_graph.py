@@ -149,9 +149,14 @@ def may_be_told_again(session: Session, plan: Plan) -> bool:
     return not session.shared.warnings and all(is_here)
 
 
-def told_of_shared(info: ProjectInfo, session: Session) -> ProjectInfo:
-    """Said of this run alone: no stored answer tells what a network was like."""
-    told = tuple(one for one in session.shared.warnings if one not in info.warnings)
+def told_of_run(
+    info: ProjectInfo, session: Session, result: RunResult | None = None
+) -> ProjectInfo:
+    """With what is said of this run alone: no stored answer tells what its surroundings were like.
+    Children of a run that was cut off are lost to nobody's surprise."""
+    lost = session.lost_child if result and not result.interrupted else None
+    said = (*session.shared.warnings, *((lost,) if lost else ()))
+    told = tuple(one for one in said if one not in info.warnings)
     return replace(info, warnings=(*info.warnings, *told)) if told else info
 
 

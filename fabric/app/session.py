@@ -25,7 +25,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.contract import Built
+from fabric.runtimes.contract import Builder, Built
+from fabric.runtimes.elsewhere.builder import ManyInterpreters, Spreading
 from fabric.system.disk import write_atomic
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
@@ -74,6 +75,7 @@ class Session:
     registry: Registry
     place: CachePlace
     fetched: Problem | None
+    _builder: ManyInterpreters
 
     def __init__(self, workspace: Path, settings: Settings, options: SessionOptions) -> None:
         self.workspace = workspace
@@ -93,6 +95,11 @@ class Session:
     def cache_problem(self) -> Problem | None:
         """Why something of this run was not kept for the next, as far as it is known by now."""
         return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
+
+    @property
+    def lost_child(self) -> Problem | None:
+        """Why builds took longer than they had to."""
+        return self._builder.problem
 
     def __enter__(self) -> "Session":
         with contextlib.ExitStack() as stack:
@@ -127,7 +134,8 @@ class Session:
         stack.callback(self._keep)
         self._give(options.shared)
         runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
-        files = registry_of(self.workspace, runtimes, settings.env, options.tools)
+        self._builder = _spread(runtimes, settings, stack)
+        files = registry_of(self.workspace, self._builder, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
             self.stores,
@@ -186,6 +194,14 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             runtimes.close()
 
 
+def _spread(
+    runtimes: Runtimes, settings: Settings, stack: contextlib.ExitStack
+) -> ManyInterpreters:
+    """For this run alone: its children end with it, also where the runtimes stay open."""
+    spreading = Spreading(settings.cores - 1, settings.env)
+    return stack.enter_context(contextlib.closing(ManyInterpreters(runtimes, spreading)))
+
+
 def _stores(
     workspace: Path, settings: Settings, options: SessionOptions, place: CachePlace
 ) -> Stores:
@@ -226,11 +242,11 @@ def _memo(folder: Path) -> Memo:
 
 
 def registry_of(
-    workspace: Path, runtimes: Runtimes, env: Mapping[str, str], tools: "DeployTools | None"
+    workspace: Path, builder: Builder, env: Mapping[str, str], tools: "DeployTools | None"
 ) -> Registry:
     files: Registry = {
         "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
-        "build": BuildKind(workspace, runtimes),
+        "build": BuildKind(workspace, builder),
         "package": PackageKind(),
     }
     return {**files, **_world_kinds(tools)} if tools else files

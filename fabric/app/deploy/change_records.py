@@ -29,7 +29,7 @@ from fabric.app.run_graph import (
     run_ended,
     run_tasks,
     told_of_places,
-    told_of_shared,
+    told_of_run,
 )
 from fabric.app.session import Session, SessionOptions
 from fabric.app.shared_cache import NO_ACCESS, SharedAccess, use_of
@@ -110,7 +110,7 @@ def _changed(
         bus.emit(run_ended(result))
     info = told_of_places(work.info, work.graph, session)
     session.share(result)
-    info = told_of_shared(info, session)
+    info = told_of_run(info, session, result)
     return Changed(scope, info, result, finals, back.refs, use_of(change.shared))
 
 

@@ -36,7 +36,7 @@ from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, may_be_told_again, tell_idle, told_of_shared
+from fabric.app.run_graph import GraphJob, may_be_told_again, tell_idle, told_of_run
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import open_shared_cache
@@ -112,7 +112,7 @@ def _unchanged(
     report = unchanged_report(request, seen, scope)
     if may_be_told_again(session, seen.plan):
         keep_preview(command_line, session, seen, report)
-    return replace(report, warnings=told_of_shared(seen.work.info, session).warnings)
+    return replace(report, warnings=told_of_run(seen.work.info, session).warnings)
 
 
 def _change_to_make(

@@ -1,0 +1,38 @@
+"""The program of a process that builds for another one: question, answer, until nothing is asked.
+
+It runs none of the project's code, and writes nothing but its answers.
+"""
+
+import sys
+from pathlib import Path
+from typing import IO
+
+from fabric.model.problems import FabricError
+from fabric.runtimes.build import Runtimes
+from fabric.runtimes.contract import Builder
+from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, message, read_message
+
+
+def answer_all(questions: IO[bytes], answers: IO[bytes], builder: Builder) -> None:
+    while (asked := read_message(questions, BuildQuestion)) is not None:
+        try:
+            said = message(_answer(asked, builder))
+        except ValueError:
+            said = message(BuildAnswer())
+        answers.write(said)
+        answers.flush()
+
+
+def _answer(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
+    try:
+        return BuildAnswer(builder.build(Path(asked.workspace), asked.inputs))
+    except FabricError as error:
+        # Another class says more than its problems do.
+        return BuildAnswer(problems=error.problems if type(error) is FabricError else ())
+    except Exception:  # noqa: BLE001 - whoever asked meets it by itself, and tells it
+        return BuildAnswer()
+
+
+if __name__ == "__main__":
+    # It builds Python alone: no tools are found or fetched here.
+    answer_all(sys.stdin.buffer, sys.stdout.buffer, Runtimes(Path(), {}, install=False))
