@@ -104,7 +104,7 @@ class ManyInterpreters:
         with self._lock:
             if self._here and self._free:
                 return self._free.pop()
-            if not (self._here and self._left_to_start and self._is_worth_it()):
+            if not (self._here and self._left_to_start > 0 and self._is_worth_it()):
                 self._here += 1
                 return None
             self._left_to_start -= 1

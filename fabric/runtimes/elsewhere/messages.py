@@ -10,6 +10,8 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built
 
 _LENGTH = 8
+# Text that somebody else wrote would be read as a far greater length.
+_LONGEST = 1 << 32
 
 Said = TypeVar("Said", bound=Struct)
 
@@ -28,16 +30,18 @@ class BuildAnswer(Struct, frozen=True):
 
 
 def message(said: Struct) -> bytes:
-    """Raises ValueError for text that is no Unicode: names of files can be that."""
+    """Raises ValueError for text that is no Unicode, as names of files can be, and for too much."""
     body = msgspec.msgpack.encode(said)
+    if len(body) > _LONGEST:
+        raise ValueError
     return len(body).to_bytes(_LENGTH) + body
 
 
 def read_message(stream: IO[bytes], kind: type[Said]) -> Said | None:
-    """None where nothing more is said, or the end is missing."""
+    """None where nothing more is said, the end is missing, or it is no message at all."""
     head = stream.read(_LENGTH)
     length = int.from_bytes(head)
-    body = stream.read(length) if len(head) == _LENGTH else b""
-    if len(head) < _LENGTH or len(body) < length:
+    if len(head) < _LENGTH or length > _LONGEST:
         return None
-    return msgspec.msgpack.decode(body, type=kind)
+    body = stream.read(length)
+    return msgspec.msgpack.decode(body, type=kind) if len(body) == length else None

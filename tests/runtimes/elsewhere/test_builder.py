@@ -1,6 +1,7 @@
 """Builds in another process give what builds here give; a process that is lost loses nothing."""
 
 import contextlib
+import io
 import os
 import random
 import signal
@@ -18,11 +19,12 @@ from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
 from fabric.runtimes.elsewhere.builder import ManyInterpreters, Spreading
 from fabric.runtimes.elsewhere.child import BuildChild, LostChildError
+from fabric.runtimes.elsewhere.messages import BuildAnswer, message, read_message
 from tests.support.python_edits import INPUTS, edit, source
 from tests.support.runtimes_project import python, write
 from tests.support.until import is_alive, until
 
-EDITS = 60
+EDITS = 70
 ENVIRONMENT = {"PATH": os.defpath}
 SOURCE = {"api/src/hello.py": "import json\n\nhandler = json.dumps\n"}
 RUNTIMES = Runtimes(Path("no-tools"), {}, install=False)
@@ -211,3 +213,12 @@ def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
     with contextlib.closing(BuildChild({**ENVIRONMENT, "API_TOKEN": "hunter2"})) as child:
         child.answer(tmp_path, INPUTS)
         assert b"hunter2" not in Path(f"/proc/{child.pid}/environ").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [b"", b"\0", b"a module printed this", message(BuildAnswer())[:-1]],
+    ids=["nothing", "half a length", "somebody's words", "half an answer"],
+)
+def test_what_is_no_whole_message_is_none(said: bytes) -> None:
+    assert read_message(io.BytesIO(said), BuildAnswer) is None
