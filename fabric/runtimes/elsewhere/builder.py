@@ -1,8 +1,9 @@
 """Builds of Python in more than one interpreter: of each, only one thread computes at a time.
 
-The first is this one. Once builds have held it for longer than it takes to start another, what
-arrives while it is building goes to a child process; what comes back is what would have been built
-here.
+The first is this one. Once builds have held it for longer than it takes to start another, a child
+process that is free builds first, and this one beside it: a parser lets no other thread go on, so a
+child that had to wait for a word from here would mostly wait. What comes back is what would have
+been built here.
 """
 
 import threading
@@ -46,7 +47,8 @@ class ManyInterpreters:
         self._builder = builder
         self._spreading = spreading
         self._lock = threading.Lock()
-        self._here = self._built = 0
+        self._threads: set[int] = set()
+        self._built = 0
         self._spent = 0.0
         self._left_to_start = spreading.children
         self._free: list[BuildChild] = []
@@ -84,12 +86,10 @@ class ManyInterpreters:
         """One function's files, wherever they are made."""
         if inputs.command or not inputs.runtime.startswith("python"):
             return self._builder.build(workspace, inputs)
-        child = self._child_or_place()
+        child = self._child()
         built = self._built_by(child, workspace, inputs) if child else None
         if built is not None:
             return built
-        if child is not None:
-            self._take_place()
         return self._built_here(workspace, inputs)
 
     def close(self) -> None:
@@ -99,27 +99,21 @@ class ManyInterpreters:
         for child in children:
             child.close()
 
-    def _child_or_place(self) -> "BuildChild | None":
-        """A child where this interpreter is building already; else a place here, which is taken."""
+    def _child(self) -> "BuildChild | None":
+        """One that is free, or a new one where that is worth it."""
         with self._lock:
-            if self._here and self._free:
+            self._threads.add(threading.get_ident())
+            if self._free:
                 return self._free.pop()
-            if not (self._here and self._left_to_start > 0 and self._is_worth_it()):
-                self._here += 1
+            if self._left_to_start <= 0 or not self._is_worth_it():
                 return None
             self._left_to_start -= 1
-        child = self._started()
-        if child is None:
-            self._take_place()
-        return child
+        return self._started()
 
     def _is_worth_it(self) -> bool:
+        """One thread alone would only wait for a child."""
         most = max(self._spreading.all_seconds, self._built * self._spreading.each_seconds)
-        return self._spent >= most
-
-    def _take_place(self) -> None:
-        with self._lock:
-            self._here += 1
+        return len(self._threads) > 1 and self._spent >= most
 
     def _started(self) -> "BuildChild | None":
         """None where this machine gives no process more: that is no reason to fail."""
@@ -167,6 +161,5 @@ class ManyInterpreters:
             return self._builder.build(workspace, inputs)
         finally:
             with self._lock:
-                self._here -= 1
                 self._built += 1
                 self._spent += time.thread_time() - began

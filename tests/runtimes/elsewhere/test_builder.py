@@ -115,7 +115,7 @@ def test_a_build_elsewhere_equals_the_build_here(seed: int, tmp_path: Path) -> N
     assert Built in kinds
 
 
-def test_what_arrives_while_this_interpreter_builds_is_built_elsewhere(tmp_path: Path) -> None:
+def test_what_arrives_while_another_thread_builds_is_built_elsewhere(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
     with busy(tmp_path, AT_ONCE) as (builder, here):
         built = builder.build(tmp_path, INPUTS)
@@ -192,7 +192,7 @@ def test_no_child_is_started_where_none_is_worth_it(spreading: Spreading, tmp_pa
         assert builder.pids == ()
 
 
-def test_a_free_interpreter_is_not_passed_by(tmp_path: Path) -> None:
+def test_one_thread_alone_starts_no_child(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
     with contextlib.closing(ManyInterpreters(RUNTIMES, AT_ONCE)) as builder:
         for _ in range(3):
