@@ -18,7 +18,7 @@ from fabric.graph.traces import Trace
 from fabric.model.names import Digest
 from fabric.model.task import Task
 from fabric.model.task_id import remembered_as
-from fabric.remote.contract import CarrierRefusedError, ObjectKind, ObjectName
+from fabric.remote.contract import CarrierError, CarrierRefusedError, ObjectKind, ObjectName
 from fabric.remote.heads import (
     MOST_SEGMENTS,
     Head,
@@ -190,6 +190,10 @@ class Publishing:
     def _put_segment(self, segment: Segment) -> None:
         segment, replaced = self._with_older(segment)
         name, stored = seal_object(self._link.keys, ObjectKind.SEGMENT, encode_segment(segment))
+        if len(stored) > name.cap:
+            # Nobody would read it, and all who try would take the cache for broken.
+            told = f"{len(segment.traces):,} tasks are too many for one of its segments"
+            raise CarrierError(f"{told}: divide the run with --shard")
         self._errands.put(name, stored).result(self._left())
         now = int(self._clock.now().timestamp())
         new = NewSegment(name.digest, now, self._link.tool, replaced)
