@@ -188,6 +188,9 @@ class LockedRecord:
                 return
             self._keeper.require(self.base.ref)
             mark_removed(self._record_store, self.base.ref)
+            if self._record_store.is_own_folder:
+                # There is no mark then: a log that outlives its record tells of a lost one.
+                discard_logs(self._record_store.home, self.base.ref, self.record.fence)
             try:
                 self._backend.delete(state_key(self.base.ref), self._version)
             except MovedError as error:
