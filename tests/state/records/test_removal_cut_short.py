@@ -8,11 +8,12 @@ from fabric.model.records.changes import FunctionGone, ReleaseDone
 from fabric.model.records.record import Intent, Mode, Operation, Record
 from fabric.state.backends.local import Local
 from fabric.state.contract import state_key
+from fabric.state.locks.leases import Terms
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.state.store import BackEndPair, RecordStore
-from tests.state.locks.test_late_holders import FIRST, REF, Deploy, Stepping, Terms
+from tests.state.locks.test_late_holders import FIRST, REF, Deploy, Stepping
 from tests.state.locks.test_leases import HandClock
 
 _TASK = "remove:shop@cloud1-lambda"
@@ -47,6 +48,7 @@ def _removed(folder: Path, backend: Local | Stepping) -> None:
 
 def _nothing_left(locked: LockedRecord) -> Record | None:
     del locked
+    return None
 
 
 def _dies() -> None:
