@@ -152,7 +152,8 @@ class Session:
         if cache is not None and cache.link.writes and self._options.create:
             from fabric.engine.shared.publishing import Publishing
 
-            clock, content = self.settings.clock, self.stores.blobs.here
+            # What was not brought here to be shown is sent anew all the same, when that is due.
+            clock, content = self.settings.clock, self.stores.blobs.get
             cache.gives(Publishing(cache.link, cache.errands, clock, content))
 
     def learn(self, graph: TaskGraph) -> None:

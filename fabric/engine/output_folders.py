@@ -10,6 +10,7 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, OutputFile, TaskInputs
+from fabric.model.task_inputs import BuildInputs
 from fabric.ownership import OWN
 from fabric.system.disk import file_lock, read_bytes, write_atomic
 
@@ -21,6 +22,12 @@ def shown_files(inputs: TaskInputs, output: Output) -> dict[str, str]:
     if not inputs.shown_in:
         return {}
     return {f"{inputs.shown_in}/{one.path}": one.shown_as for one in output.files}
+
+
+def stays_away(inputs: TaskInputs, files: FileIndex) -> bool:
+    """Whether nobody asked to see it, and nobody does: it need not be brought here to be shown."""
+    unasked = isinstance(inputs, BuildInputs) and not inputs.is_wanted
+    return unasked and not os.path.lexists(files.full(inputs.shown_in))
 
 
 def is_shown(inputs: TaskInputs, output: Output, files: FileIndex) -> bool:

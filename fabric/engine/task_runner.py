@@ -13,7 +13,13 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.output_folders import is_shown, show, shown_content, shown_files
+from fabric.engine.output_folders import (
+    is_shown,
+    show,
+    shown_content,
+    shown_files,
+    stays_away,
+)
 from fabric.engine.output_warnings import OutputWarnings, warning_fact
 from fabric.engine.result import Outcome, Status
 from fabric.graph.decide import FROM_SHARED, Action, Decision
@@ -96,12 +102,12 @@ class TaskRunner:
         for name, traces in together.items():
             self._stores.trace_store.preset(name, traces)
 
-    def _at_hand(self, task: Task, output: Output) -> bool:
+    def _at_hand(self, task: Task, decision: Decision) -> bool:
         """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
         again when somebody wants it."""
-        if task.id in self.elsewhere.trusted:
+        stores, output = self._stores, decision.output
+        if output is None or task.id in self.elsewhere.trusted or self._stays_away(task, decision):
             return True
-        stores = self._stores
         shown = shown_files(task.inputs, output).items()
         return all(
             stores.files.digest(path) == shown_as or stores.blobs.has(one.digest, one.size)
@@ -156,8 +162,10 @@ class TaskRunner:
         if output is None:
             return None
         self._remakes[task.id] = (task, upstream)
-        if self._is_there(task, output) or task.id in self.elsewhere.trusted:
+        if task.id in self.elsewhere.trusted or self._is_there(task, output):
             return self._recalled(task, decision, decision.reason)
+        if self._stays_away(task, decision):
+            return self._recalled(task, decision, decision.reason, is_far=True)
         contents: dict[str, bytes] = {}
         for one in output.files:
             content = self._kept(task, one)
@@ -168,11 +176,13 @@ class TaskRunner:
         is_shared = decision.reason == FROM_SHARED
         return self._recalled(task, decision, FROM_SHARED if is_shared else _RESTORED)
 
-    def _recalled(self, task: Task, decision: Decision, reason: str) -> Outcome:
+    def _recalled(
+        self, task: Task, decision: Decision, reason: str, *, is_far: bool = False
+    ) -> Outcome:
         shared, trace = self._stores.shared, decision.trace
         if shared is not None and trace is not None:
             if decision.reason == FROM_SHARED:
-                self._stores.trace_store.take_over(task.id, trace)
+                self._stores.trace_store.take_over(task.id, trace, is_far=is_far)
                 shared.used(task, trace)
             else:
                 shared.offer(task, trace)
@@ -180,6 +190,13 @@ class TaskRunner:
 
     def _is_there(self, task: Task, output: Output) -> bool:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
+
+    def _stays_away(self, task: Task, decision: Decision) -> bool:
+        """What others made is not brought here only to be shown beside what was asked for."""
+        trace = decision.trace
+        if trace is None or not stays_away(task.inputs, self._stores.files):
+            return False
+        return trace.is_far or self._stores.trace_store.is_learned(task.id, trace)
 
     def told(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
         """The outcome with what its output is warned of, remembered or not."""

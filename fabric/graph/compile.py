@@ -74,7 +74,10 @@ def _vendor(_scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
 def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         apart = scene.variants.build(unit, function)
-        yield Task(_id("build", unit, function, apart), _build_inputs(unit, function, apart))
+        inputs = _build_inputs(unit, function, apart)
+        # What a command makes may be other bytes when it is made again: it is brought whole.
+        inputs = replace(inputs, is_wanted=bool(inputs.command))
+        yield Task(_id("build", unit, function, apart), inputs)
 
 
 def _build_alone(

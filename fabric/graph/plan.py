@@ -9,7 +9,7 @@ from fabric.graph.decide import FROM_SHARED, Action, Decision, Question, decide,
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
-from fabric.model.task import InputEntry, Output, Pairs, Task
+from fabric.model.task import InputEntry, Pairs, Task
 from fabric.model.task_id import TaskId, remembered_as
 from fabric.model.task_inputs import RECORD_KINDS
 
@@ -35,7 +35,7 @@ class Memory(Struct, frozen=True):
     traces: Callable[[TaskId], Sequence[Trace]]
     look: Look
     live: Judge = lambda _: None
-    at_hand: Callable[[Task, Output], bool] = lambda _task, _output: True
+    at_hand: Callable[[Task, Decision], bool] = lambda _task, _decision: True
     is_learned: Callable[[TaskId, Trace], bool] = lambda _task_id, _trace: False
 
 
@@ -84,7 +84,7 @@ def judge_known(
     entries = (*code, *task.inputs.entries())
     question = Question(task.kind, entries, pairs, unknown)
     decision = decide(question, memory.traces(task.id), memory.look)
-    if decision.output is not None and not memory.at_hand(task, decision.output):
+    if decision.output is not None and not memory.at_hand(task, decision):
         return not_kept(decision)
     if decision.trace is not None and memory.is_learned(task.id, decision.trace):
         return replace(decision, reason=FROM_SHARED)

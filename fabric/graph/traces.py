@@ -21,7 +21,8 @@ class ListingTrace(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """One remembered run. `entries` are declared inputs, the rest was found while running."""
+    """One remembered run. `entries` are declared inputs, the rest was found while running.
+    With `is_far` another machine made the output, and its files were not brought here."""
 
     static: Digest
     entries: tuple[InputEntry, ...]
@@ -33,6 +34,7 @@ class Trace(Struct, frozen=True):
     key: Digest
     output: Output
     ms: int
+    is_far: bool = False
 
 
 class Look(Protocol):

@@ -56,7 +56,7 @@ class VendorInputs(Struct, frozen=True):
         return (lock, *option_entries(self, "service", "root", "source", "without"))
 
 
-_NAMES = ("service", "function", "root", "apart")
+_NAMES = ("service", "function", "root", "apart", "is_wanted")
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
     "keep_names", "banner", "handlers", "methods",
@@ -72,8 +72,9 @@ class BuildInputs(Struct, frozen=True):
     modules that the provider's runtime has: they say what an import may mean, and change nothing of
     what is built.
     `handlers` are the exports that count after `handler` where the entry names none; an object is
-    a handler where it has one of `methods`. With `apart` it is
-    shown beside those for other targets.
+    a handler where it has one of `methods`. With `apart` it is shown beside those for other
+    targets. Where it is not wanted for itself, only for what needs it, a folder that is not there
+    is not made for what is merely remembered.
     """
 
     kind: ClassVar[str] = "build"
@@ -105,6 +106,7 @@ class BuildInputs(Struct, frozen=True):
     handlers: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     apart: str = ""
+    is_wanted: bool = True
 
     @property
     def lane(self) -> Lane:

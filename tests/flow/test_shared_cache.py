@@ -54,7 +54,7 @@ def test_whoever_is_killed_while_sending_leaves_nothing_wrong(
         assert done.result["summary"]["failed"] == 0
         again = first.json("package", env=place.env)
         assert again.code == 0
-        assert second.outputs() == first.outputs()
+        assert second.archives() == first.archives()
         third = another_machine(first, tmp_path / "third")
         assert hits(third, place) == 4
 
@@ -79,7 +79,7 @@ def test_writers_that_race_do_each_other_no_harm(
     for number, machine in enumerate(machines):
         clean = another_machine(machine, tmp_path / f"clean-{number}")
         found.append(hits(clean, place))
-        assert clean.outputs() == machine.outputs()
+        assert clean.archives() == machine.archives()
     if place.keeps_conditions:
         assert found == [4] * WRITERS
     assert max(found) == 4

@@ -145,6 +145,9 @@ class Project:
     def outputs(self) -> dict[str, str]:
         return self.tree(".fabric/build")
 
+    def archives(self) -> dict[str, str]:
+        return {path: seen for path, seen in self.outputs().items() if path.endswith(".zip")}
+
     def leftovers(self) -> list[Path]:
         """What a torn write would leave."""
         return sorted(self.root.rglob("*.tmp"))

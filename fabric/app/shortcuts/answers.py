@@ -4,7 +4,7 @@ Nothing changed until then: stage 0 gives the answer. A few files changed: the r
 what is kept, and only looks at what these files reach.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from fabric.app.session import Session
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
+from fabric.engine.output_folders import stays_away
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.engine.shortcuts.answers import (
@@ -66,7 +67,7 @@ def _store(
     pairs = traces_of(result)
     if pairs is None or session.cache_problem or not work.may_be_kept:
         return
-    basis = basis_of(pairs, _sources(work, session))
+    basis = basis_of(pairs, _sources(work, session), _away(session))
     asked = _asked(command_line, work.bound_names, session)
     folder, files = _answers_of(command_line, session), session.stores.files
     salt = store_answer(folder, asked, basis, files, command_line.shown(report))
@@ -96,7 +97,7 @@ def _renew(
     dropped = before.only_of({number for number, _ in rows}, prefix, INPUTS_BY_KIND)
     fresh = [(result.graph.tasks[number].inputs, one.trace) for number, one in rows if one.trace]
     asked = _asked(command_line, frozenset(warm.moved_files.names), session)
-    change = AnswerChange(basis_of(fresh, ()), dropped)
+    change = AnswerChange(basis_of(fresh, (), _away(session)), dropped)
     salt = renew_answer(warm.moved_files, asked, change, files, answer)
     if salt is None:
         return
@@ -131,6 +132,10 @@ def keep_preview(
     asked = _asked(command_line, work.bound_names, session)
     folder, files = _answers_of(command_line, session), session.stores.files
     store_answer(folder, asked, basis, files, command_line.shown(report))
+
+
+def _away(session: Session) -> Callable[[TaskInputs], bool]:
+    return lambda inputs: stays_away(inputs, session.stores.files)
 
 
 def _asked(command_line: CommandLine, names: frozenset[str], session: Session) -> AskedCommand:

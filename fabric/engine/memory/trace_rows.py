@@ -32,7 +32,7 @@ class _ListingRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
     digest: str
 
 
-class _TraceRow(Struct, frozen=True):
+class _TraceRow(Struct, frozen=True, omit_defaults=True):
     """In the order of the row."""
 
     static: Digest
@@ -47,6 +47,7 @@ class _TraceRow(Struct, frozen=True):
     digest: Digest
     facts: Pairs
     made: tuple[_MadeRow, ...]
+    is_far: bool = False
 
 
 _Rows: TypeAlias = tuple[_TraceRow, ...]
@@ -80,6 +81,7 @@ def encode_trace(trace: Trace) -> Row:
         made=tuple(
             _MadeRow(one.path, one.digest, one.size, one.executable) for one in output.files
         ),
+        is_far=trace.is_far,
     )
     plain: Row = to_builtins(row)
     return plain
@@ -138,6 +140,7 @@ def _trace(row: _TraceRow) -> Trace:
         key=row.key,
         output=Output(row.digest, tuple(map(_made, row.made)), row.facts),
         ms=row.ms,
+        is_far=row.is_far,
     )
 
 

@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec.structs import replace
+
 from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.trace_rows import encode_traces, read_traces
@@ -62,14 +64,14 @@ class TraceStore:
         """Whether only other machines remember it, by now."""
         return trace in self._learned.get(remembered_as(task_id), ())
 
-    def take_over(self, task_id: TaskId, trace: Trace) -> None:
+    def take_over(self, task_id: TaskId, trace: Trace, *, is_far: bool) -> None:
         """What others remember was found to be so: from now on this machine remembers it too."""
         task_id = remembered_as(task_id)
         with self._lock:
             learned = self._learned.get(task_id, ())
             self._learned[task_id] = tuple(one for one in learned if one != trace)
         if trace in learned:
-            self.remember(task_id, trace)
+            self.remember(task_id, replace(trace, is_far=is_far))
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:

@@ -5,7 +5,7 @@ before it, could differ from what was seen under an equal stat.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -45,7 +45,7 @@ class Basis(Struct, frozen=True):
 
     `contents` have the digests that were decided on; `sources`, there or not, must not have moved
     since the run began. `places` are the folders of inputs: none may become a link. `searches` have
-    the digests of what was found.
+    the digests of what was found. `away` are folders of outputs that nobody asked to see.
     """
 
     contents: Mapping[str, str]
@@ -54,6 +54,7 @@ class Basis(Struct, frozen=True):
     sources: frozenset[str]
     places: frozenset[str] = frozenset()
     searches: frozenset[Search] = frozenset()
+    away: frozenset[str] = frozenset()
 
 
 class AnswerChange(Struct, frozen=True):
@@ -63,7 +64,11 @@ class AnswerChange(Struct, frozen=True):
     dropped: frozenset[str]
 
 
-def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -> Basis:
+def basis_of(
+    rows: Iterable[tuple[TaskInputs, Trace]],
+    sources: Iterable[str],
+    is_away: Callable[[TaskInputs], bool] = lambda _: False,
+) -> Basis:
     """All that the decisions looked at, and all that people see of their outputs."""
     contents: dict[str, str] = {}
     absent: set[str] = set()
@@ -71,6 +76,7 @@ def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -
     links: set[str] = set()
     places: set[str] = set()
     searches: set[Search] = set()
+    away: set[str] = set()
     for inputs, trace in rows:
         contents.update(trace.files)
         absent.update(trace.absent)
@@ -79,9 +85,11 @@ def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -
             ((one.folder, one.pattern, one.ignore), one.digest) for one in trace.listings
         )
         links.update(path for path, _ in trace.links)
-        contents.update(shown_files(inputs, trace.output))
-        if inputs.owns_folder:
-            folders.add(inputs.shown_in)
+        if is_away(inputs):
+            away.add(inputs.shown_in)
+        else:
+            contents.update(shown_files(inputs, trace.output))
+            folders.update([inputs.shown_in] if inputs.owns_folder else [])
         places.update(path.rpartition("/")[0] for path, _ in trace.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
     there = {path: digest for path, digest in contents.items() if digest != ABSENT}
@@ -92,6 +100,7 @@ def basis_of(rows: Iterable[tuple[TaskInputs, Trace]], sources: Iterable[str]) -
         frozenset({*sources, *links}),
         frozenset(above for place in places for above in _upwards(place)),
         frozenset(searches),
+        frozenset(away),
     )
 
 
@@ -137,7 +146,8 @@ def renew_answer(
     fresh = {seen_as(path, prefix) for path in present}
     kept, known = _unmoved(moved_files, fresh | change.dropped)
     known_absent = manifest.split(moved_files.absent)
-    gone = _joined_to(known_absent, (seen_as(path, prefix) for path in absent))
+    still_absent = [path for path in known_absent if path not in change.dropped]
+    gone = _joined_to(still_absent, (seen_as(path, prefix) for path in absent))
     before, inodes = moved_files.places
     places = _joined_to(
         manifest.split(before), (seen_as(path, prefix) for path in change.basis.places)
@@ -205,7 +215,7 @@ def _holds(basis: Basis, files: FileIndex) -> bool:
     """Whether everything is still as it was decided on, and no source moved meanwhile."""
     if any(files.settled_digest(path) != digest for path, digest in basis.contents.items()):
         return False
-    if any(os.path.lexists(files.full(path)) for path in basis.absent):
+    if any(os.path.lexists(files.full(path)) for path in basis.absent | basis.away):
         return False
     if any(files.listing_now(*one) != digest for one, digest in basis.searches):
         return False
@@ -215,7 +225,7 @@ def _holds(basis: Basis, files: FileIndex) -> bool:
 def _watched(basis: Basis, files: FileIndex) -> tuple[list[str], list[str]]:
     """Paths that must keep their stat, and paths that must stay away."""
     present = set(basis.contents)
-    absent: set[str] = set()
+    absent = set(basis.away)
     for path in basis.sources:
         (present if os.path.lexists(files.full(path)) else absent).add(path)
     present.update(path for folder in basis.folders for path in _folders_below(folder, files))

@@ -66,7 +66,7 @@ def test_a_clean_machine_runs_nothing_and_gets_equal_results(
     assert taken.result["summary"]["ran"] == 0
     assert {one["reason"] for one in taken.result["artifacts"]} == {FROM_OTHERS}
     assert rows(taken) == rows(made)
-    assert second.outputs() == first.outputs()
+    assert second.archives() == first.archives()
     assert remote(taken)["hits"] == 4
     assert remote(taken)["fetchedBytes"] > 0
     assert not warned(taken)
@@ -81,6 +81,8 @@ def test_what_a_bundler_made_is_taken_too(place: CachePlaceOfTests, tmp_path: Pa
     taken = second.json("package", env=place.env)
     assert (taken.result["summary"]["ran"], remote(taken)["hits"]) == (0, 4)
     assert rows(taken) == rows(made)
+    assert second.archives() == first.archives()
+    assert second.json("build", env=place.env).result["summary"]["ran"] == 0
     assert second.outputs() == first.outputs()
 
 
