@@ -1,7 +1,10 @@
 """A build that holds two processors: what it makes, and what is left of it, however it ends."""
 
+import ast
+import functools
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,21 +18,33 @@ from tests.support.until import is_alive, until
 if TYPE_CHECKING:
     import subprocess
 
-NAMES = tuple(f"f{number}" for number in range(24))
-# Long to parse: a tenth of a second each or so.
-LINES = 3000
+NAMES = tuple(f"f{number}" for number in range(16))
+# Each is so long to parse, however fast this machine is just now.
+SECONDS = 0.15
 LOST = "a process that built beside this one ended early"
 PROGRAM = b"fabric.runtimes.elsewhere.program"
 NEEDS_TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 
 
+def lines_of(name: str, count: int) -> str:
+    return "".join(f"def {name}_{one}(x): return {{'a': [x, {one}]}}\n" for one in range(count))
+
+
+@functools.cache
+def long_count() -> int:
+    """So many lines."""
+    some = 1000
+    text = lines_of("some", some)
+    began = time.process_time()
+    ast.parse(text)
+    return int(some * SECONDS / (time.process_time() - began)) + 1
+
+
 def long(folder: Path) -> Project:
-    sources = {}
-    for name in NAMES:
-        lines = "".join(
-            f"def {name}_{one}(x): return {{'a': [x, {one}]}}\n" for one in range(LINES)
-        )
-        sources[f"{name}.py"] = f"{lines}def handler(event, context): return 1\n"
+    sources = {
+        f"{name}.py": f"{lines_of(name, long_count())}def handler(event, context): return 1\n"
+        for name in NAMES
+    }
     return project(folder, service("shop", *NAMES), sources)
 
 
