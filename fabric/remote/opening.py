@@ -10,14 +10,12 @@ from msgspec import Struct
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
-from fabric.remote.contract import Carrier, CarrierRefusedError
-from fabric.system.retry import Patience
+from fabric.remote.contract import CAPS, Carrier, CarrierRefusedError
 from fabric.system.urls import is_plain, is_web_address
 
 if TYPE_CHECKING:
     from fabric.state.contract import Backend
 
-_ONCE = Patience(tries=1)
 _STORES = {
     BackendKind.OBJSTORE1: ("objstore1Bucket", "objstore1Prefix"),
     BackendKind.OBJSTORE2: ("objstore2Bucket", "objstore2Prefix"),
@@ -89,4 +87,5 @@ def _backend(
     """Without what settles lost replies: it would read every pack back that is there already."""
     from fabric.state.backends.registry import open_bare_backend
 
-    return open_bare_backend(kind, settings, where.env.reveal(), where.folder / ".fabric", _ONCE)
+    home, most = where.folder / ".fabric", max(CAPS.values())
+    return open_bare_backend(kind, settings, where.env.reveal(), home, most)

@@ -28,11 +28,21 @@ class StoreCarrier:
         return stored.content if stored is not None else None
 
     def put(self, name: ObjectName, content: bytes) -> None:
-        """What is there already has the same name, so it has the same bytes."""
         try:
             self._backend.write(str(name), content, None)
         except MovedError:
-            return
+            self._put_right(name, content)
+        except FabricError as error:
+            raise _carrier_error(error) from error
+
+    def _put_right(self, name: ObjectName, content: bytes) -> None:
+        """What is there already should be the same bytes; what is damaged is written over."""
+        try:
+            stored = self._backend.read(str(name))
+            if stored is not None and stored.content != content:
+                self._backend.write(str(name), content, stored.version)
+        except MovedError:
+            return  # somebody else has done so
         except FabricError as error:
             raise _carrier_error(error) from error
 

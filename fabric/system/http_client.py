@@ -16,6 +16,7 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _GOOD, _OTHER = 200, 300
+_CHUNK = 1 << 16
 # Some services say "slow down" with a status that otherwise means "never". Only as a whole word of
 # JSON or XML: a body may also quote a path that somebody named so.
 _THROTTLED = re.compile(
@@ -50,9 +51,12 @@ class HttpReply(Struct, frozen=True):
 
 
 class Http:
-    def __init__(self, client: "httpx.Client", patience: Patience) -> None:
+    """With `most_bytes` an answer that has more is an error, before more of it is read."""
+
+    def __init__(self, client: "httpx.Client", patience: Patience, most_bytes: int = 0) -> None:
         self._client = client
         self._patience = patience
+        self._most_bytes = most_bytes
 
     def send(self, request: HttpRequest) -> HttpReply:
         """The first reply that another try would not change, else TransientError."""
@@ -65,26 +69,37 @@ class Http:
         import httpx
 
         try:
-            answer = self._client.request(
+            with self._client.stream(
                 request.method,
                 request.url,
                 headers=dict(request.headers.reveal()),
                 content=request.content or None,
                 timeout=_limits(request.seconds or READ_SECONDS),
-            )
+            ) as answer:
+                content = self._content(answer)
         except httpx.RequestError as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        reply = HttpReply(answer.status_code, headers, answer.content)
+        reply = HttpReply(answer.status_code, headers, content)
         if _is_transient(reply):
             raise TransientError(f"it answered {reply.status}", _asked_pause(reply))
         return reply
 
+    def _content(self, answer: "httpx.Response") -> bytes:
+        if not self._most_bytes:
+            return answer.read()
+        content = bytearray()
+        for chunk in answer.iter_bytes(_CHUNK):
+            content += chunk
+            if len(content) > self._most_bytes:
+                raise TransientError("its answer is larger than it can be")
+        return bytes(content)
 
-def open_http(patience: Patience) -> Http:
+
+def open_http(patience: Patience, most_bytes: int = 0) -> Http:
     import httpx
 
-    return Http(httpx.Client(timeout=_limits(READ_SECONDS)), patience)
+    return Http(httpx.Client(timeout=_limits(READ_SECONDS)), patience, most_bytes)
 
 
 def _limits(seconds: float) -> "httpx.Timeout":

@@ -10,6 +10,7 @@ from fabric.model.hashing import digest_bytes
 from fabric.remote.contract import (
     CAPS,
     Carrier,
+    CarrierError,
     CarrierRefusedError,
     ChangingCarrier,
     ObjectKind,
@@ -19,13 +20,35 @@ from fabric.remote.contract import (
 )
 from fabric.remote.seal import head_name
 from tests.support.servers import nginx
+from tests.support.servers.faulty_store import StoreFault, faulty_store
 from tests.support.servers.fleet import Fleet
+from tests.support.servers.moto import KEYS
 from tests.support.servers.nginx import dav_server
 from tests.support.servers.process import free_port
-from tests.support.shared_caches import ALL, CachePlaceOfTests, Makes, on_nginx, on_turbo
+from tests.support.shared_caches import (
+    ALL,
+    CachePlaceOfTests,
+    Makes,
+    on_nginx,
+    on_objstore2,
+    on_turbo,
+)
 
 CREDENTIALS = ("CLOUD1_SECRET_ACCESS_KEY", "OBJSTORE2_ACCESS_TOKEN", "OBJSTORE3_KEY")
 HEAD = head_name("main", "latest/main")
+
+
+def endpoints(address: str) -> dict[str, str]:
+    """Credentials of nobody, and where they lead."""
+    return {
+        **KEYS,
+        "OBJSTORE1_ENDPOINT_URL": address,
+        "OBJSTORE2_ACCESS_TOKEN": "of-a-test",
+        "OBJSTORE2_ENDPOINT_URL": address,
+        "OBJSTORE3_ACCOUNT": "test",
+        "OBJSTORE3_KEY": "b2YtYS10ZXN0",
+        "OBJSTORE3_ENDPOINT_URL": address,
+    }
 
 
 def named(content: bytes, kind: ObjectKind = ObjectKind.PACK) -> ObjectName:
@@ -167,3 +190,22 @@ def test_what_is_no_url_of_a_cache_is_refused_without_a_word_of_it(url: str) -> 
     with pytest.raises(ValueError, match=r".") as caught, CachePlaceOfTests(url).carrier():
         pass
     assert "hush-hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["objstore1", "objstore2", "objstore3", "https"])
+def test_no_more_is_read_of_an_answer_than_an_object_may_have(kind: str) -> None:
+    with faulty_store() as store:
+        store.fails(StoreFault.ENDLESS, "GET", kinds=("cas", "o"))
+        url = f"{store.address}/x" if kind == "https" else f"{kind}://cas"
+        place = CachePlaceOfTests(url, more=endpoints(store.address))
+        with place.carrier() as opened, pytest.raises(CarrierError, match="larger than it can be"):
+            opened.get(named(b"nobody put this"))
+
+
+def test_what_is_damaged_in_an_object_store_is_written_over(fleet: Fleet) -> None:
+    place = on_objstore2(fleet)
+    name = named(b"whole")
+    with place.carrier() as carrier:
+        carrier.put(name, b"wh0le")
+        carrier.put(name, b"whole")
+        assert carrier.get(name) == b"whole"

@@ -21,11 +21,17 @@ _CONFLICT = ("ConditionalRequestConflict", "OperationAborted", "409")
 
 class Objstore1:
     def __init__(
-        self, account: Cloud1Account, bucket: str, prefix: str, patience: Patience
+        self,
+        account: Cloud1Account,
+        bucket: str,
+        prefix: str,
+        patience: Patience,
+        most_bytes: int = 0,
     ) -> None:
         self._bucket = bucket
         self._folder = folder(prefix)
         self._patience = patience
+        self._most_bytes = most_bytes
         self._client = client("s3", account, self.place, patience)
 
     @property
@@ -54,7 +60,10 @@ class Objstore1:
                 return None
             raise
         with answer["Body"] as body:
-            return Stored(body.read(), _version(answer))
+            content = body.read(self._most_bytes + 1 if self._most_bytes else None)
+        if self._most_bytes and len(content) > self._most_bytes:
+            raise TransientError("an object is larger than it can be")
+        return Stored(content, _version(answer))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}

@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 
 
 class _Wish(Struct, frozen=True):
-    """What a store is opened from. `home` is the project's `.fabric` folder."""
+    """What a store is opened from. `home` is the project's `.fabric` folder. With `most_bytes` an
+    object store reads no object that has more."""
 
     settings: Mapping[str, str]
     env: Secret[Mapping[str, str]]
     home: Path
     patience: Patience
+    most_bytes: int = 0
 
     def setting(self, kind: BackendKind, key: str) -> str:
         """As the config says, or as it is when nobody said anything."""
@@ -60,10 +62,12 @@ def open_bare_backend(
     settings: Mapping[str, str],
     env: Mapping[str, str],
     home: Path,
-    patience: Patience,
+    most_bytes: int,
 ) -> Backend:
-    """The store by itself: of contents under names of their own no lost reply is settled."""
-    state = open_backend(kind, settings, env, home, patience).state
+    """The store by itself: of contents under names of their own no lost reply is settled, and none
+    is asked for a second time."""
+    wish = _Wish(settings, Secret(env), home, Patience(tries=1), most_bytes)
+    state = _OPENERS[kind](wish).state
     return state.bare if isinstance(state, LostReplies) else state
 
 
@@ -103,7 +107,7 @@ def _objstore1(wish: _Wish) -> BackEndPair:
     keys = account(wish.env.reveal(), "S3")
     if keys.endpoint:
         _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
-    state = LostReplies(Objstore1(keys, bucket, prefix, wish.patience))
+    state = LostReplies(Objstore1(keys, bucket, prefix, wish.patience, wish.most_bytes))
     table = wish.settings.get("lockTable")
     if not table:
         return BackEndPair(state, state)
@@ -125,7 +129,7 @@ def _objstore2(wish: _Wish) -> BackEndPair:
     )
     if is_plain(endpoint):
         raise bad_url("OBJSTORE2_ENDPOINT_URL", "a token would go there over plain http")
-    http = _http(wish.patience)
+    http = _http(wish)
     prefix = wish.settings.get("objstore2Prefix", "")
     return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
 
@@ -149,7 +153,7 @@ def _objstore3(wish: _Wish) -> BackEndPair:
     owner = account(wish.env.reveal())
     _checked("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
     prefix = wish.settings.get("objstore3Prefix", "")
-    return _one(Objstore3(_http(wish.patience), owner, SystemClock(), container, prefix))
+    return _one(Objstore3(_http(wish), owner, SystemClock(), container, prefix))
 
 
 _OPENERS: dict[BackendKind, Callable[[_Wish], BackEndPair]] = {
@@ -166,11 +170,11 @@ def _one(backend: Backend) -> BackEndPair:
     return BackEndPair(settled, settled)
 
 
-def _http(patience: Patience) -> "Http":
+def _http(wish: _Wish) -> "Http":
     from fabric.system.http_client import open_http
 
     with extra("cloud"):
-        return open_http(patience)
+        return open_http(wish.patience, wish.most_bytes)
 
 
 def _checked(name: str, url: str) -> str:
