@@ -38,9 +38,10 @@ def caches_above(folder: Path, settings: Settings) -> list[Path]:
 
 
 def project_id(workspace: Path, settings: Settings) -> str:
-    """Traces belong to a project. In the project's own folder they may move with it."""
+    """Traces belong to a project. In the project's own folder they may move with it, but to no
+    other depth: what was searched for up to the top may now lie in a folder that was not there."""
     if not settings.env.get("FABRIC_CACHE_DIR"):
-        return "here"
+        return f"here-{len(workspace.resolve().parts)}"
     return digest_fields((str(workspace.resolve()),))[:12]
 
 

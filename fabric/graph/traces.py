@@ -49,6 +49,10 @@ class Look(Protocol):
     def real(self, path: str) -> str:
         """Where a path leads in the end, links followed."""
 
+    @property
+    def folders_above(self) -> int:
+        """In how many folders the workspace lies."""
+
 
 def static_digest(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
     """The part of a key that is known before anything is looked at."""

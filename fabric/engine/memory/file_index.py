@@ -61,6 +61,10 @@ class FileIndex:
         self._lock = threading.Lock()
         self._moved = False
 
+    @property
+    def folders_above(self) -> int:
+        return len(Path(self._real_workspace).parts) - 1
+
     def full(self, path: str) -> str:
         return path if path.startswith("/") else self._prefix + path
 

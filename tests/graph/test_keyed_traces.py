@@ -1,0 +1,74 @@
+"""What another machine searched for above its workspace is searched for above this one."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from fabric.graph.decide import still_holds
+from fabric.graph.keyed_traces import keyed_trace, trace_here
+from fabric.graph.traces import Trace, full_key, static_digest
+from fabric.model.hashing import digest_fields
+from fabric.model.names import Digest
+from fabric.model.task import InputEntry, Output
+
+ENTRIES = (InputEntry("option", "entry", "src/a.ts"),)
+STATIC = static_digest("build", ENTRIES)
+
+
+@dataclass(frozen=True)
+class LookOfTests:
+    """A machine where the workspace lies so deep, and has these files, and those above it."""
+
+    folders_above: int
+    files: tuple[str, ...]
+
+    def digest(self, path: str) -> str:
+        return digest_fields(("content",)) if path in self.files else ""
+
+    def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
+        return digest_fields((folder, pattern, *ignore))
+
+    def real(self, path: str) -> str:
+        return path
+
+
+def keyed(digest: str) -> str:
+    return digest_fields(("a key", digest))
+
+
+def trace(read: tuple[str, ...], absent: tuple[str, ...]) -> Trace:
+    files = tuple((path, digest_fields(("content",))) for path in read)
+    key = full_key(STATIC, files, ())
+    return Trace(STATIC, ENTRIES, files, absent, (), (), (), key, Output(Digest("d")), 1)
+
+
+def holds(there: Trace, here: LookOfTests) -> bool:
+    arrived = trace_here(keyed_trace(there, keyed), keyed, ("build", ENTRIES), here)
+    return still_holds(arrived, STATIC, (), here)
+
+
+READ = ("src/a.ts",)
+# Searched for in the two folders above, and there is no other one.
+UP_TO_THE_TOP = ("tsconfig.json", "../tsconfig.json", "../../tsconfig.json")
+
+
+@pytest.mark.parametrize("folders_above", [0, 1, 2, 3, 6])
+def test_what_is_in_no_folder_above_may_lie_as_deep_as_it_likes(folders_above: int) -> None:
+    assert holds(trace(READ, UP_TO_THE_TOP), LookOfTests(folders_above, READ))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 6])
+def test_what_is_in_any_folder_above_counts(steps: int) -> None:
+    files = (*READ, "../" * steps + "tsconfig.json")
+    assert not holds(trace(READ, UP_TO_THE_TOP), LookOfTests(6, files))
+
+
+def test_beyond_what_was_found_nothing_counts() -> None:
+    read = (*READ, "../../tsconfig.json")
+    there = trace(read, ("tsconfig.json", "../tsconfig.json"))
+    assert holds(there, LookOfTests(6, (*read, "../../../tsconfig.json")))
+
+
+def test_what_was_not_searched_for_up_to_the_top_does_not_count_higher_up() -> None:
+    there = trace(READ, (*UP_TO_THE_TOP, "../lib/b.ts"))
+    assert holds(there, LookOfTests(6, (*READ, "../../../lib/b.ts")))
