@@ -11,6 +11,7 @@ from typing import TextIO
 from msgspec import Struct
 
 from fabric.model.bindable import EVERYTHING, Bindable
+from fabric.model.cache_modes import in_ci
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
@@ -60,7 +61,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def in_ci(self) -> bool:
-        return self.env.get("CI", "") not in ("", "0", "false")
+        return in_ci(self.env)
 
     @property
     def takes_shortcuts(self) -> bool:

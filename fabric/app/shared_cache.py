@@ -95,6 +95,8 @@ def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAc
     key = settings.own(REMOTE_KEY_VARIABLE)
     if not key:
         return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}` is not set", _MAKE_KEY))
+    if not _is_token(settings.own(REMOTE_TOKEN_VARIABLE).reveal() or ""):
+        return SharedAccess(problem=_off(f"`{REMOTE_TOKEN_VARIABLE}` {_UNSENDABLE}"))
     errands = Errands(carrier_opener(address_of(settings)))
     folder = base_folder(request, settings)
     try:
@@ -110,9 +112,15 @@ def address_of(settings: Settings) -> "SharedCacheAddress":
     from fabric.remote.opening import SharedCacheAddress
 
     env = settings.env
-    token = settings.own(REMOTE_TOKEN_VARIABLE)
+    token = Secret((settings.own(REMOTE_TOKEN_VARIABLE).reveal() or "").strip() or None)
     team = env.get(TEAM_VARIABLE, "")
     return SharedCacheAddress(env[URL_VARIABLE], token, team, Secret(env), settings.cwd)
+
+
+def _is_token(text: str) -> bool:
+    """A line end behind it, as files of secrets have, is no part of it."""
+    word = text.strip()
+    return word.isascii() and word.isprintable() and " " not in word
 
 
 def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedLink":
@@ -193,6 +201,7 @@ def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((env[name] for name in names if env.get(name)), "")
 
 
+_UNSENDABLE = "has characters within it that no header takes"
 _MAKE_KEY = "make one with `fabric cache key`, and give it to all that share the cache"
 
 

@@ -4,7 +4,6 @@ import base64
 from collections.abc import Iterator
 from contextlib import closing
 from random import Random
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,12 +21,10 @@ from fabric.model.report import Report
 from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName, OversizedError
 from fabric.remote.seal import head_name, seal_head, seal_object
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 _KEY_BYTES = 32
 # A head that nobody looks up: what is put there says only that it could be.
 _TRIAL = "trial"
+_NOT_A_CACHE = "check FABRIC_REMOTE_CACHE_URL: pages that ask for a login answer 200 as well"
 _LARGE = "let bodies of 5 MB through: `client_max_body_size 8m;` in nginx, BODY_LIMIT in others"
 
 
@@ -111,17 +108,20 @@ def _not_written(cache: SharedCache) -> Iterator[Problem]:
     head = head_name(cache.link.scope, _TRIAL)
     name, pack = seal_object(keys, ObjectKind.PACK, Random(0).randbytes(PACK_BYTES))  # noqa: S311
     sealed = seal_head(keys, head, b"trial")
-    calls: list[tuple[ObjectName, Future[None]]] = [
-        (head, errands.put(head, sealed)),
-        (name, errands.put(name, pack)),
-    ]
-    for _, call in calls:
-        try:
-            call.result(cache.link.upload_s)
-        except Exception as error:  # noqa: BLE001: whatever it is, it is told
-            message = f"the shared cache cannot be written: {why_failed(error)}"
-            yield Problem("cache/remote-off", message, _hint(error))
-            return
+    trials: dict[ObjectName, bytes | None] = {head: sealed, name: pack}
+    seconds = cache.link.upload_s
+    try:
+        for put in [errands.put(head, sealed), errands.put(name, pack)]:
+            put.result(seconds)
+        calls = {one: errands.get(one) for one in trials if cache.link.reads}
+        got = {one: call.result(seconds) for one, call in calls.items()}
+    except Exception as error:  # noqa: BLE001: whatever it is, it is told
+        message = f"the shared cache cannot be written: {why_failed(error)}"
+        yield Problem("cache/remote-off", message, _hint(error))
+        return
+    if any(trials[one] != content for one, content in got.items()):
+        message = "the shared cache says that it keeps what it is sent, and does not give it back"
+        yield Problem("cache/remote-off", message, _NOT_A_CACHE)
 
 
 def _hint(error: Exception) -> str:

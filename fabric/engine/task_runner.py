@@ -75,7 +75,7 @@ class TaskRunner:
         self._warner = OutputWarnings(registry, strict=strict)
         self.elsewhere = NOTHING
         self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
-        self._remaking = threading.RLock()
+        self._remaking: dict[TaskId, threading.Lock] = {}
 
     @property
     def workspace(self) -> Path:
@@ -222,8 +222,8 @@ class TaskRunner:
         """An upstream's file. Damaged in the store: taken from the view, or made once more."""
         found = self._stores.blobs.get(file.digest)
         if found is None:
-            with self._remaking:
-                found = self._remade(owner, file, tools)
+            with self._remaking.setdefault(owner, threading.Lock()):
+                found = self._stores.blobs.here(file.digest) or self._remade(owner, file, tools)
         return found
 
     def _kept(self, task: Task, file: OutputFile) -> bytes | None:

@@ -10,10 +10,17 @@ CACHE_VARIABLE = "FABRIC_CACHE"
 _FORM = "local:rw,remote:r (remote may also be rw or w, or be left out)"
 _WAYS = ("", "r", "w", "rw", "wr")
 _NO = ("", "0", "false")
+# Build machines that set no `CI`.
+_CI_OF_ITS_OWN = ("TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 # Whoever opens a pull request runs code of his own: what that makes is not for the others.
 _OF_PULL_REQUESTS = (
-    "CI_MERGE_REQUEST_ID", "CIRCLE_PULL_REQUEST", "CHANGE_ID", "BITBUCKET_PR_ID",
+    "CI_MERGE_REQUEST_ID", "CI_MERGE_REQUEST_IID", "CI_EXTERNAL_PULL_REQUEST_IID",
+    "CIRCLE_PULL_REQUEST", "CIRCLE_PR_NUMBER", "CHANGE_ID", "BITBUCKET_PR_ID",
+    "BUILDKITE_PULL_REQUEST", "DRONE_PULL_REQUEST", "TRAVIS_PULL_REQUEST",
+    "APPVEYOR_PULL_REQUEST_NUMBER",
 )  # fmt: skip
+# These run with all rights, and often check out what a pull request holds.
+_OF_OTHERS = ("pull_request", "workflow_run", "issue_comment")
 
 
 class CacheModes(Struct, frozen=True):
@@ -31,14 +38,18 @@ def cache_modes(said: str, env: Mapping[str, str]) -> CacheModes:
     text = said or env.get(CACHE_VARIABLE, "")
     if text:
         return _parsed(text, "--cache" if said else CACHE_VARIABLE)
-    is_ci = env.get("CI", "") not in _NO
-    return CacheModes(reads_remote=True, writes_remote=is_ci and not of_pull_request(env))
+    return CacheModes(reads_remote=True, writes_remote=in_ci(env) and not of_pull_request(env))
+
+
+def in_ci(env: Mapping[str, str]) -> bool:
+    """Whether this is a build machine; `CI` itself has the last word."""
+    said = env.get("CI", "")
+    return said not in _NO if said else any(env.get(name) for name in _CI_OF_ITS_OWN)
 
 
 def of_pull_request(env: Mapping[str, str]) -> bool:
     return (
-        env.get("GITHUB_EVENT_NAME", "").startswith("pull_request")
-        or env.get("BUILDKITE_PULL_REQUEST", "false") not in _NO
+        env.get("GITHUB_EVENT_NAME", "").startswith(_OF_OTHERS)
         or env.get("BUILD_REASON") == "PullRequest"
         or any(env.get(name, "") not in _NO for name in _OF_PULL_REQUESTS)
     )

@@ -125,10 +125,19 @@ def _capped(answer: "httpx.Response", name: ObjectName) -> bytes:
 def _lost(error: "httpx.HTTPError") -> CarrierError:
     import httpx
 
-    words = " ".join(str(error).split())[:_WORDS_END] or type(error).__name__
-    if isinstance(error, httpx.ConnectError):
-        return CarrierRefusedError(f"cannot connect: {words}")
-    return CarrierError(words)
+    match error:
+        case httpx.ConnectError():
+            # The system's words; of all others may quote what was sent, or what was answered.
+            words = " ".join(str(error).split())[:_WORDS_END]
+            return CarrierRefusedError(f"cannot connect to {error.request.url.host}: {words}")
+        case httpx.TimeoutException():
+            return CarrierError("it did not answer in time")
+        case httpx.TooManyRedirects():
+            return CarrierError("it redirects again and again")
+        case httpx.ProtocolError() | httpx.DecodingError():
+            return CarrierError("its answer is not as HTTP has it")
+        case _:
+            return CarrierError(f"the connection was lost ({type(error).__name__})")
 
 
 def open_web(where: WebPlace, *, is_turbo: bool) -> WebCarrier:

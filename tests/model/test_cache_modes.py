@@ -9,7 +9,15 @@ CI = {"CI": "true"}
 PULL_REQUESTS = (
     {"GITHUB_EVENT_NAME": "pull_request"},
     {"GITHUB_EVENT_NAME": "pull_request_target"},
+    {"GITHUB_EVENT_NAME": "workflow_run"},
+    {"GITHUB_EVENT_NAME": "issue_comment"},
     {"CI_MERGE_REQUEST_ID": "12"},
+    {"CI_MERGE_REQUEST_IID": "12"},
+    {"CI_EXTERNAL_PULL_REQUEST_IID": "12"},
+    {"CIRCLE_PR_NUMBER": "12"},
+    {"DRONE_PULL_REQUEST": "12"},
+    {"TRAVIS_PULL_REQUEST": "12"},
+    {"APPVEYOR_PULL_REQUEST_NUMBER": "12"},
     {"CIRCLE_PULL_REQUEST": "https://example.com/12"},
     {"BUILDKITE_PULL_REQUEST": "12"},
     {"BUILD_REASON": "PullRequest"},
@@ -31,10 +39,18 @@ def test_on_ones_own_machine_it_is_read() -> None:
 def test_in_ci_it_is_written_too() -> None:
     assert ways("", CI) == "rw"
     assert ways("", {**CI, "BUILDKITE_PULL_REQUEST": "false"}) == "rw"
+    assert ways("", {**CI, "TRAVIS_PULL_REQUEST": "false"}) == "rw"
     assert ways("", {**CI, "GITHUB_EVENT_NAME": "push"}) == "rw"
 
 
-@pytest.mark.parametrize("env", PULL_REQUESTS, ids=lambda env: "".join(env))
+@pytest.mark.parametrize("name", ["TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION"])
+def test_some_build_machines_say_so_in_their_own_way(name: str) -> None:
+    assert ways("", {name: "x"}) == "rw"
+    assert ways("", {name: "x", "CI": "false"}) == "r"
+    assert ways("", {name: "x", "CHANGE_ID": "12"}) == "r"
+
+
+@pytest.mark.parametrize("env", PULL_REQUESTS, ids=lambda env: "".join((*env, *env.values())))
 def test_but_not_by_what_a_pull_request_runs(env: dict[str, str]) -> None:
     assert ways("", {**CI, **env}) == "r"
 

@@ -132,7 +132,8 @@ def why_failed(error: BaseException | None) -> str:
         case TimeoutError() | None:
             return "it did not answer in time"
         case _:
-            return f"{type(error).__name__}: {error}"
+            # Not its words: they may quote what was sent.
+            return f"an error that was not expected ({type(error).__name__})"
 
 
 def is_hopeless(error: BaseException | None) -> bool:

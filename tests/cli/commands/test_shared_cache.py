@@ -259,6 +259,26 @@ def test_a_server_that_is_not_there_changes_no_exit_code(first: Project) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", [on_turbo], indirect=True)
+def test_a_token_with_a_line_end_behind_it_is_the_token(
+    place: CachePlaceOfTests, first: Project
+) -> None:
+    said = {**place.writing, "FABRIC_REMOTE_CACHE_TOKEN": f"{place.token} \n"}
+    assert not warned(first.json("package", env=said))
+
+
+@pytest.mark.parametrize("token", ["top secret", "top\nsecret", "töp-secret"])
+@pytest.mark.parametrize("words", [("package",), ("cache", "status"), ("doctor",)])
+def test_a_token_that_is_none_is_told_without_a_word_of_it(
+    token: str, words: tuple[str, ...], place: CachePlaceOfTests, first: Project
+) -> None:
+    env = {**place.writing, "FABRIC_REMOTE_CACHE_URL": "https://127.0.0.1:9/x"}
+    done = first.fabric(*words, env={**env, "FABRIC_REMOTE_CACHE_TOKEN": token})
+    assert "FABRIC_REMOTE_CACHE_TOKEN" in done.err + done.out
+    assert "secret" not in done.err + done.out
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [on_turbo, on_nginx], indirect=True)
 def test_a_wrong_token_is_told_once(place: CachePlaceOfTests, first: Project) -> None:
     done = first.json("package", env={**place.writing, "FABRIC_REMOTE_CACHE_TOKEN": "wrong-one"})

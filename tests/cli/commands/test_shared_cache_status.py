@@ -58,6 +58,17 @@ def test_a_server_that_cannot_be_asked_is_told(first: Project) -> None:
     assert "403" in done.error["message"]
 
 
+def test_a_server_that_says_yes_to_everything_is_told(first: Project) -> None:
+    with faulty_store() as store:
+        store.fails(StoreFault.PAGE, "GET", "PUT")
+        place = CachePlaceOfTests(store.address + "/x")
+        done = first.json("cache", "status", env=place.writing)
+        assert (done.code, done.error["code"]) == (1, "cache/remote-off")
+        assert "does not give it back" in done.error["message"]
+        (found,) = checks(first.json("doctor", env=place.writing))
+    assert "ask for a login" in found["fix"]
+
+
 def test_without_a_key_it_says_how_to_make_one(first: Project) -> None:
     env = {"FABRIC_REMOTE_CACHE_URL": "https://me:hush@example.invalid"}
     done = first.json("cache", "status", env=env)

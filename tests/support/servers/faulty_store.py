@@ -22,6 +22,7 @@ class StoreFault(Enum):
     CUT = "cut"
     ENDLESS = "endless"
     ELSEWHERE = "elsewhere"
+    PAGE = 200
     LOCKED = 401
     FORBIDDEN = 403
     TOO_LARGE = 413
