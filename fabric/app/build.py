@@ -188,6 +188,7 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
         blocked=result.count(Status.BLOCKED),
         # The time that tasks took: nothing to do is nothing, however long the looking took.
         ms=result.ms if result.count(Status.RAN) else 0,
+        left=result.count(Status.CANCELLED),
     )
 
 

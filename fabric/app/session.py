@@ -170,7 +170,11 @@ class Session:
     def share(self, result: RunResult) -> None:
         """Wait for what is being sent. A run that was interrupted sends no more."""
         if self.shared.cache is not None and not result.interrupted:
-            self.shared.cache.finish()
+            try:
+                self.shared.cache.finish()
+            except KeyboardInterrupt:
+                # All that was asked for is done: it is told, without what was still to be sent.
+                self.shared.cache.give_up()
 
     def _keep(self) -> None:
         self.stores.trace_store.flush()

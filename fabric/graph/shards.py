@@ -9,7 +9,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.shard import Shard
 from fabric.model.walks import reached
 
-_DIGITS = 5
+# Of the most parts there may be: more machines than that build nothing sooner.
+_DIGITS = 3
 
 
 class SharedOut(Struct, frozen=True):
@@ -54,12 +55,12 @@ def shard_in(text: str) -> Shard:
     """`2/3` is the second of three."""
     number, slash, count = text.partition("/")
     parts = (number, count)
-    if slash and all(one.isascii() and one.isdecimal() and len(one) < _DIGITS for one in parts):
+    if slash and all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in parts):
         found = Shard(int(number), int(count))
         if 1 <= found.number <= found.count:
             return found
     message = f"--shard {text} is no part of a whole"
-    hint = "the number of the part and how many there are, from 1/1 up: --shard 2/3"
+    hint = "the number of the part and how many there are, up to 999: --shard 2/3"
     raise FabricError(Problem("usage/bad-shard", message, hint))
 
 

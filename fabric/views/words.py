@@ -54,9 +54,9 @@ def _shards(built: BuildOutcome) -> Iterator[str]:
 
 
 def _build_summary(built: BuildOutcome) -> str:
-    if not built.ran and not built.failed and not built.blocked:
+    bad = ((built.failed, "failed"), (built.blocked, "blocked"), (built.left, "not begun"))
+    if not built.ran and not any(count for count, _ in bad):
         return f"Nothing to do: {plural(built.cached, 'task')} up to date{_shared(built)}."
-    bad = ((built.failed, "failed"), (built.blocked, "blocked"))
     counts = [f"{built.ran} run", f"{built.cached} up to date{_shared(built)}"]
     counts += [f"{count} {name}" for count, name in bad if count]
     return f"{built.verb.capitalize()}: {', '.join(counts)} ({duration(built.ms)})."

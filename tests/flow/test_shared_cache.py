@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.bundler_cache import ENVIRONMENT
-from tests.support.project import Project, in_child
+from tests.support.project import Project, ended, in_child
 from tests.support.servers import artifacts
 from tests.support.servers.artifacts import turbo_program
 from tests.support.servers.faulty_store import faulty_store
@@ -57,6 +57,19 @@ def test_whoever_is_killed_while_sending_leaves_nothing_wrong(
         assert second.archives() == first.archives()
         third = another_machine(first, tmp_path / "third")
         assert hits(third, place) == 4
+
+
+def test_whoever_interrupts_the_sending_is_told_what_was_made(first: Project) -> None:
+    with faulty_store() as store:
+        store.held_put = 1
+        place = CachePlaceOfTests(f"{store.address}/shared")
+        child = first.start("package", "--json", env=place.writing)
+        assert store.held.wait(60)
+        child.send_signal(signal.SIGINT)
+        done = ended(child)
+    assert done.code == 0
+    assert done.result["summary"]["ran"] == 4
+    assert "the sending of it was interrupted" in done.err
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.model.names import Verb
 from fabric.model.outcomes import built, deployed, looked_up, planned
@@ -49,6 +50,8 @@ def test_a_build_that_had_nothing_to_do_says_so() -> None:
         Verb.PACKAGE, WhenRead(unread), (), ran=0, cached=2, failed=0, blocked=0, ms=0
     )
     assert outcome_text(outcome, PLAIN) == "Nothing to do: 2 tasks up to date."
+    cut_off = replace(outcome, left=3)
+    assert outcome_text(cut_off, PLAIN).startswith("Package: 0 run, 2 up to date, 3 not begun (")
 
 
 def test_a_plan_counts_what_is_up_to_date_and_lists_the_rest() -> None:

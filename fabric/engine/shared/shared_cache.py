@@ -190,6 +190,11 @@ class SharedCache:
         self._publishing.close(self.learned(), self.link.upload_s)
         self._waited_s += self._clock.monotonic() - began
 
+    def give_up(self) -> None:
+        """Nobody waits any longer for what is being sent."""
+        if self._publishing is not None:
+            self._publishing.failure = "the sending of it was interrupted"
+
     def close(self) -> None:
         self._errands.close()
 

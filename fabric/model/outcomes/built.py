@@ -26,7 +26,7 @@ class BuiltArtifact(JsonStruct, frozen=True):
 
 class BuildOutcome(JsonStruct, frozen=True):
     """`artifacts` are all that there are, `new` those that this run made; the rest are counts of
-    tasks, and the time that they took."""
+    tasks, and the time that they took. `left` were not begun when it was interrupted."""
 
     verb: Verb
     artifacts: Sequence[BuiltArtifact]
@@ -36,5 +36,6 @@ class BuildOutcome(JsonStruct, frozen=True):
     failed: int
     blocked: int
     ms: int
+    left: int = 0
     remote: RemoteUse | None = None
     shard: ShardShare | None = None
