@@ -1,0 +1,55 @@
+"""What is sent can be read by those who look for it; what could not be is left out, and said."""
+
+import base64
+from random import Random
+
+import pytest
+
+from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.learning import Learned
+from fabric.engine.shared.link import HeadWords, SharedLink
+from fabric.engine.shared.publishing import Offer, Publishing
+from fabric.graph.traces import Trace
+from fabric.model.names import Digest
+from fabric.model.task import Output, Task
+from fabric.model.task_id import task_id
+from fabric.model.task_inputs import BuildInputs
+from fabric.remote.contract import CAPS, ObjectKind
+from fabric.remote.seal import keys_of
+from fabric.system.clock import SystemClock
+from tests.support.servers.faulty_store import faulty_store
+from tests.support.shared_caches import KEY, CachePlaceOfTests
+
+LINK = SharedLink(keys_of(KEY), "cache", "main", "0.1", True, True, 3.0, 60.0)  # noqa: FBT003
+NOBODY_KNOWS = Learned(HeadWords("c", ("commit/c",), ("commit/c",)), {}, {})
+TASK = Task(
+    task_id("build", "shop", "one"), BuildInputs("shop", "one", ".", "one.py", "python3.11")
+)
+
+
+def offered(told: str) -> Offer:
+    output = Output(Digest("0" * 64), (), (("told", told),))
+    return Offer(TASK, Trace(Digest("1" * 64), (), (), (), (), (), (), Digest(""), output, 5))
+
+
+def sent(told: str) -> tuple[str, list[tuple[str, str]]]:
+    """Why not all of it is there, and what was put."""
+    with faulty_store() as store, CachePlaceOfTests(f"{store.address}/x").carrier() as carrier:
+        errands = Errands(lambda: carrier)
+        publishing = Publishing(LINK, errands, SystemClock(), lambda _: None)
+        publishing.offer(offered(told))
+        publishing.close(NOBODY_KNOWS, 120)
+        errands.close()
+        return publishing.failure, [call for call in store.calls if call[0] == "PUT"]
+
+
+def test_a_segment_goes_first_and_then_what_leads_to_it() -> None:
+    assert sent("little") == ("", [("PUT", "cas"), ("PUT", "ac")])
+
+
+@pytest.mark.slow
+def test_a_segment_that_nobody_would_read_is_not_sent() -> None:
+    much = Random(1).randbytes(CAPS[ObjectKind.SEGMENT] + 1000)
+    failure, put = sent(base64.b85encode(much).decode())
+    assert "divide the run with --shard" in failure
+    assert put == []
