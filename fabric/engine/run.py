@@ -7,10 +7,11 @@ from contextvars import copy_context
 from msgspec import Struct, field
 
 from fabric.engine.bus import Bus
+from fabric.engine.output_contents import Upstream
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run_tools import RunTools, StopSign
 from fabric.engine.schedule import Agenda, Caps, Schedule
-from fabric.engine.task_runner import TaskRunner, Upstream
+from fabric.engine.task_runner import TaskRunner
 from fabric.graph.decide import not_kept
 from fabric.graph.gates import gates_of
 from fabric.graph.taskgraph import TaskGraph

@@ -54,7 +54,7 @@ class RunTools:
         return self._runner.workspace
 
     def content(self, owner: TaskId, file: OutputFile) -> bytes:
-        return self._runner.content(owner, file, self)
+        return self._runner.contents.content(owner, file, self)
 
     def go_on(self) -> None:
         self._stop.go_on()

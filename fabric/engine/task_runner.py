@@ -1,6 +1,5 @@
 """One task of a run: decide, then take the remembered result or make it anew."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +12,10 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
+from fabric.engine.output_contents import OutputContents, Upstream
 from fabric.engine.output_folders import (
     is_shown,
     show,
-    shown_content,
     shown_files,
     stays_away,
 )
@@ -25,7 +24,6 @@ from fabric.engine.result import Outcome, Status
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
 from fabric.graph.traces import Trace, full_key, static_digest
-from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
@@ -38,7 +36,6 @@ from fabric.tasks.contract import Made, Registry, TaskTools, is_record_kind
 if TYPE_CHECKING:
     from fabric.engine.shared.shared_cache import SharedCache
 
-Upstream = Sequence[tuple[Task, Output]]
 _NAMED = 3
 _RESTORED = "restored from the cache"
 
@@ -74,8 +71,7 @@ class TaskRunner:
         self._use_cache = use_cache
         self._warner = OutputWarnings(registry, strict=strict)
         self.elsewhere = NOTHING
-        self._remakes: dict[TaskId, tuple[Task, Upstream]] = {}
-        self._remaking: dict[TaskId, threading.Lock] = {}
+        self.contents = OutputContents(stores.blobs, stores.files, stores.trace_store, self._make)
 
     @property
     def workspace(self) -> Path:
@@ -131,7 +127,7 @@ class TaskRunner:
 
     def know(self, task: Task, outcome: Outcome) -> None:
         """An outcome from before this run: what to make again, should its content be lost."""
-        self._remakes[task.id] = (task, ())
+        self.contents.know_way(task, ())
         if outcome.trace:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
 
@@ -161,14 +157,14 @@ class TaskRunner:
         output = decision.output
         if output is None:
             return None
-        self._remakes[task.id] = (task, upstream)
+        self.contents.know_way(task, upstream)
         if task.id in self.elsewhere.trusted or self._is_there(task, output):
             return self._recalled(task, decision, decision.reason)
         if self._stays_away(task, decision):
             return self._recalled(task, decision, decision.reason, is_far=True)
         contents: dict[str, bytes] = {}
         for one in output.files:
-            content = self._kept(task, one)
+            content = self.contents.kept(task, one)
             if content is None:
                 return None
             contents[one.digest] = content
@@ -207,7 +203,7 @@ class TaskRunner:
         return self._warner.of_plan(plan)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
-        self._remakes[task.id] = (task, upstream)
+        self.contents.know_way(task, upstream)
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
         made = self._make(task, upstream, tools)
         output = self._keep(task, made)
@@ -217,42 +213,6 @@ class TaskRunner:
             Status.RAN, decision.reason, output, decision, ms,
             warnings=(*made.warnings, *_inputs_moved(task, made, moved)), trace=trace,
         )  # fmt: skip
-
-    def content(self, owner: TaskId, file: OutputFile, tools: TaskTools) -> bytes:
-        """An upstream's file. Damaged in the store: taken from the view, or made once more."""
-        found = self._stores.blobs.get(file.digest)
-        if found is None:
-            with self._remaking.setdefault(owner, threading.Lock()):
-                found = self._stores.blobs.here(file.digest) or self._remade(owner, file, tools)
-        return found
-
-    def _kept(self, task: Task, file: OutputFile) -> bytes | None:
-        """Content from the store, or from where people see it."""
-        found = self._stores.blobs.get(file.digest)
-        if found is not None or not task.inputs.shown_in:
-            return found
-        content = shown_content(task.inputs, file, self._stores.files)
-        if content is not None:
-            self._stores.blobs.put(content)
-        return content
-
-    def _remade(self, owner: TaskId, file: OutputFile, tools: TaskTools) -> bytes:
-        task, upstream = self._remakes[owner]
-        kept = self._kept(task, file)
-        if kept is not None:
-            return kept
-        for one in self._make(task, upstream, tools).files:
-            if digest_bytes(one.content) == file.digest:
-                self._stores.blobs.put(one.content)
-                return one.content
-        self._stores.trace_store.forget(owner)
-        raise FabricError(
-            Problem(
-                "cache/damaged",
-                f"the stored output of {owner} is damaged, and making it again gave other bytes",
-                hint="run the command again: the damaged entry has been dropped",
-            )
-        )
 
     def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> Made:
         outputs = {need.id: output for need, output in upstream}

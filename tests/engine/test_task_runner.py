@@ -31,7 +31,7 @@ class Damaged:
 
     def content(self, file: OutputFile | None = None) -> bytes:
         tools = RunTools(self.runner, StopSign(), lambda _: None)
-        return self.runner.content(LEFT.id, file or self.file, tools)
+        return self.runner.contents.content(LEFT.id, file or self.file, tools)
 
 
 @pytest.fixture

@@ -1,0 +1,75 @@
+"""The contents of outputs: from the store, from where people see them, else made once more."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from fabric.engine.memory.blobs import Blobs
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.memory.traces import TraceStore
+from fabric.engine.output_folders import shown_content
+from fabric.model.hashing import digest_bytes
+from fabric.model.names import Digest
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Output, OutputFile, Task
+from fabric.model.task_id import TaskId
+from fabric.tasks.contract import Made, TaskTools
+
+Upstream: TypeAlias = Sequence[tuple[Task, Output]]
+Make: TypeAlias = Callable[[Task, Upstream, TaskTools], Made]
+
+
+class OutputContents:
+    """Thread-safe. Of those who want what has to be made again one makes it."""
+
+    def __init__(self, blobs: Blobs, files: FileIndex, trace_store: TraceStore, make: Make) -> None:
+        self._blobs = blobs
+        self._files = files
+        self._trace_store = trace_store
+        self._make = make
+        self._ways: dict[TaskId, tuple[Task, Upstream]] = {}
+        self._locks: dict[TaskId, threading.Lock] = {}
+
+    def know_way(self, task: Task, upstream: Upstream) -> None:
+        """How to make its output, should it be wanted and not be there."""
+        self._ways[task.id] = (task, upstream)
+
+    def kept(self, task: Task, file: OutputFile) -> bytes | None:
+        """Not made for it: from the store, or from where people see it."""
+        found = self._blobs.get(file.digest)
+        if found is not None or not task.inputs.shown_in:
+            return found
+        content = shown_content(task.inputs, file, self._files)
+        if content is not None:
+            self._blobs.put(content)
+        return content
+
+    def content(self, owner: TaskId, file: OutputFile, tools: TaskTools) -> bytes:
+        found = self._blobs.get(file.digest)
+        if found is not None:
+            return found
+        task, upstream = self._ways[owner]
+        with self._locks.setdefault(owner, threading.Lock()):
+            found = self.kept(task, file)
+            if found is None:
+                found = self._made_again(task, upstream, tools).get(file.digest)
+        if found is None:
+            self._trace_store.forget(owner)
+            raise FabricError(_other_bytes(owner))
+        return found
+
+    def _made_again(self, task: Task, upstream: Upstream, tools: TaskTools) -> dict[Digest, bytes]:
+        """All of it: who wants one file of an output soon wants the others."""
+        made = self._make(task, upstream, tools).files
+        contents = {digest_bytes(one.content): one.content for one in made}
+        for content in contents.values():
+            self._blobs.put(content)
+        return contents
+
+
+def _other_bytes(owner: TaskId) -> Problem:
+    return Problem(
+        "cache/damaged",
+        f"the stored output of {owner} is damaged, and making it again gave other bytes",
+        hint="run the command again: the damaged entry has been dropped",
+    )
