@@ -13,6 +13,7 @@ from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
 from fabric.engine.shared.errands import why_failed
 from fabric.engine.shared.kept_segments import KeptSegments
 from fabric.engine.shared.shared_cache import SharedCache
+from fabric.model.cache_modes import cache_modes
 from fabric.model.checks import Check, passed, warned
 from fabric.model.names import Verb
 from fabric.model.outcomes.looked_up import CacheStatusOutcome, DocumentOutcome
@@ -41,10 +42,11 @@ class SharedLook(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def status(settings: Settings) -> Report:
+def status(settings: Settings, modes: str = "") -> Report:
     """Asks the server anew, whatever was learnt before."""
     command = "cache status"
-    found = look_at_shared(settings)
+    cache_modes(modes, settings.env)  # a slip is told where there is no cache yet, too
+    found = look_at_shared(settings, modes)
     if found is None:
         return Report(command, CacheStatusOutcome())
     outcome = CacheStatusOutcome(
@@ -67,16 +69,16 @@ def new_key(settings: Settings) -> Report:
     return Report("cache key", DocumentOutcome({"key": key}, key))
 
 
-def look_at_shared(settings: Settings) -> SharedLook | None:
+def look_at_shared(settings: Settings, modes: str = "") -> SharedLook | None:
     """None where no shared cache is asked for."""
     if not settings.env.get(URL_VARIABLE):
         return None
-    with closing(open_access(_question(), settings)) as access:
+    with closing(open_access(_question(modes), settings)) as access:
         return _looked_at(access, settings)
 
 
-def _question() -> Request:
-    return Request(Verb.BUILD, "cache status")
+def _question(modes: str) -> Request:
+    return Request(Verb.BUILD, "cache status", cache_modes=modes)
 
 
 def _looked_at(access: SharedAccess, settings: Settings) -> SharedLook | None:

@@ -60,18 +60,21 @@ Otlp: TypeAlias = Annotated[
 ]
 
 
+Caches: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--cache",
+        default="",
+        metavar="MODES",
+        help="Caches read and written, as in local:rw,remote:r (FABRIC_CACHE).",
+    ),
+]
+
+
 class SharingFlags(Struct, frozen=True):
     """What is read of a shared cache and written there."""
 
-    cache: Annotated[
-        str,
-        click.option(
-            "--cache",
-            default="",
-            metavar="MODES",
-            help="Caches read and written, as in local:rw,remote:r (FABRIC_CACHE).",
-        ),
-    ]
+    cache: Caches
     upload_wait: Annotated[
         str,
         click.option(

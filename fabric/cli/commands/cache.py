@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.cli.flags_of import flags_of
 from fabric.cli.group import Group
 from fabric.cli.options import ScreenFlags, examples
+from fabric.cli.run_options import Caches
 
 
 class PruneFlags(Struct, frozen=True):
@@ -29,6 +30,11 @@ class PruneFlags(Struct, frozen=True):
     screen: ScreenFlags
 
 
+class CacheStatusFlags(Struct, frozen=True):
+    cache: Caches
+    screen: ScreenFlags
+
+
 @click.group(cls=Group, epilog=examples("fabric cache stats\nfabric cache prune --max-size 500M"))
 def cache() -> None:
     """Keep house with the cache. Everything in it can be made again."""
@@ -44,11 +50,9 @@ def stats(screen: ScreenFlags) -> int:
     return answer(screen, cache_stats)
 
 
-@cache.command(
-    epilog=examples("fabric cache status\nFABRIC_CACHE=remote:rw fabric cache status --json")
-)
-@flags_of(ScreenFlags)
-def status(screen: ScreenFlags) -> int:
+@cache.command(epilog=examples("fabric cache status\nfabric cache status --cache remote:rw --json"))
+@flags_of(CacheStatusFlags)
+def status(flags: CacheStatusFlags) -> int:
     """Ask the shared cache what it has.
 
     Says where it lies, whether it is read and written from here, and what is known there of this
@@ -58,7 +62,7 @@ def status(screen: ScreenFlags) -> int:
     from fabric.app.shared_status import status as shared_status
     from fabric.cli.answer import answer
 
-    return answer(screen, shared_status)
+    return answer(flags.screen, lambda settings: shared_status(settings, flags.cache))
 
 
 @cache.command(

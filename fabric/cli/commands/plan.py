@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
-from fabric.cli.run_options import at_once
+from fabric.cli.run_options import Caches, at_once
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
@@ -45,6 +45,7 @@ class LookFlags(Struct, frozen=True):
             "--detailed-exitcode", is_flag=True, help="Exit 2 if there is anything to do, else 0."
         ),
     ]
+    cache: Caches
 
 
 class PlanFlags(Struct, frozen=True):
@@ -91,6 +92,7 @@ def show_plan(
     request = Request(
         Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
     )
+    request = replace(request, cache_modes=look.cache)
     if isinstance(flags, ComposePlanFlags):
         request = replace(request, concurrency=flags.concurrency)
     is_here = source is None or not source.source

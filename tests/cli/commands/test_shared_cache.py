@@ -96,6 +96,15 @@ def test_a_plan_says_what_the_run_then_does(
     assert second.json("package", env=place.env).result["summary"]["ran"] == 0
 
 
+def test_a_plan_asks_whom_it_is_told_to(
+    place: CachePlaceOfTests, first: Project, second: Project
+) -> None:
+    first.json("package", env=place.writing)
+    words = ("plan", "--for", "package", "--cache")
+    assert second.json(*words, "local:rw", env=place.env).result["summary"]["skip"] == 0
+    assert second.json(*words, "remote:r", env=place.env).result["summary"]["skip"] == 4
+
+
 def test_a_plan_is_no_answer_for_later(
     place: CachePlaceOfTests, first: Project, second: Project
 ) -> None:
@@ -235,8 +244,9 @@ def test_without_git_the_newest_is_found(
 
 @pytest.mark.parametrize("modes", ["remote", "remote:x", "local:r,remote:r", "remote:r,remote:r"])
 def test_what_says_nothing_of_caches_is_a_slip(first: Project, modes: str) -> None:
-    done = first.json("package", "--cache", modes)
-    assert (done.code, done.error["code"]) == (64, "usage/bad-value")
+    for words in (("package",), ("plan",), ("cache", "status")):
+        done = first.json(*words, "--cache", modes)
+        assert (done.code, done.error["code"]) == (64, "usage/bad-value")
     named = first.json("plan", env={"FABRIC_CACHE": modes})
     assert (named.code, named.error["code"]) == (64, "usage/bad-value")
 

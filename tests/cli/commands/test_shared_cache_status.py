@@ -37,7 +37,7 @@ def test_it_says_what_is_there_of_this_commit(fleet: Fleet, first: Project, tmp_
     found = another_machine(first, tmp_path).json("cache", "status", env=place.env).result
     assert (found["tasks"], found["segments"], found["scope"]) == (4, 1, "main")
     assert (found["reads"], found["writes"]) == (True, False)
-    words = first.fabric("cache", "status", env=place.writing).out
+    words = first.fabric("cache", "status", "--cache", "remote:rw", env=place.env).out
     assert "read and written, scope main; 4 tasks in 1 segment" in words
 
 
