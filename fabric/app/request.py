@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from fabric.engine.schedule import Caps
+from fabric.model.executor import DaskAddress
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.shard import Shard
@@ -68,6 +69,7 @@ class Request(Struct, frozen=True):
     profiled: bool = False
     detailed: bool = False
     shard: Shard | None = None
+    executor: DaskAddress | None = None
 
 
 def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:

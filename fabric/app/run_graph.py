@@ -19,6 +19,7 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.engine.run_tools import StopSign
+from fabric.engine.schedule import Caps
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
 from fabric.graph.plan import Plan, make_plan, taken
@@ -92,6 +93,9 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
     caps = caps_of(request.concurrency, session.settings.cores)
+    if session.builds_elsewhere:
+        # Who waits for another machine needs no core of this one.
+        caps = Caps(caps.total, caps.total)
     seconds = seconds_of(session, work.graph)
     return Job(
         work.graph,

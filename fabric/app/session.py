@@ -34,6 +34,8 @@ from fabric.tasks.package import PackageKind
 from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
+    from fabric.engine.dask.executor import Executor
+    from fabric.engine.dask.far_builds import FarBuilds
     from fabric.tasks.deploy_tools import DeployTools
 
 
@@ -47,7 +49,7 @@ class SessionOptions(Struct, frozen=True):
     What does not `keep` neither reads nor writes a cache.
     With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
     `runtimes` are somebody else's, and stay open: for one run after the other.
-    `shared` is what other machines know and are told.
+    `shared` is what other machines know and are told; an `executor` builds on others.
     """
 
     started_ns: int
@@ -61,6 +63,7 @@ class SessionOptions(Struct, frozen=True):
     kinds: Registry = field(default_factory=dict)
     runtimes: Runtimes | None = None
     shared: SharedAccess = NO_ACCESS
+    executor: "Executor | None" = None
 
 
 class Session:
@@ -75,7 +78,7 @@ class Session:
     registry: Registry
     place: CachePlace
     fetched: Problem | None
-    _builder: ManyInterpreters
+    _builder: "ManyInterpreters | FarBuilds"
 
     def __init__(self, workspace: Path, settings: Settings, options: SessionOptions) -> None:
         self.workspace = workspace
@@ -95,6 +98,10 @@ class Session:
     def cache_problem(self) -> Problem | None:
         """Why something of this run was not kept for the next, as far as it is known by now."""
         return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
+
+    @property
+    def builds_elsewhere(self) -> bool:
+        return self._options.executor is not None
 
     @property
     def lost_child(self) -> Problem | None:
@@ -134,7 +141,7 @@ class Session:
         stack.callback(self._keep)
         self._give(options.shared)
         runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
-        self._builder = _spread(runtimes, settings, stack)
+        self._builder = stack.enter_context(contextlib.closing(self._spread(runtimes)))
         files = registry_of(self.workspace, self._builder, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
@@ -145,6 +152,13 @@ class Session:
             strict=options.strict,
         )
         self.fetched = tools_problem(settings)
+
+    def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | FarBuilds":
+        """For this run alone: its children end with it, also where the runtimes stay open."""
+        settings, executor = self.settings, self._options.executor
+        if executor is not None:
+            return executor.around(runtimes, self.stores.files, self.place.folder, settings.clock)
+        return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
 
     def _give(self, shared: SharedAccess) -> None:
         """What a run makes goes to the others, where it may."""
@@ -197,14 +211,6 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             yield runtimes
         finally:
             runtimes.close()
-
-
-def _spread(
-    runtimes: Runtimes, settings: Settings, stack: contextlib.ExitStack
-) -> ManyInterpreters:
-    """For this run alone: its children end with it, also where the runtimes stay open."""
-    spreading = Spreading(settings.cores - 1, settings.env)
-    return stack.enter_context(contextlib.closing(ManyInterpreters(runtimes, spreading)))
 
 
 def _stores(

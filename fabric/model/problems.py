@@ -59,6 +59,8 @@ _CODES = {
     "run/partial": ExitCode.PARTIAL,
     "provider/unreachable": ExitCode.UNREACHABLE,
     "source/unreachable": ExitCode.UNREACHABLE,
+    "executor/unreachable": ExitCode.UNREACHABLE,
+    "executor/no-workers": ExitCode.UNREACHABLE,
 }
 
 

@@ -5,13 +5,15 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 from fabric.model.problems import Problem, StoppedError
 
 # Children that live now. They have sessions of their own, so nobody else would end them.
 _LIVE: dict[subprocess.Popen[bytes], "ChildGroup"] = {}
+# What is done on other machines, and how it is ended.
+_ELSEWHERE: dict[Callable[[], object], "ChildGroup"] = {}
 
 
 class ChildGroup:
@@ -41,8 +43,21 @@ class ChildGroup:
         if is_late:
             signal_group(child, signal.SIGKILL)
 
+    @contextlib.contextmanager
+    def ended_with(self, end: Callable[[], object]) -> Iterator[None]:
+        """Inside, `end` is called when all of them are ended: for what is done elsewhere."""
+        self.refuse_if_closed()
+        _ELSEWHERE[end] = self
+        try:
+            yield
+        finally:
+            _ELSEWHERE.pop(end, None)
+
     def kill(self) -> None:
         """End all of them that live now. Waits for nothing."""
+        for end, group in tuple(_ELSEWHERE.items()):
+            if group is self:
+                end()
         for child, group in tuple(_LIVE.items()):
             if group is self and child.poll() is None:
                 signal_group(child, signal.SIGKILL)

@@ -117,10 +117,10 @@ class ManyInterpreters:
 
     def _started(self) -> "BuildChild | None":
         """None where this machine gives no process more: that is no reason to fail."""
-        from fabric.runtimes.elsewhere.child import BuildChild  # few runs want one
+        from fabric.runtimes.elsewhere.child import BuildChild, needed_of  # few runs want one
 
         try:
-            child = BuildChild(self._spreading.environment)
+            child = BuildChild(needed_of(self._spreading.environment))
         except (FabricError, OSError):
             return None
         with self._lock:

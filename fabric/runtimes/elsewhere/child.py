@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -26,13 +27,14 @@ class LostChildError(Exception):
 class BuildChild:
     """For one thread at a time. It ends with this process, however that ends."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], program: str = _PROGRAM) -> None:
         """Raises FabricError where no process can be started."""
         self._closing = contextlib.ExitStack()
         with contextlib.ExitStack() as stack:
             theirs, ours = os.pipe()
             self._questions = stack.enter_context(os.fdopen(ours, "wb"))
-            self._process = stack.enter_context(kept(theirs, lambda: _started(theirs, environment)))
+            started = partial(_started, theirs, environment, program)
+            self._process = stack.enter_context(kept(theirs, started))
             stack.callback(kill_child, self._process)
             self._closing = stack.pop_all()
 
@@ -41,9 +43,12 @@ class BuildChild:
         return self._process.pid
 
     def answer(self, workspace: Path, inputs: BuildInputs) -> BuildAnswer:
+        return self.answer_to(BuildQuestion(str(workspace), inputs))
+
+    def answer_to(self, question: BuildQuestion) -> BuildAnswer:
         """Raises LostChildError; waits with the interpreter free for others."""
         try:
-            asked = message(BuildQuestion(str(workspace), inputs))
+            asked = message(question)
         except ValueError:
             return BuildAnswer()
         assert self._process.stdout is not None  # noqa: S101 - it is piped
@@ -65,13 +70,17 @@ class BuildChild:
             self._process.stdout.close()
 
 
-def _started(stdin: int, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    env = {name: value for name, value in environment.items() if name.startswith(_NEEDED)}
+def needed_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """What leads an interpreter to its modules, and no more."""
+    return {name: value for name, value in environment.items() if name.startswith(_NEEDED)}
+
+
+def _started(stdin: int, environment: Mapping[str, str], program: str) -> subprocess.Popen[bytes]:
     try:
         return start_child(
-            [sys.executable, "-P", "-m", _PROGRAM],
+            [sys.executable, "-P", "-m", program],
             cwd=Path(),
-            env=env,
+            env=environment,
             stdin=stdin,
             stderr=subprocess.DEVNULL,
         )

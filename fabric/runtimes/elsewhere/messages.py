@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import Problem
+from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built
 
@@ -17,16 +18,22 @@ Said = TypeVar("Said", bound=Struct)
 
 
 class BuildQuestion(Struct, frozen=True):
+    """With a `toolchain` it is built only by one of this identity; `environment` is what a command
+    is told of the machine that asks, where that is another one."""
+
     workspace: str
     inputs: BuildInputs
+    toolchain: str = ""
+    environment: Pairs = ()
 
 
 class BuildAnswer(Struct, frozen=True):
     """What was built, or why it cannot be; with neither, it has to be asked where that can be
-    told."""
+    told. `other_toolchain` is what there is in place of the one that was asked for."""
 
     built: Built | None = None
     problems: tuple[Problem, ...] = ()
+    other_toolchain: str = ""
 
 
 def message(said: Struct) -> bytes:

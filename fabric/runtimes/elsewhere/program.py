@@ -1,22 +1,27 @@
 """The program of a process that builds for another one: question, answer, until nothing is asked.
 
-It runs none of the project's code, and writes nothing but its answers.
+It writes nothing but its answers.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
 from fabric.model.problems import FabricError
+from fabric.model.task import Pairs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
 from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, message, read_message
 
 
-def answer_all(questions: IO[bytes], answers: IO[bytes], builder: Builder) -> None:
+def answer_all(
+    questions: IO[bytes], answers: IO[bytes], builder_for: Callable[[Pairs], Builder]
+) -> None:
+    """What builds may hang on what a command is told of the machine that asks."""
     while (asked := read_message(questions, BuildQuestion)) is not None:
         try:
-            said = message(_answer(asked, builder))
+            said = message(_answer(asked, builder_for(asked.environment)))
         except ValueError:
             said = message(BuildAnswer())
         answers.write(said)
@@ -24,8 +29,13 @@ def answer_all(questions: IO[bytes], answers: IO[bytes], builder: Builder) -> No
 
 
 def _answer(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
+    workspace = Path(asked.workspace)
     try:
-        return BuildAnswer(builder.build(Path(asked.workspace), asked.inputs))
+        if asked.toolchain:
+            there = builder.toolchain(workspace, asked.inputs).identity
+            if there != asked.toolchain:
+                return BuildAnswer(other_toolchain=there)
+        return BuildAnswer(builder.build(workspace, asked.inputs))
     except FabricError as error:
         # Another class says more than its problems do.
         return BuildAnswer(problems=error.problems if type(error) is FabricError else ())
@@ -35,4 +45,5 @@ def _answer(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
 
 if __name__ == "__main__":
     # It builds Python alone: no tools are found or fetched here.
-    answer_all(sys.stdin.buffer, sys.stdout.buffer, Runtimes(Path(), {}, install=False))
+    BUILDER = Runtimes(Path(), {}, install=False)
+    answer_all(sys.stdin.buffer, sys.stdout.buffer, lambda _: BUILDER)

@@ -210,9 +210,11 @@ def test_commands_stay_here(tmp_path: Path) -> None:
 
 def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
     write(tmp_path, SOURCE)
-    with contextlib.closing(BuildChild({**ENVIRONMENT, "API_TOKEN": "hunter2"})) as child:
-        child.answer(tmp_path, INPUTS)
-        assert b"hunter2" not in Path(f"/proc/{child.pid}/environ").read_bytes()
+    spreading = replace(AT_ONCE, environment={**ENVIRONMENT, "API_TOKEN": "hunter2"})
+    with busy(tmp_path, spreading) as (builder, _):
+        builder.build(tmp_path, INPUTS)
+        [pid] = builder.pids
+        assert b"hunter2" not in Path(f"/proc/{pid}/environ").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,16 @@ class Gcs:
         self.watch(method, url)
         return answer
 
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """Everything that lies there."""
+        return {name: content for name, (content, _) in list(self._objects.items())}
+
+    def lose(self, prefix: str) -> None:
+        """As a server throws away what is old."""
+        for name in [one for one in self._objects if one.startswith(prefix)]:
+            del self._objects[name]
+
     def _answer(self, method: str, url: str, token: str, content: bytes) -> Answer:
         parts = urlsplit(url)
         words = {name: values[0] for name, values in parse_qs(parts.query).items()}

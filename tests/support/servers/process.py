@@ -18,12 +18,14 @@ _STOP_SECONDS = 10
 
 @dataclass(frozen=True)
 class Command:
-    """`user` is a user and a group id, for servers that do not run as root."""
+    """`user` is a user and a group id, for servers that do not run as root. SIGINT is an orderly
+    end for most of them, without waiting for their clients; `end` is what it is for this one."""
 
     argv: Sequence[str]
     folder: Path
     env: Mapping[str, str] = field(default_factory=dict)
     user: tuple[int, int] | None = None
+    end: signal.Signals = signal.SIGINT
 
     def start(self) -> subprocess.Popen[bytes]:
         with (self.folder / "log").open("ab") as log:
@@ -48,7 +50,7 @@ def running(command: Command, is_ready: Callable[[], bool]) -> Iterator[None]:
         _wait(child, command, is_ready)
         yield
     finally:
-        _end(child)
+        _end(child, command.end)
 
 
 def free_port() -> int:
@@ -74,9 +76,8 @@ def _wait(child: subprocess.Popen[bytes], command: Command, is_ready: Callable[[
         time.sleep(0.02)
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    # SIGINT is an orderly end for all of these servers, without waiting for their clients.
-    for number in (signal.SIGINT, signal.SIGKILL):
+def _end(child: subprocess.Popen[bytes], orderly: signal.Signals) -> None:
+    for number in (orderly, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):

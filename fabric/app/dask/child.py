@@ -1,0 +1,30 @@
+"""The program of a worker's child: it builds every language, with the tools of its machine."""
+
+import sys
+from pathlib import Path
+
+from fabric.app.settings import read_settings
+from fabric.app.toolchains import toolchain_of
+from fabric.model.task import Pairs
+from fabric.runtimes.build import Runtimes
+from fabric.runtimes.contract import Builder
+from fabric.runtimes.elsewhere.program import answer_all
+
+
+def main() -> None:
+    settings = read_settings()
+    with toolchain_of(settings) as folder:
+        own = Runtimes(folder, settings.env)
+
+        def builder_for(told: Pairs) -> Builder:
+            """Commands alone are told of another machine; they need none of our tools."""
+            return Runtimes(Path(), dict(told), install=False) if told else own
+
+        try:
+            answer_all(sys.stdin.buffer, sys.stdout.buffer, builder_for)
+        finally:
+            own.close()
+
+
+if __name__ == "__main__":
+    main()

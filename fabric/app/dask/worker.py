@@ -1,0 +1,77 @@
+"""What a worker of a Dask cluster is asked to do. It runs there, in the worker's process.
+
+`dask worker` is started with the variables of the shared cache, as any machine that reads it.
+"""
+
+import atexit
+import contextlib
+import functools
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+
+import msgspec
+from distributed import get_worker
+
+from fabric.app.dask.shared_store import shared_store
+from fabric.app.settings import Settings, read_settings
+from fabric.engine.dask.fetching import Packs
+from fabric.engine.dask.messages import FarAnswer, SameSide, decode_question, encode
+from fabric.engine.dask.seats import ChildProgram, Seats
+from fabric.engine.dask.worker_side import WorkerSide
+from fabric.manifest import VERSION
+from fabric.model.problems import FabricError
+
+_CHILD = "fabric.app.dask.child"
+_EXECUTING = "executing"
+
+
+def about_worker() -> bytes:
+    """What it has, to be compared before anything is sent there."""
+    return msgspec.msgpack.encode(_side(read_settings()))
+
+
+def build_on_worker(asked: bytes, key: str) -> bytes:
+    """`key` is the name of this very task in the cluster."""
+    worker = get_worker()
+
+    def is_wanted() -> bool:
+        """A task that was cancelled, or whose client has gone, executes no more for anybody."""
+        state = worker.state.tasks.get(key)
+        return state is not None and state.state == _EXECUTING
+
+    try:
+        return encode(_this_side().answer(decode_question(asked), is_wanted))
+    except (ValueError, msgspec.DecodeError):
+        return encode(FarAnswer(worker.address, lacks="was asked in another way, or cannot answer"))
+
+
+def side_of(cache: str) -> SameSide:
+    """This machine, with that shared cache."""
+    return SameSide(VERSION, ".".join(map(str, sys.version_info[:2])), cache)
+
+
+def _side(settings: Settings) -> SameSide:
+    """Without a shared cache it can be told, and nothing can be built."""
+    try:
+        return side_of(shared_store(settings).cache)
+    except FabricError:
+        return side_of("")
+
+
+@functools.cache
+def _this_side() -> WorkerSide:
+    """Of this process, warm for as long as it lives."""
+    settings, worker = read_settings(), get_worker()
+    store = shared_store(settings)
+    packs = Packs(store)
+    # Dask takes its own folder away, also behind a worker that was killed.
+    home = Path(mkdtemp(prefix="fabric-", dir=worker.local_directory)).resolve()
+    seats = Seats(home, packs, ChildProgram(_CHILD, settings.env))
+    atexit.register(_close, seats)
+    return WorkerSide(worker.address, side_of(store.cache), store, packs, seats)
+
+
+def _close(seats: Seats) -> None:
+    with contextlib.suppress(OSError):
+        seats.close()

@@ -1,0 +1,28 @@
+"""A cluster that builds for a run, before the stores of the run are open."""
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.engine.dask.contract import Workers
+from fabric.engine.dask.far_builds import Cluster, FarBuilds
+from fabric.engine.dask.fetching import Packs
+from fabric.engine.dask.messages import SameSide
+from fabric.engine.dask.sending import SharedStore, SnapshotSender
+from fabric.engine.memory.file_index import FileIndex
+from fabric.runtimes.contract import Builder
+from fabric.system.clock import Clock
+
+
+class Executor(Struct, frozen=True):
+    workers: Workers
+    side: SameSide
+    store: SharedStore
+
+    def around(
+        self, builder: Builder, files: FileIndex, cache_folder: Path, clock: Clock
+    ) -> FarBuilds:
+        """For one run; closing it ends what is under way."""
+        cluster = Cluster(self.workers, self.side, Packs(self.store))
+        sender = SnapshotSender(self.store, files, cache_folder, clock)
+        return FarBuilds(builder, cluster, sender)

@@ -1,0 +1,214 @@
+"""A builder whose builds are carried out by a cluster, and what comes back of them checked.
+
+An answer counts where it fits the files that are here; whatever does not is built here, and said.
+"""
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.engine.dask.contract import GaveUpError, GoneError, Workers
+from fabric.engine.dask.fetching import Packs
+from fabric.engine.dask.messages import (
+    FarAnswer,
+    FarQuestion,
+    SameSide,
+    decode_answer,
+    encode,
+)
+from fabric.engine.dask.sending import SentSnapshot, SnapshotSender
+from fabric.engine.dask.worker_side import with_contents
+from fabric.model.amounts import plural
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import Pairs
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
+from fabric.runtimes.seen import look_ups_hold
+
+_NAMED = 3
+# What is wrong with a worker, and not with the build.
+_EXECUTORS = ("executor/other-worker", "build/child-lost")
+
+
+class BuiltHereError(Exception):
+    """It has to be built on this machine; `str` says why."""
+
+
+class Cluster(Struct, frozen=True):
+    """The workers, and what both sides have in common."""
+
+    workers: Workers
+    side: SameSide
+    packs: Packs
+
+
+class FarBuilds:
+    """A builder around another one, for one run. Thread-safe."""
+
+    def __init__(self, builder: Builder, cluster: Cluster, sender: SnapshotSender) -> None:
+        self._builder = builder
+        self._cluster = cluster
+        self._sender = sender
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        self._sent: SentSnapshot | None = None
+        self._is_sent_anew = False
+        self._gone = ""
+        self._reasons: Counter[str] = Counter()
+
+    @property
+    def problem(self) -> Problem | None:
+        """What was built here after all, and why."""
+        with self._lock:
+            reasons = self._reasons.most_common()
+        if not reasons:
+            return None
+        count = sum(times for _, times in reasons)
+        told = "; ".join(reason for reason, _ in reasons[:_NAMED])
+        return Problem(
+            "executor/built-here",
+            f"{plural(count, 'function')} of this run {'was' if count == 1 else 'were'} built on "
+            f"this machine: {told}",
+            hint="the guide to executors says what workers need",
+        )
+
+    def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
+        return self._builder.toolchain(workspace, inputs)
+
+    def entry(self, workspace: Path, inputs: BuildInputs) -> str:
+        return self._builder.entry(workspace, inputs)
+
+    def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
+        return self._builder.seen(workspace, inputs)
+
+    def build(self, workspace: Path, inputs: BuildInputs) -> Built:
+        """One function's files, wherever they are made."""
+        try:
+            return self._built_there(workspace, inputs, self._snapshot(workspace))
+        except BuiltHereError as error:
+            with self._lock:
+                self._reasons[str(error)] += 1
+        return self._builder.build(workspace, inputs)
+
+    def close(self) -> None:
+        self._cluster.workers.close()
+
+    def _snapshot(self, workspace: Path) -> SentSnapshot:
+        """Sent once a run, when the first build wants it."""
+        with self._sending:
+            if self._sent is None:
+                self._sent = self._sender.send(workspace)
+            return self._sent
+
+    def _anew(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
+        """All of it once more: a store may have thrown away what was kept here as sent."""
+        with self._sending:
+            if self._sent is lacking and not self._is_sent_anew:
+                self._is_sent_anew = True
+                self._sent = self._sender.send(workspace, anew=True)
+            if self._sent is None or self._sent is lacking:
+                raise BuiltHereError("the shared cache does not keep what is sent")
+            return self._sent
+
+    def _built_there(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> Built:
+        answer = self._answer(workspace, inputs, sent)
+        if answer.is_missing:
+            return self._built_there(workspace, inputs, self._anew(workspace, sent))
+        if answer.problems:
+            raise _failed(inputs, answer, sent)
+        if answer.built is None:
+            raise BuiltHereError(f"{answer.worker} {answer.lacks}")
+        built = self._whole(answer, answer.built)
+        return _fitting(workspace, inputs, built, sent)
+
+    def _answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+        if self._gone:
+            raise BuiltHereError(self._gone)
+        toolchain = self._builder.toolchain(workspace, inputs)
+        told = toolchain.environment if inputs.command else ()
+        side, workers = self._cluster.side, self._cluster.workers
+        try:
+            asked = encode(FarQuestion(side, sent.stored, inputs, toolchain.identity, told))
+        except ValueError as error:
+            raise BuiltHereError("names that are no Unicode stay here") from error
+        try:
+            return decode_answer(workers.ask(asked))
+        except GaveUpError as error:
+            raise FabricError(_gave_up(inputs, workers.place, error)) from error
+        except GoneError as error:
+            self._gone = f"{workers.place} cannot be reached any more ({error})"
+            raise BuiltHereError(self._gone) from error
+
+    def _whole(self, answer: FarAnswer, built: Built) -> Built:
+        if answer.stored is None:
+            return built
+        lost = f"what {answer.worker} made cannot be had from the shared cache"
+        try:
+            content = self._cluster.packs.joined(answer.stored)
+        except Exception as error:  # whatever a carrier says
+            raise BuiltHereError(lost) from error
+        whole = with_contents(built, content, answer.sizes)
+        if whole is None:
+            raise BuiltHereError(lost)
+        return whole
+
+
+def _failed(inputs: BuildInputs, answer: FarAnswer, sent: SentSnapshot) -> Exception:
+    """What fails there may do so for what stayed here; a build that is short tells by itself."""
+    is_executors = answer.problems[0].code in _EXECUTORS
+    if is_executors or (inputs.command and not _stayed(inputs, sent)):
+        return FabricError(*answer.problems)
+    return BuiltHereError(f"what failed on {answer.worker} was tried here once more")
+
+
+def _fitting(workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot) -> Built:
+    """What was looked at there has to be what is here."""
+    before = _digests_of(workspace, built.seen.files, sent)
+    fits = (
+        before is not None
+        and not dict(built.before).items() - dict(before).items()
+        and look_ups_hold(str(workspace), built.seen)
+    )
+    if before is None or not fits:
+        raise BuiltHereError(_why_other(inputs, sent))
+    return replace(built, before=before)
+
+
+def _digests_of(workspace: Path, paths: tuple[str, ...], sent: SentSnapshot) -> Pairs | None:
+    """As they were when they were sent; None where one was not."""
+    found = []
+    for path in paths:
+        digest = sent.digests.get(path) or sent.digests.get(_real(workspace, path))
+        if digest is None:
+            return None
+        found.append((path, digest))
+    return tuple(found)
+
+
+def _real(workspace: Path, path: str) -> str:
+    real = (workspace / path).resolve()
+    return real.relative_to(workspace).as_posix() if real.is_relative_to(workspace) else ""
+
+
+def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
+    stayed = _stayed(inputs, sent)
+    if stayed:
+        return f"{stayed[0]} stays here, and their builds look at it"
+    return "their builds look at files outside of the workspace, or at some that moved"
+
+
+def _stayed(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
+    """What of the service did not travel."""
+    prefix = "" if inputs.root in ("", ".") else f"{inputs.root}/"
+    return tuple(path for path in sent.left_out if path.startswith(prefix))
+
+
+def _gave_up(inputs: BuildInputs, place: str, error: GaveUpError) -> Problem:
+    return Problem(
+        "executor/worker-lost",
+        f"`{inputs.service}/{inputs.function}` cannot be built on {place}: {error}",
+        hint="often it is the memory that runs out: see the logs of the workers",
+    )

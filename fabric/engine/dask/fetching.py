@@ -1,0 +1,74 @@
+"""Packs of the shared cache as a worker has them: asked for once, verified, held a while."""
+
+import threading
+from collections import OrderedDict
+
+from fabric.engine.dask.sending import SharedStore
+from fabric.model.names import Digest
+from fabric.remote.contract import ObjectKind, ObjectName
+from fabric.remote.packs import content_at
+from fabric.remote.seal import open_object
+from fabric.remote.snapshots import Snapshot, SnapshotFile, StoredBytes, decode_snapshot
+
+_HELD = 16
+_GET_SECONDS = 60.0
+
+
+class MissingError(Exception):
+    """The shared cache has it no more, or gives something else."""
+
+
+class Packs:
+    """Thread-safe. Raises MissingError, and whatever a carrier raises."""
+
+    def __init__(self, store: SharedStore) -> None:
+        self._store = store
+        self._held: OrderedDict[Digest, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._snapshots: OrderedDict[StoredBytes, Snapshot] = OrderedDict()
+
+    def snapshot(self, stored: StoredBytes) -> Snapshot:
+        with self._lock:
+            found = self._snapshots.get(stored)
+        if found is None:
+            found = decode_snapshot(self.joined(stored))
+            if found is None:
+                raise MissingError
+            with self._lock:
+                self._snapshots[stored] = found
+                while len(self._snapshots) > 1:
+                    self._snapshots.popitem(last=False)
+        return found
+
+    def content(self, snapshot: Snapshot, one: SnapshotFile) -> bytes:
+        names = snapshot.streams.get(one.extent.stream, ())
+        packs = {number: self._body(names[number]) for number in one.extent.packs}
+        content = content_at(one.extent, packs)
+        if content is None:
+            raise MissingError
+        return content
+
+    def joined(self, stored: StoredBytes) -> bytes:
+        content = b"".join(map(self._body, stored.packs))
+        if len(content) != stored.size:
+            raise MissingError
+        return content
+
+    def _body(self, name: Digest) -> bytes:
+        with self._lock:
+            found = self._held.get(name)
+        if found is None:
+            found = self._fetched(name)
+            with self._lock:
+                self._held[name] = found
+                while len(self._held) > _HELD:
+                    self._held.popitem(last=False)
+        return found
+
+    def _fetched(self, name: Digest) -> bytes:
+        place = ObjectName(ObjectKind.PACK, name)
+        stored = self._store.errands.get(place).result(_GET_SECONDS)
+        opened = open_object(self._store.keys, place, stored) if stored else None
+        if opened is None:
+            raise MissingError
+        return opened.body

@@ -1,0 +1,110 @@
+"""Where a worker builds: a folder with the workspace laid out in it, and a warm child beside it."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.engine.dask.fetching import Packs
+from fabric.engine.dask.laid_out import LaidOut
+from fabric.remote.snapshots import Snapshot
+from fabric.runtimes.elsewhere.child import BuildChild, LostChildError
+from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+
+_LOOK_SECONDS = 0.1
+_TRIES = 2
+
+
+class NotWantedError(Exception):
+    """Whoever asked has gone, or wants it no more."""
+
+
+class ChildProgram(Struct, frozen=True):
+    """What children run, and what they are told of this machine."""
+
+    name: str
+    environment: Mapping[str, str]
+
+
+class Seat:
+    """For one build at a time."""
+
+    def __init__(self, folder: Path, packs: Packs, program: ChildProgram) -> None:
+        self._laid_out = LaidOut(folder, packs.content)
+        self._program = program
+        self._child: BuildChild | None = None
+        self._waiting = ThreadPoolExecutor(1, thread_name_prefix="fabric-build")
+
+    def answer(
+        self, snapshot: Snapshot, question: BuildQuestion, is_wanted: Callable[[], bool]
+    ) -> BuildAnswer:
+        """Raises LostChildError where children end again and again, and NotWantedError once the
+        child has ended because nobody waits for it."""
+        asked = replace(question, workspace=str(self._laid_out.folder))
+        for tried in range(1, _TRIES + 1):
+            self._laid_out.bring(snapshot)
+            try:
+                return self._answered(asked, is_wanted)
+            except LostChildError:
+                self._end_child()
+                if tried == _TRIES:
+                    raise
+        raise AssertionError
+
+    def _answered(self, asked: BuildQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+        if self._child is None:
+            self._child = BuildChild(self._program.environment, self._program.name)
+        call: Future[BuildAnswer] = self._waiting.submit(self._child.answer_to, asked)
+        while not wait_for((call,), _LOOK_SECONDS).done:
+            if not is_wanted():
+                self._end_child()
+                raise NotWantedError
+        return call.result()
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            child.close()
+
+    def close(self) -> None:
+        self._end_child()
+        self._waiting.shutdown()
+        self._laid_out.remove()
+
+
+class Seats:
+    """As many as there were builds at once. Thread-safe."""
+
+    def __init__(self, home: Path, packs: Packs, program: ChildProgram) -> None:
+        self._home = home
+        self._packs = packs
+        self._program = program
+        self._lock = Lock()
+        self._free: list[Seat] = []
+        self._made = 0
+
+    @contextmanager
+    def one(self) -> Iterator[Seat]:
+        with self._lock:
+            seat = self._free.pop() if self._free else None
+            self._made += seat is None
+            number = self._made
+        seat = seat or Seat(self._home / f"seat-{number}" / "w", self._packs, self._program)
+        try:
+            yield seat
+        finally:
+            with self._lock:
+                self._free.append(seat)
+
+    def close(self) -> None:
+        with self._lock:
+            free, self._free = self._free, []
+        for seat in free:
+            seat.close()
+        shutil.rmtree(self._home, ignore_errors=True)

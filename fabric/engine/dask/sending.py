@@ -1,0 +1,143 @@
+"""A workspace to the shared cache, for workers that lay it out: what is there already is not sent
+again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fabric.engine.dask.sent_contents import SentContents, keep_sent, load_sent
+from fabric.engine.dask.workspace_files import WorkspaceFiles, workspace_files
+from fabric.engine.memory.file_index import FileIndex
+from fabric.engine.shared.errands import Errands, why_failed
+from fabric.model.hashing import digest_bytes, is_digest
+from fabric.model.names import Digest
+from fabric.model.problems import FabricError, Problem
+from fabric.model.task import EXECUTABLE
+from fabric.remote.contract import ObjectKind, ObjectName
+from fabric.remote.packs import PackCutter
+from fabric.remote.seal import SealKeys, seal_object
+from fabric.remote.snapshots import (
+    Snapshot,
+    SnapshotFile,
+    StoredBytes,
+    encode_snapshot,
+    stored_bytes,
+)
+from fabric.system.clock import Clock
+from fabric.system.disk import read_bytes
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+# So many packs are on their way at once; no server takes longer for one that will take it at all.
+_IN_FLIGHT = 4
+_PUT_SECONDS = 60.0
+
+
+class SharedStore(Struct, frozen=True):
+    """A shared cache that both sides reach: `cache` tells it apart from others."""
+
+    errands: Errands
+    keys: SealKeys
+    cache: str
+
+
+class SentSnapshot(Struct, frozen=True):
+    """`digests` are those of the files as they were sent, as traces have them."""
+
+    stored: StoredBytes
+    digests: Mapping[str, str]
+    left_out: tuple[str, ...]
+
+
+class SnapshotSender:
+    """For one workspace and one run. `cache_folder` is where is kept what lies there."""
+
+    def __init__(
+        self, store: SharedStore, files: FileIndex, cache_folder: Path, clock: Clock
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._cache_folder = cache_folder
+        self._clock = clock
+        self._calls: list[Future[None]] = []
+
+    def send(self, workspace: Path, *, anew: bool = False) -> SentSnapshot:
+        """Raises FabricError where the shared cache does not take it."""
+        now = int(self._clock.now().timestamp())
+        before = load_sent(self._cache_folder)
+        if anew or not before.holds(self._store.cache, now):
+            before = SentContents(self._store.cache, now)
+        found = workspace_files(str(workspace))
+        after, files = self._contents(before, found, workspace)
+        snapshot = Snapshot(after.streams, files, found.links)
+        stored, objects = stored_bytes(self._store.keys, [encode_snapshot(snapshot)])
+        self._put(objects)
+        self._settle(0)
+        keep_sent(self._cache_folder, after)
+        digests = {one.path: one.digest + EXECUTABLE * one.executable for one in files}
+        return SentSnapshot(stored, digests, found.left_out)
+
+    def _contents(
+        self, before: SentContents, found: WorkspaceFiles, workspace: Path
+    ) -> tuple[SentContents, tuple[SnapshotFile, ...]]:
+        """Where all contents lie in the end; new ones are sent in a stream of their own."""
+        stream = str(len(before.streams))
+        cutter, packs = PackCutter(stream), list[Digest]()
+        extents = dict(before.extents)
+        files = []
+        for path in found.files:
+            digest, is_executable = self._digest(path)
+            if digest not in extents:
+                content = _read(workspace / path)
+                if content is None:
+                    continue
+                digest = digest_bytes(content)
+                extents.setdefault(digest, cutter.add(content))
+                packs += self._put(self._sealed(cutter.full()))
+            files.append(SnapshotFile(path, digest, extents[digest], is_executable))
+        packs += self._put(self._sealed(cutter.last()))
+        streams = {**before.streams, **({stream: tuple(packs)} if packs else {})}
+        return SentContents(before.cache, before.at, streams, extents), tuple(files)
+
+    def _digest(self, path: str) -> tuple[Digest, bool]:
+        found = self._files.digest(path)
+        digest = found.removesuffix(EXECUTABLE)
+        return Digest(digest if is_digest(digest) else ""), found.endswith(EXECUTABLE)
+
+    def _sealed(self, packs: Iterator[bytes]) -> Sequence[tuple[ObjectName, bytes]]:
+        return [seal_object(self._store.keys, ObjectKind.PACK, pack) for pack in packs]
+
+    def _put(self, objects: Sequence[tuple[ObjectName, bytes]]) -> list[Digest]:
+        for name, content in objects:
+            self._settle(_IN_FLIGHT - 1)
+            self._calls.append(self._store.errands.put(name, content))
+        return [name.digest for name, _ in objects]
+
+    def _settle(self, left: int) -> None:
+        """Wait until no more than so many are on their way."""
+        while len(self._calls) > left:
+            try:
+                self._calls.pop(0).result(_PUT_SECONDS)
+            except Exception as error:
+                raise _not_sent(error) from error
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return read_bytes(path)
+    except OSError:
+        return None
+
+
+def _not_sent(error: Exception) -> FabricError:
+    return FabricError(
+        Problem(
+            "executor/not-sent",
+            f"the workspace cannot be sent to the workers: {why_failed(error)}",
+            hint="the shared cache carries it, and has to take objects from here: "
+            "fabric cache status",
+        )
+    )

@@ -1,0 +1,110 @@
+"""A question to its answer, on the machine of a worker. Knows nothing of what carried it there."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.engine.dask.fetching import MissingError, Packs
+from fabric.engine.dask.laid_out import DamagedSnapshotError
+from fabric.engine.dask.messages import INLINE_BYTES, FarAnswer, FarQuestion, SameSide
+from fabric.engine.dask.seats import NotWantedError, Seats
+from fabric.engine.dask.sending import SharedStore
+from fabric.engine.shared.errands import why_failed
+from fabric.model.amounts import plural
+from fabric.model.problems import Problem
+from fabric.remote.snapshots import stored_bytes
+from fabric.runtimes.contract import Built, BuiltFile
+from fabric.runtimes.elsewhere.child import LostChildError
+from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+
+_PUT_SECONDS = 60.0
+
+
+class WorkerSide(Struct, frozen=True):
+    """`place` is the worker's name, for people."""
+
+    place: str
+    side: SameSide
+    store: SharedStore
+    packs: Packs
+    seats: Seats
+
+    def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
+        """Never raises: what a worker raises is written to its log, with all that it was asked."""
+        if why := unlike(self.side, question.side):
+            return self._failed(Problem("executor/other-worker", f"{self.place} {why}"))
+        try:
+            return self._said(question, self._built(question, is_wanted))
+        except (MissingError, DamagedSnapshotError):
+            return FarAnswer(self.place, is_missing=True)
+        except NotWantedError:
+            return FarAnswer(self.place)
+        except LostChildError:
+            return self._failed(_lost(question, self.place))
+        except Exception as error:  # noqa: BLE001 - the boundary of a worker
+            return FarAnswer(self.place, lacks=f"cannot build: {why_failed(error)}")
+
+    def _built(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+        asked = BuildQuestion("", question.inputs, question.toolchain, question.environment)
+        snapshot = self.packs.snapshot(question.snapshot)
+        with self.seats.one() as seat:
+            return seat.answer(snapshot, asked, is_wanted)
+
+    def _said(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
+        if answer.built is not None:
+            return self._stored(answer.built)
+        if answer.problems:
+            return FarAnswer(self.place, problems=answer.problems)
+        if answer.other_toolchain:
+            there = f"has {answer.other_toolchain}, and not {question.toolchain}"
+            return FarAnswer(self.place, lacks=there)
+        return FarAnswer(self.place, lacks="found something that only this machine can tell")
+
+    def _stored(self, built: Built) -> FarAnswer:
+        """Contents by digest, where they are more than a message should carry."""
+        contents = [one.content for one in built.files]
+        if sum(map(len, contents)) <= INLINE_BYTES:
+            return FarAnswer(self.place, built)
+        stored, objects = stored_bytes(self.store.keys, contents)
+        for call in [self.store.errands.put(name, content) for name, content in objects]:
+            call.result(_PUT_SECONDS)
+        bare = tuple(replace(one, content=b"") for one in built.files)
+        sizes = tuple(map(len, contents))
+        return FarAnswer(self.place, replace(built, files=bare), stored=stored, sizes=sizes)
+
+    def _failed(self, problem: Problem) -> FarAnswer:
+        return FarAnswer(self.place, problems=(problem,))
+
+
+def unlike(there: SameSide, here: SameSide) -> str:
+    """What of a worker is not as it is where the question comes from; empty where all is."""
+    if there.fabric != here.fabric:
+        return f"has fabric {there.fabric}, and this is {here.fabric}"
+    if there.python != here.python:
+        return f"has Python {there.python}, and this is {here.python}"
+    if not there.cache:
+        return "has no shared cache: set FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY there"
+    if there.cache != here.cache:
+        return "has another shared cache, team or key"
+    return ""
+
+
+def with_contents(built: Built, content: bytes, sizes: Sequence[int]) -> Built | None:
+    """What was built, with the contents that came apart from it."""
+    if len(sizes) != len(built.files) or sum(sizes) != len(content):
+        return None
+    files, at = list[BuiltFile](), 0
+    for one, size in zip(built.files, sizes, strict=True):
+        files.append(replace(one, content=content[at : at + size]))
+        at += size
+    return replace(built, files=tuple(files))
+
+
+def _lost(question: FarQuestion, place: str) -> Problem:
+    function = f"`{question.inputs.service}/{question.inputs.function}`"
+    return Problem(
+        "build/child-lost",
+        f"the process that built {function} ended early, {plural(2, 'time')}, on {place}",
+        hint="often it is the memory that runs out",
+    )

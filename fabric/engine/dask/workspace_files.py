@@ -1,0 +1,72 @@
+"""What of a workspace travels: every file and link that a build might look at, and no secrets."""
+
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fabric.remote.snapshots import led_to
+from fabric.runtimes.globs import PRUNED
+
+# Installed packages are no sources, but builds look into them.
+_LEFT_OUT_FOLDERS = PRUNED - {"node_modules"}
+_ENVIRONMENT = ".env"
+
+
+class WorkspaceFiles(Struct, frozen=True):
+    """Paths relative to the workspace; `left_out` are there, and do not travel."""
+
+    files: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]
+
+
+def workspace_files(workspace: str) -> WorkspaceFiles:
+    files: list[str] = []
+    links: list[tuple[str, str]] = []
+    left_out: list[str] = []
+    for path in _walk(workspace):
+        if holds_values(path) or not _is_text(path):
+            left_out.append(path)
+        elif not os.path.islink(f"{workspace}/{path}"):  # noqa: PTH114 - thousands of them
+            (files if os.path.isfile(f"{workspace}/{path}") else left_out).append(path)  # noqa: PTH113
+        elif (target := _target(workspace, path)) is not None:
+            links.append((path, target))
+        else:
+            left_out.append(path)
+    return WorkspaceFiles(tuple(files), tuple(links), tuple(left_out))
+
+
+def holds_values(path: str) -> bool:
+    """`.env` and its like are read here; what builds have of them is among their inputs."""
+    name = path.rpartition("/")[2]
+    return name == _ENVIRONMENT or name.startswith(f"{_ENVIRONMENT}.")
+
+
+def _walk(workspace: str) -> Iterator[str]:
+    """Everything but folders; links to folders are links."""
+    for parent, folders, names in os.walk(workspace):
+        inside = os.path.relpath(parent, workspace)
+        prefix = "" if inside == "." else f"{inside}/"
+        linked = [one for one in folders if os.path.islink(f"{parent}/{one}")]  # noqa: PTH114
+        folders[:] = sorted(set(folders) - set(linked) - _LEFT_OUT_FOLDERS)
+        yield from sorted(f"{prefix}{one}" for one in (*names, *linked))
+
+
+def _target(workspace: str, path: str) -> str | None:
+    """Where a link leads, as it can be said in another folder; None where it leads out of here."""
+    try:
+        target = os.readlink(f"{workspace}/{path}")  # noqa: PTH115
+    except OSError:
+        return None
+    if target.startswith(f"{workspace}/"):
+        target = os.path.relpath(target, os.path.dirname(f"{workspace}/{path}"))  # noqa: PTH120
+    return target if _is_text(target) and led_to(path, target) is not None else None
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
