@@ -17,7 +17,7 @@ def open_executor(address: DaskAddress, settings: Settings) -> Executor:
         raise FabricError(
             Problem(
                 "usage/no-package",
-                "--executor needs a package that is not installed: distributed",
+                f"--executor needs a package that is not installed: {error.name}",
                 hint="pip install 'fabric-deploy[dask]'",
             )
         ) from error
