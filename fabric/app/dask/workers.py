@@ -147,7 +147,7 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> None
 
 def _why(said: object, side: SameSide) -> str:
     if not isinstance(said, bytes):
-        return f"has no such fabric ({type(said).__name__})"
+        return "cannot load fabric: is it installed there?"
     try:
         return unlike(msgspec.msgpack.decode(said, type=SameSide), side)
     except msgspec.DecodeError:

@@ -72,7 +72,7 @@ class FarBuilds:
             "executor/built-here",
             f"{plural(count, 'function')} of this run {'was' if count == 1 else 'were'} built on "
             f"this machine: {told}",
-            hint="the guide to executors says what workers need",
+            hint="what workers need, and what stays here: docs/guide/dask.md",
         )
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
