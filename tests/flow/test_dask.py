@@ -111,6 +111,18 @@ def test_an_edit_sends_what_is_new_and_is_built_there(
     assert b"len" in content(made, "one/one.py")
 
 
+def test_searches_there_go_up_as_far_as_they_go_here(
+    cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    deep = tmp_path.joinpath("top", *("deeper" for _ in range(30)))
+    made = project(deep, TYPESCRIPT, TYPESCRIPT_SOURCES)
+    done = made.json("build", "--executor", cluster.executor, env=place.env)
+    assert HERE not in done.err
+    assert made.json("build").result["summary"]["ran"] == 0
+    (tmp_path / "top" / "tsconfig.json").write_text("{}")
+    assert made.json("build").result["summary"]["ran"] == 2
+
+
 def test_what_the_store_has_lost_is_sent_again(
     cluster: DaskCluster, place: CachePlaceOfTests, fleet: Fleet, tmp_path: Path
 ) -> None:

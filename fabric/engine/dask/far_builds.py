@@ -118,7 +118,7 @@ class FarBuilds:
         if answer.is_missing:
             return self._built_there(workspace, inputs, self._anew(workspace, sent))
         if answer.problems:
-            raise _failed(inputs, answer, sent)
+            raise _failed(answer)
         if answer.built is None:
             raise BuiltHereError(f"{answer.worker} {answer.lacks}")
         built = self._whole(answer, answer.built)
@@ -129,9 +129,12 @@ class FarBuilds:
             raise BuiltHereError(self._gone)
         toolchain = self._builder.toolchain(workspace, inputs)
         told = toolchain.environment if inputs.command else ()
-        side, workers = self._cluster.side, self._cluster.workers
+        workers, depth = self._cluster.workers, len(workspace.parents)
+        question = FarQuestion(
+            self._cluster.side, sent.stored, inputs, depth, toolchain.identity, told
+        )
         try:
-            asked = encode(FarQuestion(side, sent.stored, inputs, toolchain.identity, told))
+            asked = encode(question)
         except ValueError as error:
             raise BuiltHereError("names that are no Unicode stay here") from error
         try:
@@ -156,10 +159,10 @@ class FarBuilds:
         return whole
 
 
-def _failed(inputs: BuildInputs, answer: FarAnswer, sent: SentSnapshot) -> Exception:
-    """What fails there may do so for what stayed here; a build that is short tells by itself."""
-    is_executors = answer.problems[0].code in _EXECUTORS
-    if is_executors or (inputs.command and not _stayed(inputs, sent)):
+def _failed(answer: FarAnswer) -> Exception:
+    """What fails there may do so for what stayed here, such as `.git` or an empty folder: whether
+    it fails is said by this machine."""
+    if answer.problems[0].code in _EXECUTORS:
         return FabricError(*answer.problems)
     return BuiltHereError(f"what failed on {answer.worker} was tried here once more")
 

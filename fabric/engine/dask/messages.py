@@ -22,12 +22,14 @@ class SameSide(Struct, frozen=True):
 
 
 class FarQuestion(Struct, frozen=True):
-    """One build. `toolchain` is the identity of what it is to be built with, `environment` what a
-    command is told of the machine that asks."""
+    """One build. `depth` is how many folders lie above the workspace, all of which are searched;
+    `toolchain` is the identity of what it is to be built with, `environment` what a command is
+    told of the machine that asks."""
 
     side: SameSide
     snapshot: StoredBytes
     inputs: BuildInputs
+    depth: int
     toolchain: str
     environment: Pairs = ()
 

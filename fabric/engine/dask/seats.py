@@ -41,6 +41,10 @@ class Seat:
         self._child: BuildChild | None = None
         self._waiting = ThreadPoolExecutor(1, thread_name_prefix="fabric-build")
 
+    @property
+    def depth(self) -> int:
+        return len(self._laid_out.folder.parents)
+
     def answer(
         self, snapshot: Snapshot, question: BuildQuestion, is_wanted: Callable[[], bool]
     ) -> BuildAnswer:
@@ -90,17 +94,26 @@ class Seats:
         self._made = 0
 
     @contextmanager
-    def one(self) -> Iterator[Seat]:
+    def one(self, depth: int) -> Iterator[Seat]:
+        """With at least so many folders above it. Searches for packages and configs go up through
+        all of them: those of a place that is less deep would have missed some."""
         with self._lock:
-            seat = self._free.pop() if self._free else None
+            seat = next((one for one in self._free if one.depth >= depth), None)
+            if seat is not None:
+                self._free.remove(seat)
             self._made += seat is None
             number = self._made
-        seat = seat or Seat(self._home / f"seat-{number}" / "w", self._packs, self._program)
+        seat = seat or self._new(number, depth)
         try:
             yield seat
         finally:
             with self._lock:
                 self._free.append(seat)
+
+    def _new(self, number: int, depth: int) -> Seat:
+        folder = self._home / f"seat-{number}" / "w"
+        deeper = ["w"] * (depth - len(folder.parents))
+        return Seat(folder.joinpath(*deeper), self._packs, self._program)
 
     def close(self) -> None:
         with self._lock:

@@ -48,7 +48,7 @@ class WorkerSide(Struct, frozen=True):
     def _built(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
         asked = BuildQuestion("", question.inputs, question.toolchain, question.environment)
         snapshot = self.packs.snapshot(question.snapshot)
-        with self.seats.one() as seat:
+        with self.seats.one(question.depth) as seat:
             return seat.answer(snapshot, asked, is_wanted)
 
     def _said(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
