@@ -38,6 +38,7 @@ def test_what_machines_have_made_in_parts_another_one_takes_whole(
     ]
     ended = [child.communicate(timeout=120) for child in running]
     assert [child.returncode for child in running] == [0] * _PARTS, ended
+    assert [one for one in ended if "warning" in one[1]] == []
     last = another_machine(first, tmp_path / "last")
     done = last.json("compose", verb, env=place.env)
     assert done.result["summary"]["ran"] == 0

@@ -36,6 +36,8 @@ class CachePlaceOfTests:
             "FABRIC_REMOTE_CACHE_TOKEN": self.token,
             "FABRIC_REMOTE_CACHE_TEAM": self.team,
             "FABRIC_REMOTE_CACHE_KEY": KEY,
+            # However slow this machine is just now: tests of the limit set their own.
+            "FABRIC_REMOTE_CACHE_WAIT": "60s",
             **self.more,
         }
         return {name: value for name, value in found.items() if value}
