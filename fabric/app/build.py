@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.executing import executing
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
@@ -102,7 +103,7 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
     if request.shard:
         command_line = None  # a part answers no question that a whole is asked by
     with (
-        _executing(request, settings, opening) as opening,
+        executing(request, settings, opening) as opening,
         Session(workspace, settings, opening) as session,
     ):
         work, share = _own_part(request, session, work)
@@ -122,21 +123,6 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
     if share is None or not isinstance(report.outcome, BuildOutcome):
         return report
     return replace(report, outcome=replace(report.outcome, shard=share))
-
-
-@contextlib.contextmanager
-def _executing(
-    request: Request, settings: Settings, opening: SessionOptions
-) -> Iterator[SessionOptions]:
-    """With the cluster that is asked for, reached before anything is built."""
-    if request.executor is None:
-        yield opening
-        return
-    from fabric.app.dask.opening import open_executor  # Dask takes half a second to import
-
-    executor = open_executor(request.executor, settings)
-    with contextlib.closing(executor.workers):
-        yield replace(opening, executor=executor)
 
 
 def _own_part(

@@ -13,6 +13,7 @@ from fabric.cli.options import ScreenFlags, SourceFlags
 from fabric.cli.report_files import kept, refuse_unwritable, wants_details
 from fabric.cli.screen import Screen
 from fabric.cli.start import command_start
+from fabric.model.executor import executor_of
 from fabric.model.names import Verb
 from fabric.model.report import Report
 
@@ -127,6 +128,7 @@ def run_request(
         strict=run.strict,
         out=run.out,
         profiled=bool(run.profile),
+        executor=executor_of(run.executor) if run.executor else None,
     )
 
 

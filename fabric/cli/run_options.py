@@ -71,6 +71,17 @@ Caches: TypeAlias = Annotated[
 ]
 
 
+Executor: TypeAlias = Annotated[
+    str,
+    click.option(
+        "--executor",
+        default="",
+        metavar="dask://HOST:PORT",
+        help="Build on the workers of this Dask cluster.",
+    ),
+]
+
+
 class SharingFlags(Struct, frozen=True):
     """What is read of a shared cache and written there."""
 
@@ -107,6 +118,7 @@ class RunFlags(Struct, frozen=True):
         click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
     ]
     sharing: SharingFlags
+    executor: Executor
     fail_fast: _FailFast
     strict: Annotated[
         bool,

@@ -1,6 +1,5 @@
 """Where builds are carried out, if not on this machine. Pure."""
 
-import ipaddress
 import re
 
 from msgspec import Struct
@@ -20,8 +19,10 @@ class DaskAddress(Struct, frozen=True):
 
     @property
     def is_this_machine(self) -> bool:
+        from ipaddress import ip_address  # every request imports this module
+
         try:
-            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+            return ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
             return self.host == "localhost"
 

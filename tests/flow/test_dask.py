@@ -331,3 +331,18 @@ def test_an_executor_that_cannot_be_used_is_told_before_anything_is_built(tmp_pa
         done = made.json("build", "--executor", word, env=env)
         assert (done.code, done.error["code"]) == (exit_code, code)
     assert not (made.root / ".fabric/build").exists()
+
+
+def test_a_deploy_has_its_functions_built_there(
+    cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    made = project(tmp_path, service("shop", "one", "two"), PYTHON)
+    done = made.json("deploy", "--executor", cluster.executor, env=place.env)
+    assert HERE not in done.err
+    functions = done.result["deployments"][0]["functions"]
+    assert {one["status"] for one in functions} == {"created"}
+    made.write({"one.py": "handler = len\n"})
+    done = made.json("deploy", "--executor", "dask://127.0.0.1:9", env=place.env)
+    assert (done.code, done.error["code"]) == (69, "executor/unreachable")
+    functions = made.json("deploy").result["deployments"][0]["functions"]
+    assert [one["status"] for one in functions] == ["updated", "updated"], "nothing was lost"

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import logging
+import socket
 import threading
 from asyncio import CancelledError
 
@@ -118,6 +119,8 @@ def connect(address: DaskAddress, side: SameSide, run: str) -> DaskWorkers:
 
 def _client(url: str, security: Security, address: DaskAddress) -> Client:
     try:
+        # Dask itself goes on asking where nobody listens.
+        socket.create_connection((address.host.strip("[]"), address.port), _CONNECT_SECONDS).close()
         return Client(url, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         hint = (

@@ -20,6 +20,7 @@ from fabric.app.deploy.purpose import (
 )
 from fabric.app.deploy.scope import DeployScope, claim_of
 from fabric.app.deploy.taking_back import TakenBack, is_good, outcomes_of, take_back
+from fabric.app.executing import executing
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
@@ -79,12 +80,13 @@ class Changed(Struct, frozen=True):
 def change_records(
     request: Request, change: RecordsChange, make_listeners: MakeListeners
 ) -> Changed:
-    scope = change.scope
+    scope, workspace = change.scope, Path(change.work.info.workspace)
     scope.transaction.expect(_claims(change))
     try:
-        with Session(
-            Path(change.work.info.workspace), scope.settings, _opening(request, change)
-        ) as session:
+        with (
+            executing(request, scope.settings, _opening(request, change)) as opening,
+            Session(workspace, scope.settings, opening) as session,
+        ):
             return _changed(request, session, change, make_listeners)
     except BaseException:
         scope.transaction.abandon()

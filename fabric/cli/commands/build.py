@@ -20,21 +20,9 @@ Part: TypeAlias = Annotated[
 ]
 
 
-On: TypeAlias = Annotated[
-    str,
-    click.option(
-        "--executor",
-        default="",
-        metavar="dask://HOST:PORT",
-        help="Build on the workers of this Dask cluster.",
-    ),
-]
-
-
 class BuildFlags(Struct, frozen=True):
     chosen: FunctionFlags
     shard: Part
-    executor: On
     run: RunFlags
     screen: ScreenFlags
 
@@ -42,7 +30,6 @@ class BuildFlags(Struct, frozen=True):
 class ComposeBuildFlags(Struct, frozen=True):
     chosen: ComposeFlags
     shard: Part
-    executor: On
     run: RunFlags
     screen: ScreenFlags
 
@@ -86,14 +73,11 @@ def run_verb(verb: str, command: str, flags: BuildFlags | ComposeBuildFlags) -> 
     from fabric.app.build import build as build_services
     from fabric.cli.perform import Order, outlets_of, perform, run_request
     from fabric.graph.shards import shard_in
-    from fabric.model.executor import executor_of
     from fabric.model.names import Verb
 
     request = run_request(Verb(verb), command, flags.chosen, flags.run)
     if flags.shard:
         request = replace(request, shard=shard_in(flags.shard))
-    if flags.executor:
-        request = replace(request, executor=executor_of(flags.executor))
     plain = flags.chosen.is_plain and flags.run.is_plain and not flags.shard
     order = Order(request, flags.screen, outlets_of(flags.run), may_be_kept=plain)
     return perform(
