@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
+from fabric.app.observing.followed_time import FollowedTime, Reach
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
 from fabric.app.observing.observe import ending, run_looks
@@ -15,7 +16,7 @@ from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observ
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.model.observed import SECOND, LogLine, TimeWindow, nanoseconds
+from fabric.model.observed import SECOND, LogLine, nanoseconds
 from fabric.model.problems import ExitCode, FabricError, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
@@ -24,8 +25,11 @@ from fabric.system.clock import Clock
 
 _HOLD = SECOND
 _MEMORY = LONGEST_CALL
-# How far back each look begins before the newest line: some are told late.
-_OVERLAP = 30 * SECOND
+_NEAR = 30 * SECOND
+# As late as lines may come: some stores take minutes until what was said can be read.
+_REACH = Reach(_NEAR, 300 * SECOND, 10 * SECOND)
+# Calls on this machine are noted when they end, with lines from when they began.
+_REACH_HERE = Reach(LONGEST_CALL, LONGEST_CALL + _NEAR, 10 * SECOND)
 _TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
@@ -118,12 +122,10 @@ class FollowedSource(Struct, frozen=True):
             own, since = self.target.service, self.asked.window.since
             observer.follow(own, since, self._take, self.watch)
             return
-        # Calls on this machine are noted when they end, with lines from when they began.
-        back = LONGEST_CALL if self.target.is_here else _OVERLAP
-        newest, pause = self.asked.window.since + back, 0.0
+        followed, pause = FollowedTime(self.asked.window.since, self._reach), 0.0
         while not self.watch.is_to_end():
             try:
-                newest = max(newest, self._asked_again(newest - back))
+                self._ask_again(followed)
             except FabricError as error:
                 if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
                     raise
@@ -137,17 +139,19 @@ class FollowedSource(Struct, frozen=True):
             self._rest(max(pause, self._every))
 
     @property
+    def _reach(self) -> Reach:
+        return _REACH_HERE if self.target.is_here else _REACH
+
+    @property
     def _every(self) -> float:
         """Logs may be asked for so and so often: the more functions, the rarer."""
         return max(0.5, 0.1 * len(self.target.service.functions))
 
-    def _asked_again(self, since: int) -> int:
-        """The time of the newest line that is there now."""
-        window = TimeWindow(since, self.stream.now() + SECOND)
-        question = self.asked.question(window, _MOST)
+    def _ask_again(self, followed: FollowedTime) -> None:
+        now = self.stream.now()
+        question = self.asked.question(followed.window(now), _MOST)
         lines = list(self.observer.log_lines(self.target.service, question, self.watch))
-        self._take(lines)
-        return max((one.at for one in lines), default=0)
+        self._take(followed.new(lines, now))
 
     def _take(self, lines: Iterable[LogLine]) -> None:
         takes = self.asked.question().takes
