@@ -17,7 +17,7 @@ from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.model.observed import SECOND, LogLine, nanoseconds
-from fabric.model.problems import ExitCode, FabricError, exit_code_of
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
 from fabric.providers.observing import LogFollower, Observer
@@ -98,12 +98,22 @@ def _look(
         def is_to_end() -> bool:
             return watch.is_to_end() or not stream.is_read
 
-        observer = targets.observer(target, asked.kind)
-        own = CallWatch(said, is_to_end)
-        source = FollowedSource(target, observer, asked, stream, own)
-        source.follow()
+        try:
+            observer = targets.observer(target, asked.kind)
+            own = CallWatch(said, is_to_end)
+            FollowedSource(target, observer, asked, stream, own).follow()
+        except FabricError as error:
+            # The others go on, and their end may be far away: it is told at once.
+            note(_gone(target, error.first))
+            raise
 
     return look
+
+
+def _gone(target: ObservedTarget, problem: Problem) -> str:
+    whose = f"{target.ref.service} at {target.ref.provider}"
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return f"{whose} is not followed: {problem.message}{hint}"
 
 
 class FollowedSource(Struct, frozen=True):
