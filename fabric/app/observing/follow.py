@@ -103,6 +103,9 @@ def _look(
             own = CallWatch(said, is_to_end)
             FollowedSource(target, observer, asked, stream, own).follow()
         except FabricError as error:
+            # Whatever was cut off by the end is no failure of the source.
+            if is_to_end():
+                return
             # The others go on, and their end may be far away: it is told at once.
             note(_gone(target, error.first))
             raise
