@@ -56,7 +56,7 @@ def _take_over_searches() -> None:
         found = by_moto(backend, plain, *words, **more)
         return [{**one, "id": one["id"].partition("/")[0]} for one in found]
 
-    CloudWatchBackend.get_metric_data = numbers  # type: ignore[method-assign]
+    CloudWatchBackend.get_metric_data = numbers  # type: ignore[method-assign, assignment]
 
 
 def _take_over_traces() -> None:
