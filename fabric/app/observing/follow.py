@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
 from fabric.app.observing.followed_time import FollowedTime, Reach
 from fabric.app.observing.line_merge import LineMerge
@@ -14,6 +13,7 @@ from fabric.app.observing.local_calls import LONGEST_CALL
 from fabric.app.observing.observe import ending, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
+from fabric.app.run_problems import problems_of
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.model.observed import SECOND, LogLine, nanoseconds
