@@ -20,7 +20,7 @@ from fabric.model.observed import SECOND, LogLine, nanoseconds
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
-from fabric.providers.observing import LogFollower, Observer
+from fabric.providers.observing import MOST_LINES, LogFollower, Observer, PacedObserver
 from fabric.system.clock import Clock
 
 _HOLD = SECOND
@@ -33,7 +33,6 @@ _REACH_HERE = Reach(LONGEST_CALL, LONGEST_CALL + _NEAR, 10 * SECOND)
 _TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
-_MOST = 10_000
 
 
 class FollowHearers(Struct, frozen=True):
@@ -137,6 +136,7 @@ class FollowedSource(Struct, frozen=True):
             return
         followed, pause = FollowedTime(self.asked.window.since, self._reach), 0.0
         while not self.watch.is_to_end():
+            begun = self.stream.now()
             try:
                 self._ask_again(followed)
             except FabricError as error:
@@ -149,7 +149,8 @@ class FollowedSource(Struct, frozen=True):
                 if pause:
                     self.watch.hear("it answers again")
                 pause = 0.0
-            self._rest(max(pause, self._every))
+            # What took long is a burden to whoever was asked: he has as long to himself.
+            self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
 
     @property
     def _reach(self) -> Reach:
@@ -158,11 +159,12 @@ class FollowedSource(Struct, frozen=True):
     @property
     def _every(self) -> float:
         """Logs may be asked for so and so often: the more functions, the rarer."""
-        return max(0.5, 0.1 * len(self.target.service.functions))
+        paced = self.observer.every if isinstance(self.observer, PacedObserver) else 0.5
+        return max(paced, 0.1 * len(self.target.service.functions))
 
     def _ask_again(self, followed: FollowedTime) -> None:
         now = self.stream.now()
-        question = self.asked.question(followed.window(now), _MOST)
+        question = self.asked.question(followed.window(now), MOST_LINES)
         lines = list(self.observer.log_lines(self.target.service, question, self.watch))
         self._take(followed.new(lines, now))
 

@@ -4,6 +4,7 @@ twice, and they come in the order of time."""
 import datetime
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -113,12 +114,13 @@ class Follower:
     seconds: float
     away: tuple[float, float] = (0, 0)
     is_ending: bool = True
+    kind: type[FakeSource] = FakeSource
     told: list[tuple[int, LogLine]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         clock = MovedClock()
         away = (_at(self.away[0]), _at(self.away[1]))
-        self.source = FakeSource(clock, self.said, away, self.is_ending)
+        self.source = self.kind(clock, self.said, away, self.is_ending)
         end = _at(self.seconds)
 
         def hear(lines: list[LogLine]) -> bool:
@@ -193,6 +195,31 @@ def test_a_look_asks_about_little_once_lines_come_in_time() -> None:
 def test_after_a_long_time_without_an_answer_lines_are_neither_lost_nor_told_twice() -> None:
     found = Follower(ticks(2_000), 2_020, away=(100, 1_800))
     assert found.numbers == list(range(2_000))
+
+
+@dataclass
+class PacedSource(FakeSource):
+    """One that begins a program for each look."""
+
+    every: ClassVar[float] = 2.0
+
+
+@dataclass
+class SlowSource(FakeSource):
+    """One that takes five seconds to answer."""
+
+    def log_lines(
+        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+    ) -> Iterable[LogLine]:
+        self.clock.sleep(5)
+        return super().log_lines(service, asked, watch)
+
+
+@pytest.mark.parametrize(("kind", "most"), [(FakeSource, 120), (PacedSource, 31), (SlowSource, 7)])
+def test_who_pays_for_a_look_is_asked_less_often(kind: type[FakeSource], most: int) -> None:
+    found = Follower(ticks(60), 60, kind=kind)
+    assert most * 0.7 < len(found.source.windows) <= most
+    assert sorted(found.numbers)[:50] == list(range(50))
 
 
 # What is said when, by whose clock, and how late it can be read.

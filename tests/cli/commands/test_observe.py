@@ -274,6 +274,14 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
 
 
+def test_what_a_command_says_of_another_time_is_left_out(live: Project, tool: Tool) -> None:
+    at = "2019-12-31T23:59:59Z"
+    tool.answers(json.dumps({"lines": [{"time": at, "function": "hello", "text": "old"}]}))
+    assert texts(live.json("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})) == []
+    trace = {"id": "t1", "function": "hello", "startedAt": at, "ms": 5}
+    assert observed(live, tool, {"traces": [trace]}, "traces").result["traces"] == []
+
+
 def test_what_a_command_says_of_others_is_left_out(live: Project, tool: Tool) -> None:
     at = "2026-01-02T03:04:05Z"
     lines = [{"time": at, "function": one, "text": one} for one in ("hello", "bad", "ghost")]

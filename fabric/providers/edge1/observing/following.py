@@ -9,12 +9,11 @@ from fabric.providers.contract import CallWatch
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
-from fabric.providers.observing import HearLines, LogQuestion, ObservedService
+from fabric.providers.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.system.retry import TransientError
 
 # What is kept is there a little later than it was said.
 _OVERLAP = 30 * SECOND
-_MOST = 10_000
 _TICK = 0.25
 _KEPT_EVERY = 10.0
 _PAUSE = 2.0
@@ -84,7 +83,7 @@ class TailedService:
 
     def _look_up(self, hear: HearLines) -> None:
         until = time.time_ns() + SECOND
-        question = LogQuestion(TimeWindow(self._since, until), most=_MOST)
+        question = LogQuestion(TimeWindow(self._since, until), most=MOST_LINES)
         hear(self._lines.kept(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 
