@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from fabric.app.observing.asked import Observing
-from fabric.app.observing.followed_time import FollowedTime, Reach
+from fabric.app.observing.followed_time import FollowedTime, LookBack
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
 from fabric.app.observing.observe import ending, run_looks
@@ -27,9 +27,9 @@ _HOLD = SECOND
 _MEMORY = LONGEST_CALL
 _NEAR = 30 * SECOND
 # As late as lines may come: some stores take minutes until what was said can be read.
-_REACH = Reach(_NEAR, 300 * SECOND, 10 * SECOND)
+_LOOK_BACK = LookBack(_NEAR, 300 * SECOND, 10 * SECOND)
 # Calls on this machine are noted when they end, with lines from when they began.
-_REACH_HERE = Reach(LONGEST_CALL, LONGEST_CALL + _NEAR, 10 * SECOND)
+_LOOK_BACK_HERE = LookBack(LONGEST_CALL, LONGEST_CALL + _NEAR, 10 * SECOND)
 _TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
@@ -134,7 +134,7 @@ class FollowedSource(Struct, frozen=True):
             own, since = self.target.service, self.asked.window.since
             observer.follow(own, since, self._take, self.watch)
             return
-        followed, pause = FollowedTime(self.asked.window.since, self._reach), 0.0
+        followed, pause = FollowedTime(self.asked.window.since, self._look_back), 0.0
         while not self.watch.is_to_end():
             begun = self.stream.now()
             try:
@@ -153,8 +153,8 @@ class FollowedSource(Struct, frozen=True):
             self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
 
     @property
-    def _reach(self) -> Reach:
-        return _REACH_HERE if self.target.is_here else _REACH
+    def _look_back(self) -> LookBack:
+        return _LOOK_BACK_HERE if self.target.is_here else _LOOK_BACK
 
     @property
     def _every(self) -> float:

@@ -11,7 +11,7 @@ from fabric.model.observed import SECOND, LogLine, TimeWindow
 _AHEAD = 900 * SECOND
 
 
-class Reach(Struct, frozen=True):
+class LookBack(Struct, frozen=True):
     """How far back lines are looked for that were not there before: some are told late, and some
     are stamped by a clock that is behind. `near` at each look, `far` once in `every`."""
 
@@ -25,8 +25,8 @@ class FollowedTime:
     found as new once: whatever its neighbours are stamped with, and however long nobody answered
     meanwhile."""
 
-    def __init__(self, since: int, reach: Reach) -> None:
-        self._since, self._reach = since, reach
+    def __init__(self, since: int, look_back: LookBack) -> None:
+        self._since, self._look_back = since, look_back
         # When all that there was had been read last.
         self._read: int | None = None
         self._read_far = 0
@@ -48,21 +48,21 @@ class FollowedTime:
         self._measure(found)
         if self._is_far(now):
             self._read_far = now
-            self._forget(now - self._reach.far)
+            self._forget(now - self._look_back.far)
         self._read = now
         return found
 
     def _is_far(self, now: int) -> bool:
-        return self._read is None or now - self._read_far >= self._reach.every
+        return self._read is None or now - self._read_far >= self._look_back.every
 
     def _begin(self, now: int) -> int:
         if self._read is None:
             return self._since
         if self._is_far(now):
-            begin = min(self._read_far, now) - self._reach.far
+            begin = min(self._read_far, now) - self._look_back.far
         else:
             slowest = max(self._behind.values(), default=0)
-            begin = min(self._read, now) - self._reach.near - slowest
+            begin = min(self._read, now) - self._look_back.near - slowest
         return max(self._since, begin)
 
     def _measure(self, lines: Sequence[LogLine]) -> None:
@@ -70,7 +70,7 @@ class FollowedTime:
         next look on: the others' lines say nothing of its own."""
         if self._read is None:
             return
-        most = self._reach.far - self._reach.near
+        most = self._look_back.far - self._look_back.near
         newest: dict[str, int] = {}
         for line in lines:
             newest[line.function] = max(newest.get(line.function, line.at), line.at)
