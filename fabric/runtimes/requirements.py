@@ -112,7 +112,9 @@ def normal_name(name: str) -> str:
 
 def project_requirements(pyproject: str) -> str:
     """`[project.dependencies]` as a requirements text. Raises ValueError for bad TOML."""
-    import tomllib  # read by few projects; whoever only looks at what runs pays for no parser
+    if not pyproject:
+        return ""
+    import tomllib  # few projects have one: the others pay for no parser
 
     dependencies = tomllib.loads(pyproject).get("project", {}).get("dependencies", [])
     return "".join(f"{item}\n" for item in dependencies)
