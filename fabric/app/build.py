@@ -17,6 +17,7 @@ from fabric.app.run_graph import (
     told_of_places,
     told_of_run,
 )
+from fabric.app.run_problems import owners_of, problems_of
 from fabric.app.run_report import cases_of, longest_path
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -37,13 +38,11 @@ from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.shards import shared_out
-from fabric.model.amounts import plural
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.outcomes.shard_share import ShardShare
 from fabric.model.outcomes.when_read import WhenRead
-from fabric.model.problems import Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
@@ -194,25 +193,6 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
         ms=result.ms if result.count(Status.RAN) else 0,
         left=result.count(Status.CANCELLED),
     )
-
-
-def problems_of(result: RunResult) -> tuple[Problem, ...]:
-    """What failed, and first of all that the run was interrupted, if it was."""
-    if not result.interrupted:
-        return result.problems
-    left = result.count(Status.CANCELLED)
-    message = f"interrupted: {plural(left, 'task')} not started"
-    return (Problem("run/interrupted", message, hint="run it again to go on"), *result.problems)
-
-
-def owners_of(result: RunResult) -> tuple[str, ...]:
-    """The service of each of these problems; none for what concerns the run as a whole."""
-    owners = [
-        "" if outcome.status is Status.BLOCKED else task.inputs.service
-        for task, outcome in result.rows
-        for _ in outcome.problems
-    ]
-    return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
 def _artifacts(result: RunResult, numbers: Iterable[int], prefix: str) -> Iterator[BuiltArtifact]:

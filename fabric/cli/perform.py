@@ -26,13 +26,25 @@ if TYPE_CHECKING:
 
 
 class Outlets(Struct, frozen=True):
-    """Where the story of a run goes: files besides the terminal, and what is told there."""
+    """Where the story of a run goes: files besides the terminal, and what is told there. Without
+    a `journal` nothing of it is kept."""
 
     events: str = ""
     profile: str = ""
     logs: str = "full"
     junit: str = ""
     otlp: str = ""
+    journal: bool = True
+
+    def is_unheard(self, settings: Settings) -> bool:
+        """Whether nobody would hear of a run."""
+        if self.journal or self.events or self.otlp or self.profile or self.logs != "none":
+            return False
+        if not any(name.startswith("OTEL_") for name in settings.env):
+            return True
+        from fabric.system.tracing import is_wanted
+
+        return not is_wanted(settings.env)
 
 
 class Order(Struct, frozen=True):
@@ -102,10 +114,14 @@ def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeLis
     """Who draws tables and writes journals is imported once there is a run to hear of."""
 
     def make(info: "RunInfo") -> "Sequence[Listener]":
+        if outlets.is_unheard(settings):
+            return ()
         from fabric.cli.progress.listeners import ListenerOptions, listeners
         from fabric.cli.progress.log_lines import Logs
 
-        options = ListenerOptions(outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp)
+        options = ListenerOptions(
+            outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp, outlets.journal
+        )
         return listeners(screen, settings, options, info)
 
     return make

@@ -5,7 +5,7 @@ import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,14 +23,13 @@ from fabric.model.observed import (
     nanoseconds,
 )
 from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.payloads import destroy_words
 from fabric.providers.redaction import redaction_of
 from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 
 T = TypeVar("T")
 _OUTPUT = "observe/command-output"
-_MOST = 10_000
 
 
 class _SaidLine(Struct, frozen=True):
@@ -82,6 +81,7 @@ class _SaidCalls(Struct, frozen=True):
 class ObservedByCommand(Struct, frozen=True):
     """`line` is what stands in the `variable`."""
 
+    every: ClassVar[float] = 2.0
     facts: ProviderFacts
     variable: str
     line: str
@@ -90,11 +90,13 @@ class ObservedByCommand(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        more = {"filter": asked.text, "limit": asked.most_of(_MOST)}
+        more = {"filter": asked.text, "limit": asked.most_of(MOST_LINES)}
         found = self._asked(service, (asked.window, more), _SaidLines, watch)
         told: Counter[tuple[str, int, str]] = Counter()
         for one in _own(found.lines, service, watch):
             at = nanoseconds(one.time)
+            if not asked.window.has(at):
+                continue
             # The same line of the same moment is there as often as it was told.
             same = (one.function, at, one.text)
             told[same] += 1
@@ -124,7 +126,8 @@ class ObservedByCommand(Struct, frozen=True):
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]:
         found = self._asked(service, (window, {}), _SaidCalls, watch)
-        return [_call(service.address, one) for one in _own(found.traces, service, watch)]
+        calls = [_call(service.address, one) for one in _own(found.traces, service, watch)]
+        return [one for one in calls if window.has(one.started_at)]
 
     def _asked(
         self,

@@ -1,13 +1,16 @@
 """What somebody who looks after deployed functions is asked, and what he answers."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
 from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress, LiveFunction
+
+# Of whoever chooses less than we do, so many lines are looked through.
+MOST_LINES = 10_000
 
 
 class ObservedService(Struct, frozen=True):
@@ -59,6 +62,14 @@ class Observer(Protocol):
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]: ...
+
+
+@runtime_checkable
+class PacedObserver(Protocol):
+    """An observer who is followed by programs that begin anew for each look: the seconds between
+    two."""
+
+    every: ClassVar[float]
 
 
 # Called several times a second, with no lines where there are none: others wait for their turn.

@@ -2,11 +2,14 @@
 
 import hashlib
 import io
-import zipfile
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from fabric.model.names import Digest
 from fabric.runtimes.contract import BuiltFile
+
+if TYPE_CHECKING:
+    import zipfile
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _REGULAR = 0o100000
@@ -16,6 +19,8 @@ _LEVEL = 6
 
 def archive(files: Iterable[BuiltFile]) -> bytes:
     """The files as a zip: sorted by name, fixed time, modes and deflate level, no extra fields."""
+    import zipfile  # many runs only compare digests, and pay for no archives
+
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as bundle:
         for file in _sorted(files):
@@ -25,6 +30,8 @@ def archive(files: Iterable[BuiltFile]) -> bytes:
 
 def unpacked(content: bytes) -> Iterator[BuiltFile]:
     """The files of an archive that `archive` made."""
+    import zipfile
+
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
         for entry in bundle.infolist():
             executable = bool((entry.external_attr >> 16) & 0o100)
@@ -49,7 +56,9 @@ def _mode(file: BuiltFile) -> int:
     return 0o755 if file.executable else 0o644
 
 
-def _entry(file: BuiltFile) -> zipfile.ZipInfo:
+def _entry(file: BuiltFile) -> "zipfile.ZipInfo":
+    import zipfile
+
     entry = zipfile.ZipInfo(file.path, _EPOCH)
     entry.create_system = _UNIX
     entry.external_attr = (_REGULAR | _mode(file)) << 16

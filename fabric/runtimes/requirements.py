@@ -1,7 +1,6 @@
 """Requirement texts as values: what is pinned, and the lock that fabric writes. Reads no disk."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -113,6 +112,10 @@ def normal_name(name: str) -> str:
 
 def project_requirements(pyproject: str) -> str:
     """`[project.dependencies]` as a requirements text. Raises ValueError for bad TOML."""
+    if not pyproject:
+        return ""
+    import tomllib  # few projects have one: the others pay for no parser
+
     dependencies = tomllib.loads(pyproject).get("project", {}).get("dependencies", [])
     return "".join(f"{item}\n" for item in dependencies)
 

@@ -38,6 +38,11 @@ def json_line(line: LogLine) -> str:
     return text if text.isprintable() else "".join(map(_spelled, text))
 
 
+def _in_row(text: str) -> str:
+    """What others made up, so that it takes one row."""
+    return "".join(map(_spelled, text))
+
+
 def _spelled(letter: str) -> str:
     return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
@@ -46,7 +51,8 @@ def line_text(line: LogLine, style: Style) -> str:
     """Its moment by the clock of this machine, whose it is, its request, its text."""
     whose = f"{line.service}/{line.function}"
     coloured = style.named(whose, crc32(whose.encode()))
-    request = style.dim(f" {line.request[:_SHORT_REQUEST]}") if line.request else ""
+    request = _in_row(line.request[:_SHORT_REQUEST])
+    request = style.dim(f" {request}") if request else ""
     text = line.text.rstrip("\n").replace("\n", "\n    ")
     if line.is_platform:
         text = style.dim(text)
@@ -56,7 +62,7 @@ def line_text(line: LogLine, style: Style) -> str:
 
 
 def _clock(at: int) -> str:
-    return f"{_local(at):%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
+    return f"{_local(at):%Y-%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
 
 
 def _here(moment: str) -> str:
@@ -119,7 +125,7 @@ def _trace_line(one: TracedRow, style: Style) -> str:
     status = style.good(one.status) if one.status == "ok" else style.bad(one.status)
     whose = style.strong(f"{one.service}/{one.function}")
     begun = style.dim(_clock(nanoseconds_in(one.started_at)))
-    return f"{begun} {one.id}  {whose}  {one.ms:,.0f} ms  {status}"
+    return f"{begun} {_in_row(one.id)}  {whose}  {one.ms:,.0f} ms  {status}"
 
 
 def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
@@ -129,6 +135,9 @@ def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
     seen: set[str] = set()
     for number, root in enumerate(roots):
         yield from _branch(root, trace.spans, ("", number == len(roots) - 1), seen)
+    # Whoever is below nobody but himself begins where he is named first.
+    for step in trace.spans:
+        yield from _branch(step, trace.spans, ("", True), seen)
 
 
 def _branch(
@@ -140,7 +149,7 @@ def _branch(
     seen.add(step.id)
     indent, is_last = place
     failed = "" if step.status == "ok" else f"  {step.status}"
-    yield f"{indent}{'└─ ' if is_last else '├─ '}{step.name}  {step.ms:,.1f} ms{failed}"
+    yield f"{indent}{'└─ ' if is_last else '├─ '}{_in_row(step.name)}  {step.ms:,.1f} ms{failed}"
     below = [one for one in every if one.parent == step.id and one.id != step.id]
     inner = indent + ("   " if is_last else "│  ")
     for number, one in enumerate(below):

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +191,44 @@ def test_a_command_belongs_to_the_span_of_who_calls_it(made: Project, collected:
     (run,) = collected.of("build")
     assert (run.trace, run.parent) == (TRACE, SPAN)
     assert tasks_of(collected, run)
+
+
+def called(made: Project) -> None:
+    """A function, once."""
+    made.write({"event.json": "{}"})
+    done = made.json("invoke", "run", "--function", "two", "--event", "event.json")
+    assert done.code == 0, done.out
+
+
+@pytest.mark.parametrize("command", ["logs", "metrics", "traces"])
+def test_looks_at_what_runs_are_traces_too(
+    made: Project, collected: Collector, command: str
+) -> None:
+    assert made.fabric("deploy").code == 0
+    runs = sorted((made.root / ".fabric" / "runs").iterdir())
+    called(made)
+    words = ("--otlp", collected.url, "--events", "events.jsonl")
+    assert made.json(command, *words).code == 0
+    (run,) = collected.of(command)
+    (task,) = tasks_of(collected, run).values()
+    assert (task.attributes["fabric.kind"], task.name.split(":")[0]) == (command, command)
+    lines = (made.root / "events.jsonl").read_text().splitlines()
+    events = [json.loads(one)["type"] for one in lines]
+    assert (events[0], events[-1]) == ("version", "run_ended")
+    assert sorted((made.root / ".fabric" / "runs").iterdir()) == runs
+
+
+def test_a_follow_is_a_trace_once_it_ends(made: Project, collected: Collector) -> None:
+    assert made.fabric("deploy").code == 0
+    called(made)
+    words = ("--since", "1h", "--platform", "--otlp", collected.url)
+    follower = made.start("logs", "--follow", *words)
+    assert follower.stdout is not None
+    assert "called as" in follower.stdout.readline()
+    follower.send_signal(signal.SIGINT)
+    follower.communicate(timeout=20)
+    assert follower.returncode == 0
+    assert len(collected.of("logs")) == 1
 
 
 def test_what_the_caller_of_a_command_does_not_sample_is_not_sent(

@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.build import owners_of, problems_of
 from fabric.app.cache_place import cache_folder, is_usable
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
@@ -29,6 +28,7 @@ from fabric.app.project.recorded import open_recorded
 from fabric.app.project.upstreams import downstreams_of, needs_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
+from fabric.app.run_problems import owners_of, problems_of
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph

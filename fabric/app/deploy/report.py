@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from fabric.app.build import owners_of, problems_of
 from fabric.app.deploy.change_records import Changed
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.request import Request
+from fabric.app.run_problems import owners_of, problems_of
 from fabric.app.run_report import NOTHING_RAN, cases_of, longest_path, untouched
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE

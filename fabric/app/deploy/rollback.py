@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from fabric.app.build import problems_of
 from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.deploy import refuse
 from fabric.app.deploy.live_records import find_records
@@ -19,6 +18,7 @@ from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
+from fabric.app.run_problems import problems_of
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph

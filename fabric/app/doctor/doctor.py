@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.build import problems_of
 from fabric.app.cache_place import cache_folder
 from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
 from fabric.app.doctor.surroundings import (
@@ -23,6 +22,7 @@ from fabric.app.project.project import open_project
 from fabric.app.project.workspace import workspace_of
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
+from fabric.app.run_problems import problems_of
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE

@@ -6,30 +6,33 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
+from fabric.app.observing.followed_time import FollowedTime, LookBack
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
 from fabric.app.observing.observe import ending, run_looks
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
+from fabric.app.run_problems import problems_of
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.model.observed import SECOND, LogLine, TimeWindow, nanoseconds
-from fabric.model.problems import ExitCode, FabricError, exit_code_of
+from fabric.model.observed import SECOND, LogLine, nanoseconds
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
-from fabric.providers.observing import LogFollower, Observer
+from fabric.providers.observing import MOST_LINES, LogFollower, Observer, PacedObserver
 from fabric.system.clock import Clock
 
 _HOLD = SECOND
 _MEMORY = LONGEST_CALL
-# How far back each look begins before the newest line: some are told late.
-_OVERLAP = 30 * SECOND
+_NEAR = 30 * SECOND
+# As late as lines may come: some stores take minutes until what was said can be read.
+_LOOK_BACK = LookBack(_NEAR, 300 * SECOND, 10 * SECOND)
+# Calls on this machine are noted when they end, with lines from when they began.
+_LOOK_BACK_HERE = LookBack(LONGEST_CALL, LONGEST_CALL + _NEAR, 10 * SECOND)
 _TICK = 0.1
 # Of a source that does not answer: how long until it is asked again, at most.
 _LONGEST_PAUSE = 10.0
-_MOST = 10_000
 
 
 class FollowHearers(Struct, frozen=True):
@@ -94,12 +97,25 @@ def _look(
         def is_to_end() -> bool:
             return watch.is_to_end() or not stream.is_read
 
-        observer = targets.observer(target, asked.kind)
-        own = CallWatch(said, is_to_end)
-        source = FollowedSource(target, observer, asked, stream, own)
-        source.follow()
+        try:
+            observer = targets.observer(target, asked.kind)
+            own = CallWatch(said, is_to_end)
+            FollowedSource(target, observer, asked, stream, own).follow()
+        except FabricError as error:
+            # Whatever was cut off by the end is no failure of the source.
+            if is_to_end():
+                return
+            # The others go on, and their end may be far away: it is told at once.
+            note(_gone(target, error.first))
+            raise
 
     return look
+
+
+def _gone(target: ObservedTarget, problem: Problem) -> str:
+    whose = f"{target.ref.service} at {target.ref.provider}"
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return f"{whose} is not followed: {problem.message}{hint}"
 
 
 class FollowedSource(Struct, frozen=True):
@@ -118,12 +134,11 @@ class FollowedSource(Struct, frozen=True):
             own, since = self.target.service, self.asked.window.since
             observer.follow(own, since, self._take, self.watch)
             return
-        # Calls on this machine are noted when they end, with lines from when they began.
-        back = LONGEST_CALL if self.target.is_here else _OVERLAP
-        newest, pause = self.asked.window.since + back, 0.0
+        followed, pause = FollowedTime(self.asked.window.since, self._look_back), 0.0
         while not self.watch.is_to_end():
+            begun = self.stream.now()
             try:
-                newest = max(newest, self._asked_again(newest - back))
+                self._ask_again(followed)
             except FabricError as error:
                 if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
                     raise
@@ -134,20 +149,24 @@ class FollowedSource(Struct, frozen=True):
                 if pause:
                     self.watch.hear("it answers again")
                 pause = 0.0
-            self._rest(max(pause, self._every))
+            # What took long is a burden to whoever was asked: he has as long to himself.
+            self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
+
+    @property
+    def _look_back(self) -> LookBack:
+        return _LOOK_BACK_HERE if self.target.is_here else _LOOK_BACK
 
     @property
     def _every(self) -> float:
         """Logs may be asked for so and so often: the more functions, the rarer."""
-        return max(0.5, 0.1 * len(self.target.service.functions))
+        paced = self.observer.every if isinstance(self.observer, PacedObserver) else 0.5
+        return max(paced, 0.1 * len(self.target.service.functions))
 
-    def _asked_again(self, since: int) -> int:
-        """The time of the newest line that is there now."""
-        window = TimeWindow(since, self.stream.now() + SECOND)
-        question = self.asked.question(window, _MOST)
+    def _ask_again(self, followed: FollowedTime) -> None:
+        now = self.stream.now()
+        question = self.asked.question(followed.window(now), MOST_LINES)
         lines = list(self.observer.log_lines(self.target.service, question, self.watch))
-        self._take(lines)
-        return max((one.at for one in lines), default=0)
+        self._take(followed.new(lines, now))
 
     def _take(self, lines: Iterable[LogLine]) -> None:
         takes = self.asked.question().takes

@@ -11,8 +11,9 @@ LineKey = tuple[str, str, str, str]
 
 class LineMerge:
     """A line waits for `hold` after it was heard of, and lets all that are older out before it. One
-    that comes later than that is told out of order rather than not at all. Lines that were heard of
-    longer ago than `memory` may be told again."""
+    that comes later than that is told out of order rather than not at all. One that is stamped with
+    a time still to come counts as of the moment at which it was heard of: it lets nobody out before
+    his turn. Lines that were heard of longer ago than `memory` may be told again."""
 
     def __init__(self, hold: int, memory: int) -> None:
         self._hold, self._memory = hold, memory
@@ -25,9 +26,10 @@ class LineMerge:
         for line in lines:
             if line.key not in self._heard:
                 self._count += 1
-                row = (line.at, line.service, line.function, self._count, line)
+                at = min(line.at, now)
+                row = (at, line.service, line.function, self._count, line)
                 heapq.heappush(self._waiting, row)
-                self._arrivals.append((now, line.at))
+                self._arrivals.append((now, at))
             # Heard of once more: it may come again for as long as that.
             self._heard.pop(line.key, None)
             self._heard[line.key] = now
@@ -60,6 +62,7 @@ class LineMerge:
 
 def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
     """All at once; of two with one key the first is told."""
+    every = list(lines)
     merge = LineMerge(0, 0)
-    merge.take(lines, 0)
+    merge.take(every, max((one.at for one in every), default=0))
     return merge.rest()

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.app.build import problems_of
 from fabric.app.observing.asked import Observing
 from fabric.app.observing.line_merge import in_order
 from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
+from fabric.app.run_problems import problems_of
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.engine.result import RunResult
@@ -95,6 +95,7 @@ def run_looks(
         file_time_ns(settings.cwd),
         use_cache=False,
         create=False,
+        keeps=False,
         kinds={kind: ObserveKind(looks)},
     )
     request = replace(request, concurrency=str(max(len(looks), 1)))

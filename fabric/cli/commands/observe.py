@@ -12,18 +12,20 @@ from fabric.cli.options import (
     COMPOSE_DEFAULT,
     CONFIG_DEFAULT,
     ComposeFile,
+    Events,
     Functions,
     PlaceFlags,
     ScreenFlags,
     examples,
 )
+from fabric.cli.run_options import Otlp
 from fabric.model.log_levels import LEVELS
 
 if TYPE_CHECKING:
     from fabric.app.observing.asked import Observing
     from fabric.app.request import Request
     from fabric.app.settings import Settings
-    from fabric.cli.perform import Caller
+    from fabric.cli.perform import Caller, UseCase
     from fabric.cli.screen import Screen
     from fabric.model.observed import LogLine
     from fabric.model.report import Report
@@ -55,6 +57,13 @@ class WhichCalls(Struct, frozen=True):
     until: Annotated[
         str, click.option("--until", default="", metavar="TIME", help="Until then, else now.")
     ]
+
+
+class ToldFlags(Struct, frozen=True):
+    """Where the story of a look goes. No journal is kept of it: nothing is made or changed."""
+
+    events: Events
+    otlp: Otlp
 
 
 class LogsFlags(Struct, frozen=True):
@@ -90,11 +99,13 @@ class LogsFlags(Struct, frozen=True):
     ndjson: Annotated[
         bool, click.option("--ndjson", is_flag=True, help="One JSON object a line, as they come.")
     ]
+    told: ToldFlags
     screen: ScreenFlags
 
 
 class MetricsFlags(Struct, frozen=True):
     which: WhichCalls
+    told: ToldFlags
     screen: ScreenFlags
 
 
@@ -112,6 +123,7 @@ class TracesFlags(Struct, frozen=True):
             help="The newest so many traces.",
         ),
     ]
+    told: ToldFlags
     screen: ScreenFlags
 
 
@@ -129,7 +141,6 @@ def logs(flags: LogsFlags) -> int:
     its provider is asked. Times are those of this machine's zone. Values of secrets are hidden.
     """
     _refuse_unfitting(flags)
-    from fabric.cli.perform import Order, perform
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
         asked = _asked("logs", flags.which, caller.settings)
@@ -145,7 +156,7 @@ def logs(flags: LogsFlags) -> int:
         report = _observed(request, caller, asked)
         return _as_lines(report) if flags.ndjson else report
 
-    return perform(Order(_request("logs", flags.which), flags.screen), use_case)
+    return _perform("logs", flags, use_case)
 
 
 @click.command(
@@ -157,10 +168,9 @@ fabric metrics --all-services --json
 @flags_of(MetricsFlags)
 def metrics(flags: MetricsFlags) -> int:
     """Count the calls of functions: how many, how many failed, how long they took."""
-    from fabric.cli.perform import Order, perform
-
-    return perform(
-        Order(_request("metrics", flags.which), flags.screen),
+    return _perform(
+        "metrics",
+        flags,
         lambda request, caller: _observed(
             request, caller, _asked("metrics", flags.which, caller.settings)
         ),
@@ -176,13 +186,22 @@ fabric traces 5f3a9c --since 1h              one of them, with what was done in 
 @flags_of(TracesFlags)
 def traces(flags: TracesFlags) -> int:
     """List traced calls, or draw one as a tree. The first letters of an id are enough."""
-    from fabric.cli.perform import Order, perform
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
         asked = replace(_asked("traces", flags.which, caller.settings), most=flags.limit)
         return _observed(request, caller, asked, one_trace=flags.trace)
 
-    return perform(Order(_request("traces", flags.which), flags.screen), use_case)
+    return _perform("traces", flags, use_case)
+
+
+def _perform(
+    command: str, flags: LogsFlags | MetricsFlags | TracesFlags, use_case: "UseCase"
+) -> int:
+    from fabric.cli.perform import Order, Outlets, perform
+
+    told = flags.told
+    outlets = Outlets(told.events, logs="none", otlp=told.otlp, journal=False)
+    return perform(Order(_request(command, flags.which), flags.screen, outlets), use_case)
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
@@ -231,7 +250,7 @@ def _observed(
 ) -> "Report":
     from fabric.app.observing.observe import observe
 
-    return observe(request, caller.settings, lambda _: [], asked, one_trace=one_trace)
+    return observe(request, caller.settings, caller.make_listeners, asked, one_trace=one_trace)
 
 
 def _as_lines(report: "Report") -> "Report":
@@ -255,7 +274,7 @@ def _followed(
         lambda lines: _print(lines, screen, as_json=as_json),
         lambda text: _say(text, screen),
     )
-    return follow(request, caller.settings, lambda _: [], asked, hearers)
+    return follow(request, caller.settings, caller.make_listeners, asked, hearers)
 
 
 def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> bool:

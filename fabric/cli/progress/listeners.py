@@ -33,6 +33,7 @@ class ListenerOptions(Struct, frozen=True):
     profile: str = ""
     logs: Logs = Logs.FULL
     otlp: str = ""
+    journal: bool = True
 
 
 def listeners(
@@ -40,7 +41,7 @@ def listeners(
 ) -> Sequence[Listener]:
     """Made once the run has an id and a place to be kept."""
     heard: list[Listener] = []
-    if not info.is_idle:
+    if options.journal and not info.is_idle:
         heard.append(RunJournal(info.home / "runs", info.run))
     if options.events:
         heard.append(_events(settings.cwd / Path(options.events), heard))

@@ -25,7 +25,7 @@ from fabric.providers.cloud3.refusals import Cloud3Refusal, judged
 from fabric.providers.cloud3.tables import Row, Tables, rows_of
 from fabric.providers.contract import UNWATCHED, CallWatch
 from fabric.providers.http_calls import patient, sending, sent, understood
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import RefusedCallError, quoting, told
 from fabric.providers.waiting import WAITING, Waiting
@@ -34,7 +34,6 @@ from fabric.system.http_client import Http
 _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
 
 # One answer has no more rows than three times that.
-_MOST = 10_000
 
 
 class Cloud3Workspace(Struct, frozen=True):
@@ -54,7 +53,7 @@ class Cloud3Observer(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        most = asked.most_of(_MOST)
+        most = asked.most_of(MOST_LINES)
         found = list(self._asked(service, said(service, asked.text, most), asked.window, watch))
         if len(found) >= most > asked.most:
             watch.hear(f"the newest {most:,} lines were looked through; there may be more")

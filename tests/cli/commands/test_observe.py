@@ -2,6 +2,7 @@
 command."""
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -273,6 +274,14 @@ def test_a_command_gives_numbers_and_traces(live: Project, tool: Tool) -> None:
     assert [one["parent"] for one in found["spans"]] == ["", "a"]
 
 
+def test_what_a_command_says_of_another_time_is_left_out(live: Project, tool: Tool) -> None:
+    at = "2019-12-31T23:59:59Z"
+    tool.answers(json.dumps({"lines": [{"time": at, "function": "hello", "text": "old"}]}))
+    assert texts(live.json("logs", *PAST, env={"FABRIC_CLOUD1_LOGS_CMD": tool.line})) == []
+    trace = {"id": "t1", "function": "hello", "startedAt": at, "ms": 5}
+    assert observed(live, tool, {"traces": [trace]}, "traces").result["traces"] == []
+
+
 def test_what_a_command_says_of_others_is_left_out(live: Project, tool: Tool) -> None:
     at = "2026-01-02T03:04:05Z"
     lines = [{"time": at, "function": one, "text": one} for one in ("hello", "bad", "ghost")]
@@ -321,6 +330,39 @@ def test_a_long_call_is_followed_though_others_end_before_it(shop: Project) -> N
     finally:
         follower.kill()
         follower.communicate()
+
+
+def test_a_service_that_cannot_be_followed_is_told_at_once_and_ctrl_c_ends_the_rest_with_2(
+    tmp_path: Path,
+) -> None:
+    made = compose(tmp_path, api=(), site=("api",))
+    made.write({"event.json": "{}"})
+    words = ("--function", "main", "--event", "../event.json")
+    assert made.json("invoke", "local", *words, cwd="api").code == 0
+    follower = made.start("logs", "--follow", "--all-services", "--since", "1h", "--platform")
+    try:
+        assert follower.stderr is not None
+        assert follower.stdout is not None
+        told = follower.stderr.readline()
+        assert "site at cloud1-lambda is not followed" in told
+        assert "`fabric deploy`" in told
+        assert "api/main" in follower.stdout.readline()
+        follower.send_signal(signal.SIGINT)
+        _, said = follower.communicate(timeout=20)
+        assert (follower.returncode, "site" in said) == (2, True)
+    finally:
+        follower.kill()
+        follower.communicate()
+
+
+def test_ctrl_c_ends_a_follow_of_what_is_there_with_0(shop: Project) -> None:
+    called(shop)
+    follower = shop.start("logs", "--follow", "--ndjson", "--since", "1h")
+    assert follower.stdout is not None
+    follower.stdout.readline()
+    follower.send_signal(signal.SIGINT)
+    follower.communicate(timeout=20)
+    assert follower.returncode == 0
 
 
 def test_a_reader_who_leaves_ends_a_follow_quietly(shop: Project) -> None:

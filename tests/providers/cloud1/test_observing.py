@@ -132,6 +132,46 @@ def test_calls_are_counted_and_timed(shop: Observed) -> None:
     assert (bye.calls, bye.errors, bye.p50_ms) == (0, 0, None)
 
 
+def count_calls(shop: Observed, names: list[str], at: int) -> None:
+    moment = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
+    rows = [
+        {
+            "MetricName": metric,
+            "Timestamp": moment,
+            "Value": value,
+            "Dimensions": [{"Name": "FunctionName", "Value": shop.resource(name)}],
+        }
+        for name in names
+        for metric, value in (("Invocations", 2.0), ("Errors", 1.0), ("Duration", 7.0))
+    ]
+    client = shop.cloud1.client("cloudwatch")
+    for begin in range(0, len(rows), 500):
+        client.put_metric_data(Namespace="AWS/Lambda", MetricData=rows[begin : begin + 500])
+
+
+def test_numbers_of_two_hundred_functions_are_one_call(shop: Observed) -> None:
+    shop.names = [f"f{number:03}" for number in range(200)]
+    count_calls(shop, shop.names[:150], _NOW - 10 * _MINUTE)
+    found = list(shop.observer("metrics").numbers(shop.service, _HOUR))
+    assert shop.cloud1.calls()["cloudwatch.GetMetricData"] == 1
+    assert [one.function for one in found] == shop.names
+    assert {(one.calls, one.errors, one.p50_ms, one.p95_ms) for one in found[:150]} == {
+        (2, 1, 7.0, 7.0)
+    }
+    assert {sum(one.over_time) for one in found[:150]} == {2}
+    assert {(one.calls, one.errors, one.p50_ms) for one in found[150:]} == {(0, 0, None)}
+
+
+def test_numbers_that_a_search_finds_no_more_are_asked_for_by_their_names(shop: Observed) -> None:
+    shop.names = [f"f{number:03}" for number in range(200)]
+    long_ago = _NOW - 20 * 24 * 60 * _MINUTE
+    count_calls(shop, shop.names[:2], long_ago)
+    window = TimeWindow(long_ago - 60 * _MINUTE, _NOW)
+    found = list(shop.observer("metrics").numbers(shop.service, window))
+    assert [one.calls for one in found[:3]] == [2, 2, 0]
+    assert shop.cloud1.calls()["cloudwatch.GetMetricData"] == 2
+
+
 def segment(name: str, **more: Any) -> str:
     at = (_NOW - _MINUTE) / SECOND
     document = {"id": uuid.uuid4().hex[:16], "name": name, "start_time": at, "end_time": at + 0.25}

@@ -1,9 +1,12 @@
 """What pods have said; what a cluster keeps nothing of."""
 
+import json
+import signal
 from pathlib import Path
 
 import pytest
 
+from fabric.providers.cluster.observing.pod_logs import said_lines
 from tests.support.cluster_site import ClusterSite
 from tests.support.in_process import project
 from tests.support.provider_shop import ProviderShop
@@ -58,3 +61,37 @@ def test_a_pod_that_goes_between_two_questions_hides_no_others(
     done = live.run("logs")
     assert done.code == 0
     assert len({one["function"] for one in done.result["lines"]}) <= 1
+
+
+_STAMP = "2026-01-02T03:04:05.000000001Z"
+
+
+@pytest.mark.parametrize("letter", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_only_a_line_feed_ends_a_line(letter: str) -> None:
+    said = f"progress 10%{letter}done: ERROR important"
+    assert [text for _, text in said_lines(f"{_STAMP} {said}\n{_STAMP} next\n")] == [said, "next"]
+
+
+def test_a_piece_without_a_time_is_the_rest_of_the_line_before() -> None:
+    text = f"{_STAMP} first\nthe rest\n\n{_STAMP} second\r\n"
+    assert [one for _, one in said_lines(text)] == ["first\nthe rest\n", "second"]
+
+
+def test_pods_that_come_later_are_followed_too(live: ProviderShop) -> None:
+    assert live.said("hello") == "hi"
+    words = ("logs", "--follow", "--ndjson", "--since", "1h", "--function", "hello")
+    follower = live.project.start(*words, env=live.env)
+    try:
+        assert follower.stdout is not None
+        assert json.loads(follower.stdout.readline())["text"] == "said [REDACTED] /hello"
+        live.project.write({"src/hello.ts": _CODE.replace("said", "said anew")})
+        live.ran("deploy")
+        assert live.said("hello") == "hi"
+        lines = iter(follower.stdout.readline, "")
+        assert any("said anew" in json.loads(one)["text"] for one in lines)
+        follower.send_signal(signal.SIGINT)
+        _, said = follower.communicate(timeout=20)
+        assert (follower.returncode, said) == (0, "")
+    finally:
+        follower.kill()
+        follower.communicate()

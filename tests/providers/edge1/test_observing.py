@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from fabric.model.observed import SECOND
+from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.make import account_in
+from fabric.providers.edge1.observing.tails import ApiTail, Tails, ToolTail
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.edge1_site import Edge1Site
@@ -265,6 +268,23 @@ def test_where_the_tool_ends_by_itself_the_interface_is_asked(
     _, err, code = ended(follower)
     assert "not logged in" in err
     assert code == 0
+
+
+def test_only_so_many_programs_listen_and_the_interface_to_the_other_workers(
+    live: ProviderShop, edge1: Edge1Server, tmp_path: Path
+) -> None:
+    mark = tool(tmp_path, "time.sleep(60)")
+    around = {**edge1.environment, "PATH": path_with(tmp_path)}
+    api = Edge1Api(account_in(around, ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")))
+    tails = Tails(api, str(mark.parent / "tools" / "wrangler"), around, most=1)
+    begun = [tails.begin("shop-dev-hello") for _ in range(2)]
+    try:
+        assert [type(one) for one in begun] == [ToolTail, ApiTail]
+        assert edge1.tails() == ["shop-dev-hello"]
+    finally:
+        for one in begun:
+            one.close()
+        api.close()
 
 
 def test_edge1s_real_tool_tells_lines(

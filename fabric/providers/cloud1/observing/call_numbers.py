@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -15,10 +16,19 @@ _QUERIES = 500
 _DAY = 86_400
 # What is asked of each function: its metric, and how it is put together.
 _ASKED = (("Invocations", "Sum"), ("Errors", "Sum"), ("Duration", "p50"), ("Duration", "p95"))
+# One search brings the numbers of many functions; so long it may be, and so many are in a call.
+_SEARCHES, _LETTERS = 100, 1_024
+# It finds what has had numbers within two weeks.
+_FOUND_FOR = 14 * _DAY * SECOND
+_NAMED = "${PROP('Dim.FunctionName')}"
+
+_Query: TypeAlias = Mapping[str, object]
+_Found: TypeAlias = dict[tuple[str, int], list["_MetricSeries"]]
 
 
 class _MetricSeries(Struct, frozen=True, rename="pascal"):
     id: str
+    label: str = ""
     values: tuple[float, ...] = ()
     timestamps: tuple[datetime.datetime, ...] = ()
 
@@ -29,34 +39,88 @@ class _MetricPage(Struct, frozen=True, rename="pascal"):
 
 
 def numbers_of(
-    clients: Cloud1Clients, service: ObservedService, window: TimeWindow
+    clients: Cloud1Clients, service: ObservedService, window: TimeWindow, now: int
 ) -> list[FunctionNumbers]:
-    queries = [one for row in enumerate(service.functions) for one in _queries(*row, window)]
-    series: dict[str, list[_MetricSeries]] = {}
-    for begin in range(0, len(queries), _QUERIES):
-        for one in _asked(clients, queries[begin : begin + _QUERIES], window):
-            series.setdefault(one.id, []).append(one)
+    is_many = len(service.functions) * len(_ASKED) > _QUERIES
+    is_new = window.since > now - _FOUND_FOR
+    look = _searched if is_many and is_new else _named
+    found = look(clients, service.functions, window)
     return [
-        _numbers(service, one.name, window, [series.get(f"f{number}_{k}", ()) for k in range(4)])
-        for number, one in enumerate(service.functions)
+        _numbers(
+            service,
+            one.name,
+            window,
+            [found.get((one.resource_name, which), ()) for which in range(len(_ASKED))],
+        )
+        for one in service.functions
     ]
 
 
-def _queries(
-    number: int, function: LiveFunction, window: TimeWindow
-) -> Iterator[Mapping[str, object]]:
+def _named(clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow) -> _Found:
+    """Each number asked for by itself."""
+    queries = [one for row in enumerate(functions) for one in _queries(*row, window)]
+    found: _Found = {}
+    for some in _in_parts(queries, _QUERIES):
+        for one in _asked(clients, some, window):
+            number, which = map(int, one.id.removeprefix("f").split("_"))
+            found.setdefault((functions[number].resource_name, which), []).append(one)
+    return found
+
+
+def _searched(
+    clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow
+) -> _Found:
+    """Of whoever has no numbers nothing is found, and others may be found besides."""
+    found: _Found = {}
+    for some in _in_parts(list(_searches(functions, window)), _SEARCHES):
+        for one in _asked(clients, some, window):
+            which = int(one.id.removeprefix("s").partition("_")[0])
+            found.setdefault((one.label, which), []).append(one)
+    return found
+
+
+def _in_parts(queries: Sequence[_Query], most: int) -> Iterator[Sequence[_Query]]:
+    return (queries[begin : begin + most] for begin in range(0, len(queries), most))
+
+
+def _searches(functions: Sequence[LiveFunction], window: TimeWindow) -> Iterator[_Query]:
+    for which, (metric, statistic) in enumerate(_ASKED):
+        begin = f'{{AWS/Lambda,FunctionName}} MetricName="{metric}" ('
+        names = _joined([one.resource_name for one in functions], _LETTERS - len(begin) - 1)
+        for number, some in enumerate(names):
+            period = _period(statistic, window)
+            expression = f"SEARCH('{begin}{some})', '{statistic}', {period})"
+            yield {"Id": f"s{which}_{number}", "Expression": expression, "Label": _NAMED}
+
+
+def _joined(names: Sequence[str], most: int) -> Iterator[str]:
+    """Any of these names, as many together as have room. In quotes they are looked for whole."""
+    said = ""
+    for name in names:
+        more = f'{said} OR "{name}"' if said else f'"{name}"'
+        if said and len(more) > most:
+            yield said
+            more = f'"{name}"'
+        said = more
+    if said:
+        yield said
+
+
+def _period(statistic: str, window: TimeWindow) -> int:
+    return window.whole_minutes() if statistic == "Sum" else min(window.whole_minutes(1), _DAY)
+
+
+def _queries(number: int, function: LiveFunction, window: TimeWindow) -> Iterator[_Query]:
     """All versions together: numbers that name a function alone."""
-    part, whole = window.whole_minutes(), min(window.whole_minutes(1), _DAY)
     dimensions = [{"Name": "FunctionName", "Value": function.resource_name}]
     for which, (name, statistic) in enumerate(_ASKED):
         metric = {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions}
-        period = part if statistic == "Sum" else whole
-        stat = {"Metric": metric, "Period": period, "Stat": statistic}
+        stat = {"Metric": metric, "Period": _period(statistic, window), "Stat": statistic}
         yield {"Id": f"f{number}_{which}", "MetricStat": stat, "ReturnData": True}
 
 
 def _asked(
-    clients: Cloud1Clients, queries: Sequence[Mapping[str, object]], window: TimeWindow
+    clients: Cloud1Clients, queries: Sequence[_Query], window: TimeWindow
 ) -> Iterator[_MetricSeries]:
     token = ""
     while True:

@@ -14,11 +14,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.observing.groups import function_in, group_of, message_line
 from fabric.providers.contract import CallWatch
-from fabric.providers.observing import LogQuestion, ObservedService
+from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.waiting import Waiting, until
 
 _GROUPS = 50
-_MOST = 10_000
 _PENDING = frozenset(("Scheduled", "Running", "Unknown"))
 
 
@@ -51,8 +50,8 @@ def queried_lines(
     lines: list[LogLine] = []
     for begin in range(0, len(groups), _GROUPS):
         answer = _asked(clients, groups[begin : begin + _GROUPS], asked, patience)
-        most = asked.most_of(_MOST)
-        if len(answer.results) >= most > min(asked.most, _MOST - 1):
+        most = asked.most_of(MOST_LINES)
+        if len(answer.results) >= most > min(asked.most, MOST_LINES - 1):
             patience[1].hear(f"the newest {most:,} lines were looked through; there may be more")
         lines += _lines(service, answer.results)
     return [line for line in lines if asked.window.has(line.at)]
@@ -92,7 +91,7 @@ def _asked(
         startTime=asked.window.since // SECOND,
         endTime=-(-asked.window.until // SECOND),
         queryString=_query(asked),
-        limit=asked.most_of(_MOST),
+        limit=asked.most_of(MOST_LINES),
     )["queryId"]
 
     def ended() -> _QueryAnswer | None:

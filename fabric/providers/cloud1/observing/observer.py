@@ -1,5 +1,6 @@
 """What cloud1 keeps of calls: log groups, numbers of each function, traces."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,7 @@ class Cloud1Observer(Struct, frozen=True):
     connect: Callable[[str], Cloud1Clients]
     hide: Redaction
     waiting: Waiting = WAITING
+    now: Callable[[], int] = time.time_ns
 
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
@@ -41,7 +43,7 @@ class Cloud1Observer(Struct, frozen=True):
     ) -> Iterable[FunctionNumbers]:
         del watch
         with self._asking(service) as clients:
-            return numbers_of(clients, service, window)
+            return numbers_of(clients, service, window, self.now())
 
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from fabric.providers.redaction import Redaction, nothing_shown
 class ClusterObserver(Struct, frozen=True):
     """`tool` is found once somebody asks."""
 
+    every: ClassVar[float] = 2.0
     tool: Callable[[], ClusterTool]
     hide: Redaction
 

@@ -70,17 +70,27 @@ def _name(thing: KubeObject) -> str:
 
 
 def _lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[LogLine]:
-    """Each with its time before it; one without is the rest of the line before, which was long."""
     told: Counter[tuple[int, str]] = Counter()
-    for raw in text.splitlines():
-        stamp, _, said = raw.partition(" ")
-        at = _time(stamp)
-        if at is None:
-            continue
+    for at, said in said_lines(text):
         told[at, said] += 1
         line = service.line(pod.function, at, said)
         ident = f"{pod.name}/{at}/{told[at, said]}/{said}"
         yield replace(line, level=level_of(said), id=ident)
+
+
+def said_lines(text: str) -> list[tuple[int, str]]:
+    r"""Each with its time before it. One without is the rest of the line before. Only a line feed
+    ends a line: what else a program writes, as `\r` of a bar that moves, is part of it."""
+    found: list[tuple[int, str]] = []
+    for raw in text.removesuffix("\n").split("\n"):
+        stamp, _, said = raw.partition(" ")
+        at = _time(stamp)
+        if at is not None:
+            found.append((at, said.removesuffix("\r")))
+        elif found:
+            begun, before = found[-1]
+            found[-1] = (begun, f"{before}\n{raw}")
+    return found
 
 
 def _time(stamp: str) -> int | None:

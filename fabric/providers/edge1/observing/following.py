@@ -3,30 +3,47 @@
 import itertools
 import selectors
 import time
+from collections.abc import Callable
+
+from msgspec import Struct
 
 from fabric.model.observed import SECOND, TimeWindow
 from fabric.providers.contract import CallWatch
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
-from fabric.providers.observing import HearLines, LogQuestion, ObservedService
+from fabric.providers.observing import MOST_LINES, HearLines, LogQuestion, ObservedService
 from fabric.system.retry import TransientError
 
-# What is kept is there a little later than it was said.
-_OVERLAP = 30 * SECOND
-_MOST = 10_000
+# What is kept is there later than it was said, and may be stamped by another clock.
+_OVERLAP = 300 * SECOND
 _TICK = 0.25
-_KEPT_EVERY = 10.0
 _PAUSE = 2.0
 _LOOKED_UP = 2
+
+
+class TailPace(Struct, frozen=True):
+    """By whose clock, and how many seconds tails are left to themselves."""
+
+    now: Callable[[], int] = time.time_ns
+    kept_every: float = 10.0
+
+
+_PACE = TailPace()
 
 
 class TailedService:
     """One service. What was said while a tail was about to begin, or to end, is looked up: lines
     that are heard of in both ways have one id."""
 
-    def __init__(self, asking: Edge1Asking, service: ObservedService, begin: BeginTail) -> None:
-        self._asking, self._service, self._begin = asking, service, begin
+    def __init__(
+        self,
+        asking: Edge1Asking,
+        service: ObservedService,
+        begin: BeginTail,
+        pace: TailPace = _PACE,
+    ) -> None:
+        self._asking, self._service, self._begin, self._pace = asking, service, begin, pace
         self._lines = WorkerLines(service)
         self._tails: dict[str, WorkerTail] = {}
         self._since = 0
@@ -56,7 +73,10 @@ class TailedService:
         for round_ in itertools.count():
             if round_ < _LOOKED_UP:
                 self._look_up(hear)
-            self._hear_for(_KEPT_EVERY, hear, watch)
+            self._hear_for(self._pace.kept_every, hear, watch)
+            if round_ >= _LOOKED_UP:
+                # The tails have told all until now: what was before is not looked up once more.
+                self._since = max(self._since, self._pace.now() - _OVERLAP)
             if watch.is_to_end():
                 return
             for tail in self._tails.values():
@@ -83,8 +103,8 @@ class TailedService:
             hear(self._lines.told(function, one))
 
     def _look_up(self, hear: HearLines) -> None:
-        until = time.time_ns() + SECOND
-        question = LogQuestion(TimeWindow(self._since, until), most=_MOST)
+        until = self._pace.now() + SECOND
+        question = LogQuestion(TimeWindow(self._since, until), most=MOST_LINES)
         hear(self._lines.kept(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 

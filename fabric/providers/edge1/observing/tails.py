@@ -23,6 +23,7 @@ from fabric.system.websocket import WebSocketError, open_websocket
 
 _SECONDS = 10.0
 _READ = 1 << 16
+_MOST_TOOLS = 10
 _PROTOCOL = "trace-v1"
 # What the tool needs of what surrounds us: where programs are, and the way out.
 _AROUND = ("PATH", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS")
@@ -147,14 +148,18 @@ class ToolTail:
 
 class Tails:
     """Begins the tails of one run. `tool` is edge1's own; once one of it has ended by itself, the
-    interface is asked instead."""
+    interface is asked instead, and so it is for more Workers than `most`: each of the tool's is a
+    program of a hundred megabytes."""
 
-    def __init__(self, api: Edge1Api, tool: str, around: Mapping[str, str]) -> None:
-        self._api, self._tool, self._around = api, tool, around
+    def __init__(
+        self, api: Edge1Api, tool: str, around: Mapping[str, str], most: int = _MOST_TOOLS
+    ) -> None:
+        self._api, self._tool, self._around, self._most = api, tool, around, most
         self._last: list[ToolTail] = []
 
     def begin(self, worker: str) -> WorkerTail:
-        if not self._tool or any(one.has_ended for one in self._last):
+        is_full = len(self._last) >= self._most
+        if not self._tool or is_full or any(one.has_ended for one in self._last):
             return ApiTail(self._api, worker)
         tail = ToolTail(self._tool, self._api.account, self._around, worker)
         self._last.append(tail)
