@@ -33,14 +33,16 @@ class DriftSummary(Struct, frozen=True):
 def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
     """Wanted things in their order, since some of them name those before; then what is left over.
 
-    What is not ours and in nobody's way is not even told of.
+    What is not ours and in nobody's way is not even told of; beside ours it may stand under the
+    same name, and is in the way all the same.
     """
-    there = {one.key: one for one in have}
+    found = tuple(have)
+    there = {one.key: one for one in found if one.is_ours}
     wanted = {one.key for one in want}
-    foreign = [there[one.key] for one in want if one.key in there and not there[one.key].is_ours]
+    foreign = [one for one in found if not one.is_ours and one.key in wanted]
     actions = [_action(one, there.get(one.key)) for one in want]
     left = sorted(
-        (one for one in there.values() if one.is_ours and one.key not in wanted),
+        (one for one in there.values() if one.key not in wanted),
         key=lambda one: one.key,
     )
     actions += [_as(one, RouterVerb.DELETE_CANDIDATE, one.ident) for one in left]

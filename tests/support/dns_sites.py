@@ -26,10 +26,12 @@ HOSTS = {"main": "shop.one.example", "spare": "shop.two.example", "third": "shop
 
 class DnsSite(ABC):
     """A name nobody has yet; `backend` is opened anew each time that it is asked for. One that
-    has no weights only `tells_weights` by who has the most."""
+    has no weights only `tells_weights` by who has the most. While ours is there it `takes_others`
+    of the same name, or refuses them."""
 
     hostname: str
     tells_weights: ClassVar[bool] = True
+    takes_others: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.connections = Connections()
@@ -39,6 +41,10 @@ class DnsSite(ABC):
     @abstractmethod
     def take(self) -> None:
         """Somebody else has something where ours would have to be."""
+
+    def take_beside_ours(self) -> None:
+        """The same, while ours is there too."""
+        self.take()
 
     @abstractmethod
     def put_beside(self) -> None:
@@ -147,6 +153,9 @@ class PdnsDnsSite(KeptNameSite):
         self._put(f"other.{self._site.zone}", "CNAME", "somebody.example.")
         self._put(f"{self._site.zone}", "TXT", '"a word"')
 
+    def take_beside_ours(self) -> None:
+        self._put(f"{self.hostname}.", "A", "192.0.2.7")
+
     def _put(self, name: str, kind: str, text: str) -> None:
         self._site.set_records({"name": name, "type": kind, "records": [{"content": text}]})
 
@@ -191,6 +200,10 @@ class Cloud1DnsSite(KeptNameSite):
 
     def take(self) -> None:
         self._put({"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60})
+
+    def take_beside_ours(self) -> None:
+        row = {"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60}
+        self._put({**row, "SetIdentifier": "by-hand", "Weight": 100})
 
     def put_beside(self) -> None:
         self._put({"Name": "other.shop.test.", "Type": "CNAME", "TTL": 60})
@@ -275,6 +288,7 @@ class Edge1PlainSite(Edge1DnsSite):
     """Without an account there is no load balancing."""
 
     tells_weights: ClassVar[bool] = False
+    takes_others: ClassVar[bool] = False
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -43,10 +43,7 @@ class PdnsBackend:
         name = f"{desired.hostname}."
         with self._told(name):
             sets = [one for one in self._sets(name) if one.type in _ADDRESSES]
-        # Somebody else's comes last: beside ours it is what has to be told of.
-        return tuple(
-            sorted((_part(one, desired) for one in sets), key=lambda part: not part.is_ours)
-        )
+        return tuple(_part(one, desired) for one in sets)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         """The answer of another kind that is ours gives way in the same breath."""

@@ -55,7 +55,7 @@ class Cloud1Routing:
             found = sets_of(client, self._zone(client, desired.hostname), desired.hostname)
             is_checked = desired.check_path or any(one.check_id for one in found)
             checks = dict(checks_in(client)) if is_checked and found else {}
-        return tuple(_part(one, desired, checks) for one in _in_the_way(found, desired))
+        return tuple(_part(one, desired, checks) for one in found)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         changed = {one.name for one in actions if one.changes}
@@ -87,11 +87,6 @@ class Cloud1Routing:
             yield self._connect("").of("route53")
 
 
-def _in_the_way(found: Sequence[FoundSet], desired: DesiredRouting) -> Sequence[FoundSet]:
-    """All sets of a name share its traffic: whose they are not ours, they are in the way."""
-    return sorted(found, key=lambda one: _is_ours(one, desired))
-
-
 def _is_ours(one: FoundSet, desired: DesiredRouting) -> bool:
     return one.kind == "CNAME" and one.identifier.startswith(set_prefix(desired.owner))
 
@@ -100,7 +95,7 @@ def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, str]) -> 
     check = checks.get(one.check_id, one.check_id)
     host = " ".join(one.values).rstrip(".")
     if not _is_ours(one, desired):
-        # Under the name of the first of ours, so that nothing is done beside it.
+        # All sets of a name share its traffic: it stands where the first of ours is wanted.
         name = wanted_record_sets(desired)[0].name if desired.shares else one.name
         detail = f"{one.ttl} {one.kind} {host} {one.identifier}".rstrip()
         return RouterPart(RouterResource.DNS_RECORD, name, detail, is_ours=False)
