@@ -2,11 +2,11 @@
 
 from enum import StrEnum
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
+from fabric.model.hosts import routable_host
 from fabric.model.names import Digest
 
 # What all weights add up to: they are read as percent.
@@ -25,12 +25,8 @@ class EndpointShare(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return host_of(self.url)
-
-
-def host_of(url: str) -> str:
-    """The name in an address, as DNS would be asked for it."""
-    return (urlsplit(url).hostname or "").rstrip(".")
+        """Letters, digits, `-`, `_` and dots only, whatever the address is; else empty."""
+        return routable_host(self.url)
 
 
 class DesiredRouting(Struct, frozen=True):

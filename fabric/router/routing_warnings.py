@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from fabric.model.hosts import is_ip_address, path_of, port_of
 from fabric.model.problems import Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb, Weights
 
@@ -22,6 +23,7 @@ _EACH_BY_ITSELF = "cloud1"
 _ONE_ALONE = "edge1-dns"
 _SHORTEST_TTL = 60
 _SEVERAL = 2
+_HTTPS_PORT = 443
 _WITH_WEIGHTS = "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors"
 
 
@@ -30,6 +32,8 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_host_header(desired, backend),
         *_same_host(desired),
         *_paths(desired),
+        *_not_by_https(desired),
+        *_no_names(desired, backend),
         *_time_to_live(desired, backend),
         *_apex(desired, backend),
         *_strategy(desired, backend),
@@ -112,13 +116,43 @@ def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
 
 def _paths(desired: DesiredRouting) -> Iterator[Problem]:
     for one in desired.shares:
-        path = one.url.partition(one.host)[2].partition("/")[2] if one.host else ""
+        path = path_of(one.url)
         if path:
             yield Problem(
                 "router/path",
                 f"the endpoint `{one.label}` lies below the path `/{path}`, and a name leads to "
                 "a host only",
                 hint="callers have to name the path, or the endpoint a custom domain",
+            )
+
+
+def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
+    """A name leads to a host, by https at its usual port: what else an address says is lost."""
+    for one in desired.shares:
+        if port_of(one.url) not in (None, _HTTPS_PORT):
+            yield Problem(
+                "router/port",
+                f"the endpoint `{one.label}` is at the port {port_of(one.url)}, and a name leads "
+                f"to a host only: callers come to {_HTTPS_PORT}",
+                hint=f"let it answer at {_HTTPS_PORT} too, or have callers name the port",
+            )
+        if one.url.lower().startswith("http://"):
+            yield Problem(
+                "router/plain-http",
+                f"the endpoint `{one.label}` is deployed at plain http, and a name is called, and "
+                "checked, by https",
+                hint="give it https at its provider",
+            )
+
+
+def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    for one in desired.shares:
+        if backend != _PROXY and is_ip_address(one.host):
+            yield Problem(
+                "router/ip-address",
+                f"the endpoint `{one.label}` is at the address {one.host}, and an alias leads to "
+                "a name: who looks it up finds nobody",
+                hint="give the address a name of its own, and the endpoint that name",
             )
 
 

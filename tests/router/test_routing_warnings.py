@@ -36,6 +36,16 @@ def test_a_path_behind_a_name_is_lost() -> None:
     assert codes("https://shop.example.net/") == []
 
 
+def test_what_an_address_says_beside_its_host_is_lost_and_that_is_said() -> None:
+    assert codes("https://shop.example.net:8443") == ["router/port"]
+    assert codes("https://shop.example.net:443") == []
+    assert codes("http://shop.example.net") == ["router/plain-http"]
+    assert codes("https://192.0.2.7") == ["router/ip-address"]
+    assert codes("http://192.0.2.7:80/a", backend="edge1") == [
+        "router/path", "router/port", "router/plain-http",
+    ]  # fmt: skip
+
+
 def test_long_answers_and_names_at_the_top_are_named() -> None:
     assert codes(ttl=3600) == ["router/long-ttl"]
     assert codes(hostname="example.com") == ["router/apex"]

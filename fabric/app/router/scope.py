@@ -16,9 +16,11 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.problems import FabricError, Problem
+from fabric.model.hosts import routable_host
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.secrecy import without_userinfo
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
 from fabric.router.history import last_applied, weights_in
@@ -50,7 +52,7 @@ class RoutedTarget(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return host_of(self.url)
+        return routable_host(self.url)
 
 
 class RouterScope(Struct, frozen=True):
@@ -167,12 +169,20 @@ def _target(
 
 
 def _no_address(target: RoutedTarget, config: Config) -> Problem:
+    if target.url:
+        return Problem(
+            "router/bad-address",
+            f"the endpoint `{target.label}` has an address without a host that a name can lead "
+            f"to: {without_userinfo(target.url)}",
+            hint="a host has letters, digits, `-`, `_` and dots: mend what gave the address, such "
+            f"as the deploy command of `{target.label}`, and deploy it with --force",
+            where=Place(config.file),
+        )
     return Problem(
         "router/no-address",
         f"the endpoint `{target.label}` of `{config.service}` ({config.stage}) has no address: "
-        "it is not deployed"
-        if not target.url
-        else f"the endpoint `{target.label}` has an address without a host: {target.url}",
+        "it is not deployed",
         hint=f"`fabric deploy --stage {config.stage} --provider {target.label}`, or "
         "`fabric router deploy` for all of them",
+        where=Place(config.file),
     )

@@ -1,6 +1,7 @@
 """`fabric router`: one name over several targets, shifted, told of, and gone back from."""
 
 import json
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -279,6 +280,30 @@ def test_an_endpoint_without_an_address_is_named(tmp_path: Path) -> None:
     assert done.code == 1
     assert [one["code"] for one in done.error["problems"]] == ["router/no-address"] * 2
     assert "spare" in done.error["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x/",
+        "https://it's.example",
+        "https://two words.example",
+        "https://[half",
+    ],
+)
+def test_an_address_that_no_name_can_lead_to_is_refused(made: Project, url: str) -> None:
+    """What name servers are told may be run by them."""
+    command = f"""printf '%s' {shlex.quote(json.dumps({"url": url}))}"""
+    env = {"FABRIC_CLOUD2_REAL_DEPLOY": "1", "FABRIC_CLOUD2_DEPLOY_CMD": command}
+    zone = (made.root / ZONE).read_bytes()
+    for words in (("deploy", "--sync-dns", "--force"), ("deploy", "--sync-dns"), ("dns-sync",)):
+        done = made.json("router", *words, env=env)
+        assert done.error["code"] == "router/bad-address", done.out
+        assert "spare" in done.error["message"]
+        assert done.error["hint"]
+        assert "fabric.yml" in done.error["where"]["file"]
+    assert made.json("router", "status", env=env).code == 0
+    assert (made.root / ZONE).read_bytes() == zone
 
 
 def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
