@@ -6,7 +6,7 @@ from fabric.app.router.sync import DnsChange, Synced, drift_in, drift_row, synce
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import RouterReconcileOutcome, action_rows
 from fabric.model.report import Report
-from fabric.model.routing import Weights
+from fabric.model.routing import WHOLE, Weights
 from fabric.router.history import weights_to_restore
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.weights import kept_weights, shifted
@@ -30,11 +30,20 @@ def dns_shift(
     ask: AskFor = nobody_to_ask,
 ) -> Report:
     """`shift` is a label and the percent that it gets."""
-    with open_router(asked, settings) as scope:
-        shifted(scope.weights(), *shift)
+    with open_router(asked, settings) as whole:
+        scope = whole.led_away(shift[0])
+        _shifted(scope, whole, shift)
         _confirm(scope, change, settings, ask)
-        done = synced(scope, change, settings, lambda one: shifted(one.weights(), *shift))
+        done = synced(scope, change, settings, lambda one: _shifted(one, whole, shift))
         return _report(asked, done)
+
+
+def _shifted(scope: RouterScope, whole: RouterScope, shift: tuple[str, int]) -> Weights:
+    """The only one that is left of several has all of it."""
+    label, percent = shift
+    if scope.labels == (label,) != whole.labels and 1 <= percent < WHOLE:
+        return ((label, WHOLE),)
+    return shifted(scope.weights(), label, percent)
 
 
 def dns_restore(

@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
+from fabric.app.target_state import TARGET_STATE, history_path, target_state_path
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest
@@ -26,7 +27,6 @@ class SyncHistory(Struct, frozen=True):
     entries: tuple[SyncEntry, ...] = ()
 
 
-_STATE = Decoder(TargetState)
 _HISTORY = Decoder(SyncHistory)
 
 
@@ -39,18 +39,18 @@ class RouterFiles(Struct, frozen=True):
 
     @property
     def state_path(self) -> Path:
-        return self.home / f"fabric-state-{self.stage}.json"
+        return target_state_path(self.home, self.stage)
 
     @property
     def history_path(self) -> Path:
-        return self.home / f"router-sync-{self.stage}.json"
+        return history_path(self.home, self.stage)
 
     @property
     def zone_path(self) -> Path:
         return self.home / f"router-zone-{self.stage}.json"
 
     def state(self) -> TargetState | None:
-        found = _read(self.state_path, _STATE.decode, "router/damaged-state")
+        found = _read(self.state_path, TARGET_STATE.decode, "router/damaged-state")
         if found is not None:
             self._require_own(self.state_path, found.service, found.stage)
         return found

@@ -111,6 +111,15 @@ class RouterScope(Struct, frozen=True):
             check,
         )
 
+    def led_away(self, label: str) -> "RouterScope":
+        """Without the endpoints that have no address any more, where the name was led before and
+        this label has one: until then the name leads to nobody in part."""
+        missing = tuple(one.label for one in self.targets if not one.host)
+        if not missing or label in missing or self.files.state() is None:
+            return self
+        there = tuple(one for one in self.targets if one.host)
+        return replace(self, targets=there, warnings=(*self.warnings, _left_out(missing)))
+
     def require_addresses(self) -> None:
         """Nothing is led to who is nowhere."""
         missing = tuple(_no_address(one, self.config) for one in self.targets if not one.host)
@@ -168,6 +177,13 @@ def _target(
     return RoutedTarget(label, provider_id, record.endpoint, record.mode is Mode.SIMULATED)
 
 
+def _left_out(labels: tuple[str, ...]) -> Problem:
+    listed = ", ".join(f"`{one}`" for one in labels)
+    message = f"endpoints without an address get nothing: {listed}"
+    hint = "who is deployed again begins as one that joins; or take the label out of `targets`"
+    return Problem("router/left-out", message, hint)
+
+
 def _no_address(target: RoutedTarget, config: Config) -> Problem:
     if target.url:
         return Problem(
@@ -183,6 +199,7 @@ def _no_address(target: RoutedTarget, config: Config) -> Problem:
         f"the endpoint `{target.label}` of `{config.service}` ({config.stage}) has no address: "
         "it is not deployed",
         hint=f"`fabric deploy --stage {config.stage} --provider {target.label}`, or "
-        "`fabric router deploy` for all of them",
+        "`fabric router deploy` for all of them; `fabric router dns-shift` to another endpoint "
+        "leads the name away from it",
         where=Place(config.file),
     )

@@ -306,6 +306,28 @@ def test_an_address_that_no_name_can_lead_to_is_refused(made: Project, url: str)
     assert (made.root / ZONE).read_bytes() == zone
 
 
+def test_a_removal_tells_of_names_that_still_lead_there_and_they_can_be_led_away(
+    made: Project,
+) -> None:
+    shift(made, "spare", 70)
+    done = made.fabric("remove", "--provider", "spare")
+    assert done.code == 0
+    assert "router/still-led" in done.err
+    assert "`api.example.com` still leads to what is removed: `spare` with 70 %" in done.err
+    assert "dns-shift --provider main --percent 99" in done.err
+    assert made.json("router", "dns-sync").error["code"] == "router/no-address"
+    assert shift(made, "main", 60) == {"main": 60, "third": 40} == weights(made)
+    assert shift(made, "main", 99) == {"main": 99, "third": 1}
+    assert "spare" not in (made.root / ZONE).read_text().replace("shop-spare", "spare")
+    assert made.fabric("remove", "--provider", "third").code == 0
+    done = made.fabric("router", "dns-shift", "--provider", "main", "--percent", "99")
+    assert "router/left-out" in done.err
+    assert weights(made) == {"main": 100}
+    done = made.json("router", "dns-shift", "--provider", "third", "--percent", "50")
+    assert done.error["code"] == "router/no-address"
+    assert "router/still-led" not in made.fabric("remove", "--provider", "third").err
+
+
 def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
     made = router_project(tmp_path)
     words = ("router", "deploy", "--sync-dns", "--stage", "prod")
