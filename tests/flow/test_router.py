@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project import Done, project
+from tests.support.project import Done, ended, environment, project, started
 from tests.support.router_project import (
     LABELS,
     SOURCES,
@@ -32,11 +32,12 @@ _ASKED = 10_000
 class RealRouter:
     """A project whose targets are deployed by commands, and whose name PowerDNS keeps."""
 
-    def __init__(self, folder: Path, pdns: PdnsSite) -> None:
+    def __init__(self, folder: Path, pdns: PdnsSite, service: str = "shop") -> None:
         self.pdns = pdns
         self.name = f"api.{pdns.zone}"
         router = f"{{hostname: {self.name.rstrip('.')}, provider: pdns}}"
-        self.project = project(folder, config_of(router), SOURCES)
+        text = config_of(router).replace("service: shop", f"service: {service}")
+        self.project = project(folder, text, SOURCES)
         self.env = {**pdns.environment, **commands(_HOSTS)}
 
     def json(self, *words: str) -> Done:
@@ -89,6 +90,24 @@ def test_no_question_goes_without_an_answer_while_shares_shift(router: RealRoute
         asking.join()
     assert found
     assert set(found) == {200}
+
+
+def test_of_two_services_that_lead_one_name_at_once_one_has_it(
+    tmp_path: Path, pdns: PdnsSite
+) -> None:
+    """The other is told, and leaves it as it is."""
+    both = [RealRouter(tmp_path / name, pdns, name) for name in ("one", "two")]
+    home = both[0].project.home
+    for each in both:
+        assert each.json("deploy").code == 0
+    words = ("router", "dns-sync", "--json")
+    running = [started(words, one.project.root, environment(home, one.env)) for one in both]
+    done = [ended(one) for one in running]
+    assert sorted(one.code for one in done) == [0, 1]
+    winner, loser = sorted(done, key=lambda one: one.code)
+    assert loser.error["code"] == "router/foreign"
+    (found,) = pdns.record_sets(both[0].name)
+    assert found["comments"][0]["content"] == f"{winner.result['service']}/dev"
 
 
 def test_a_hand_in_the_zone_is_told_and_mended(router: RealRouter) -> None:

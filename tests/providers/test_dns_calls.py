@@ -180,6 +180,17 @@ def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: 
     assert pdns_relay.calls == ["GET", "GET", "PATCH"]
 
 
+def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSite) -> None:
+    desired, backend = at_pdns.desired(_TWO), at_pdns.backend()
+    actions = drift_of(backend.want(desired), backend.read(desired)).actions
+    at_pdns.take()
+    with pytest.raises(FabricError) as caught:
+        backend.apply(desired, actions)
+    assert caught.value.first.code == "router/foreign"
+    assert "somebody.example" in caught.value.first.message
+    assert [one.is_ours for one in backend.read(desired)] == [False]
+
+
 @pytest.mark.parametrize("lost", LostAnswer)
 @pytest.mark.parametrize("skip", range(3))
 def test_whichever_answer_of_pdns_is_lost_the_name_is_led(

@@ -1,6 +1,7 @@
 """A name brought to where it is to lead: looked at, agreed to, done, and written down."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from fabric.router.routing_warnings import (
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
 from fabric.system.clock import stamp
+from fabric.system.disk import LOCK_SECONDS, file_lock, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]
@@ -73,8 +75,25 @@ def synced(
     refuse_unasked(scope, change)
     refuse_simulated(scope)
     operation = f"router {change.operation}"
-    with locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy):
+    with (
+        locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
+        _name_locked(scope, settings),
+    ):
         return step.done(choose(scope))
+
+
+@contextlib.contextmanager
+def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
+    """Services know nothing of each other's records: of two that lead one name from this machine
+    the second has to see what the first has done. From elsewhere, back ends see to it."""
+    folder = settings.name_locks
+    if scope.is_simulated or folder is None:
+        yield
+        return
+    make_folder(folder, 0o700)
+    name = scope.router.hostname.lower().replace("*", "_")
+    with file_lock(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
+        yield
 
 
 def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:

@@ -46,15 +46,16 @@ class PdnsBackend:
         return tuple(_part(one, desired) for one in sets)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """The answer of another kind that is ours gives way in the same breath."""
+        """The answer of another kind that is ours gives way in the same breath. The server takes
+        every change: what somebody else has put there since it was looked at is looked for."""
         if not any(one.changes for one in actions):
             return
         name, kind = f"{desired.hostname}.", record_type(desired)
         with self._told(name):
+            there = [one for one in self._sets(name) if one.type in _ADDRESSES]
+            _refuse_foreign(there, desired)
             others = [
-                RecordSetChange(one.name, one.type, "DELETE")
-                for one in self._sets(name)
-                if one.type in _ADDRESSES and one.type != kind and _is_ours(one, desired.owner)
+                RecordSetChange(one.name, one.type, "DELETE") for one in there if one.type != kind
             ]
             self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
 
@@ -100,6 +101,16 @@ def _weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
 
 def _is_ours(found: RecordSet, owner: str) -> bool:
     return any(one.account == _ACCOUNT and one.content == owner for one in found.comments)
+
+
+def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None:
+    parts = (_part(one, desired) for one in there)
+    foreign = [one for one in parts if not one.is_ours]
+    if foreign:
+        named = ", ".join(f"`{one.name}` {one.detail}" for one in foreign)
+        message = f"somebody else has led the name elsewhere meanwhile: {named}"
+        hint = "it is left as it is: agree on who has the name, or choose another `hostname`"
+        raise FabricError(Problem("router/foreign", message, hint))
 
 
 def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
