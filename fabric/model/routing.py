@@ -13,6 +13,10 @@ from fabric.model.names import Digest
 WHOLE = 100
 # Who keeps the name; the first one where the config does not say.
 ROUTER_BACK_ENDS = ("edge1", "cloud1", "pdns", "local")
+# The back ends that ask endpoints how they are, and take out who is down, where checks are wanted.
+WITH_CHECKS = ("edge1", "cloud1")
+# Their records have no weights that resolvers heed: the name leads to the heaviest alone.
+LED_TO_ONE = ("edge1-dns", "local")
 Weights: TypeAlias = tuple[tuple[str, int], ...]
 
 

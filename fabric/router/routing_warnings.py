@@ -4,7 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from fabric.model.hosts import is_ip_address, path_of, port_of
 from fabric.model.problems import Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb, Weights
+from fabric.model.routing import (
+    LED_TO_ONE,
+    WITH_CHECKS,
+    DesiredRouting,
+    RouterAction,
+    RouterVerb,
+    Weights,
+)
 
 # Hosts below these answer for no name but their own: their certificate and their routes say so.
 _OWN_NAME_ONLY = (
@@ -18,13 +25,18 @@ _SHORT_TTL = 300
 _PROXY = "edge1"
 # Here each endpoint has a record of its own, and all of them share the answers.
 _EACH_BY_ITSELF = "cloud1"
-# Its records have no weights: one endpoint gets everything. At the top of a zone it answers for
-# its aliases, and no answer is kept for less than so many seconds.
-_ONE_ALONE = "edge1-dns"
+# At the top of a zone it answers for its aliases, and no answer is kept for less than so many
+# seconds.
+_PLAIN_EDGE = "edge1-dns"
 _SHORTEST_TTL = 60
 _SEVERAL = 2
 _HTTPS_PORT = 443
-_WITH_WEIGHTS = "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors"
+_NO_WEIGHTS = {_PLAIN_EDGE: "plain records at edge1", "local": "aliases of a zone file"}
+_WITH_WEIGHTS = {
+    _PLAIN_EDGE: "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors",
+    "local": "only who asks for SRV records at `_https._tcp` sees weights; edge1, cloud1 and pdns "
+    "answer by weight",
+}
 
 
 def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
@@ -38,6 +50,7 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_apex(desired, backend),
         *_strategy(desired, backend),
         *_no_weights(desired, backend),
+        *_nobody_asks(desired, backend),
     )
 
 
@@ -62,7 +75,7 @@ def unseen_shift_warnings(
     """A shift after which the same endpoint has the most is none where one gets everything."""
     weights = dict(before)
     is_shift = bool(before) and weights != dict(desired.weights)
-    if backend != _ONE_ALONE or not is_shift or not desired.shares:
+    if backend not in LED_TO_ONE or not is_shift or not desired.shares:
         return ()
     label = desired.heaviest.label
     if label != max(before, key=lambda one: one[1])[0]:
@@ -72,26 +85,37 @@ def unseen_shift_warnings(
             "router/unseen-shift",
             f"these weights change nothing for callers: `{label}` has the most, as before, and "
             f"`{desired.hostname}` leads to it alone",
-            hint=_WITH_WEIGHTS,
+            hint=_WITH_WEIGHTS[backend],
         ),
     )
 
 
 def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _ONE_ALONE or len(desired.shares) < _SEVERAL:
+    if backend not in LED_TO_ONE or len(desired.shares) < _SEVERAL:
         return
     yield Problem(
         "router/no-weights",
-        f"plain records at edge1 have no weights, and nobody asks how endpoints are: "
+        f"{_NO_WEIGHTS[backend]} have no weights, and nobody asks how endpoints are: "
         f"`{desired.hostname}` leads to `{desired.heaviest.label}` alone, who has the most",
-        hint=_WITH_WEIGHTS,
+        hint=_WITH_WEIGHTS[backend],
     )
+
+
+def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if desired.check_path and backend not in WITH_CHECKS:
+        yield Problem(
+            "router/nobody-asks",
+            f"`healthCheck` sets up no check at the back end `{backend}`: endpoints are asked by "
+            "each sync and step, and who falls ill in between keeps what it has",
+            hint=f"{' and '.join(WITH_CHECKS)} ask by themselves; else run "
+            "`fabric router endpoints` regularly, and shift away",
+        )
 
 
 def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PROXY:
         return
-    proxy = "set EDGE1_ACCOUNT_ID" if backend == _ONE_ALONE else "choose the back end edge1"
+    proxy = "set EDGE1_ACCOUNT_ID" if backend == _PLAIN_EDGE else "choose the back end edge1"
     for one in desired.shares:
         if one.host.endswith(_OWN_NAME_ONLY):
             yield Problem(
@@ -157,7 +181,7 @@ def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend == _ONE_ALONE and desired.ttl < _SHORTEST_TTL:
+    if backend == _PLAIN_EDGE and desired.ttl < _SHORTEST_TTL:
         yield Problem(
             "router/short-ttl",
             f"edge1 keeps no answer for less than {_SHORTEST_TTL} seconds: "
@@ -173,7 +197,7 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend not in (_PROXY, _ONE_ALONE) and desired.hostname.count(".") == 1:
+    if backend not in (_PROXY, _PLAIN_EDGE) and desired.hostname.count(".") == 1:
         yield Problem(
             "router/apex",
             f"`{desired.hostname}` looks like the top of its zone, where no alias (CNAME) may be",
@@ -182,7 +206,7 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _ONE_ALONE and desired.strategy in ("failover", "latency"):
+    if backend not in LED_TO_ONE and desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",
             f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "

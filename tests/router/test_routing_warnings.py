@@ -69,6 +69,22 @@ def test_plain_records_have_no_weights_and_that_is_said() -> None:
     assert routing_warnings(led((("main", 100),)), "edge1-dns") == ()
 
 
+def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
+    found = routing_warnings(led((("main", 40), ("spare", 60))), "local")
+    assert "SRV" in {one.code: one.hint for one in found}["router/no-weights"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "is_told"),
+    [("pdns", True), ("local", True), ("edge1-dns", True), ("edge1", False), ("cloud1", False)],
+)
+def test_checks_that_nobody_makes_are_told(backend: str, *, is_told: bool) -> None:
+    shares = (EndpointShare("main", "https://shop.example.net", 100),)
+    desired = DesiredRouting("a.example.com", "shop/dev", shares, 60, check_path="/health")
+    found = [one.code for one in routing_warnings(desired, backend)]
+    assert found == ["router/nobody-asks"] * is_told
+
+
 def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
     found = routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
     assert [one.code for one in found] == ["router/short-ttl"]
@@ -82,6 +98,8 @@ def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
         ((70, 30), (40, 60), "edge1-dns", False),
         ((70, 30), (70, 30), "edge1-dns", False),
         ((70, 30), (60, 40), "edge1", False),
+        ((70, 30), (60, 40), "local", True),
+        ((70, 30), (40, 60), "local", False),
     ],
 )
 def test_a_shift_that_nobody_sees_is_told(

@@ -16,7 +16,8 @@ from fabric.model.outcomes.routed import (
 )
 from fabric.model.problems import Problem
 from fabric.model.report import Report
-from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios
+from fabric.model.routing import WITH_CHECKS
+from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
 from fabric.router.history import trend_of
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.simulate import simulated_shares
@@ -84,14 +85,25 @@ def simulate(asked: RouterRequest, settings: Settings, requests: int) -> Report:
 def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     """Nobody is asked here either. A scenario that fails is a failure of the command."""
     with open_router(asked, settings) as scope:
-        scenarios = chaos_scenarios(scope.weights())
+        weights = scope.weights()
+        watch = watch_of(scope.backend.kind, scope.desired(weights).check_path)
+        scenarios = chaos_scenarios(weights, watch)
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios
     )
-    failed = tuple(_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
+    failed = tuple(
+        _problem(one, scope.backend.kind) for one in scenarios if one.verdict is Verdict.FAIL
+    )
     return Report(asked.command, ChaosOutcome(rows), problems=failed, warnings=scope.warnings)
 
 
-def _problem(scenario: ChaosScenario) -> Problem:
+def _problem(scenario: ChaosScenario, backend: str) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
-    return Problem("router/no-takeover", message, "name further `targets` below `fabric`")
+    hint = "name further `targets` below `fabric`"
+    if any(count for label, count in scenario.shares if label in scenario.down):
+        hint = (
+            "say `healthCheck: {enabled: true}` below `fabric`"
+            if backend in WITH_CHECKS
+            else f"`{backend}` asks nobody: {' and '.join(WITH_CHECKS)} do"
+        )
+    return Problem("router/no-takeover", message, hint)

@@ -243,9 +243,23 @@ def test_requests_are_spread_by_weight_and_equal_each_time(made: Project) -> Non
 
 
 def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
+    text = config_of().replace("routing: round-robin", "healthCheck: {enabled: true}")
+    made.write({"fabric.yml": text})
     scenarios = made.json("router", "chaos-verify").result["scenarios"]
     assert [one["down"] for one in scenarios] == [["main"], ["spare"], ["third"], list(LABELS)]
     assert {one["verdict"] for one in scenarios} == {"pass"}
+
+
+def test_chaos_fails_where_nobody_asks_endpoints(made: Project) -> None:
+    done = made.json("router", "chaos-verify")
+    assert (done.code, done.error["code"]) == (1, "router/no-takeover")
+    assert "healthCheck" in done.error["hint"]
+    assert {one["verdict"] for one in done.document["result"]["scenarios"]} == {"fail"}
+    router = "{hostname: api.example.com, provider: pdns}"
+    text = config_of(router).replace("routing: round-robin", "healthCheck: {enabled: true}")
+    made.write({"fabric.yml": text})
+    assert "`pdns` asks nobody" in made.json("router", "chaos-verify").error["hint"]
+    assert "router/nobody-asks" in made.fabric("router", "status").err
 
 
 def test_status_and_endpoints_show_what_is(made: Project) -> None:
