@@ -36,6 +36,15 @@ def path_of(url: str) -> str:
     return parts.path.strip("/") if parts else ""
 
 
+def target_of(said: str) -> str:
+    """What is asked for at a host, with its query: of a whole address the rest does not count."""
+    if "://" not in said:
+        return f"/{said.lstrip('/')}"
+    parts = _split(said)
+    path = (parts.path if parts else "") or "/"
+    return f"{path}?{parts.query}" if parts and parts.query else path
+
+
 def is_ip_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)

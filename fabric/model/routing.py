@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
-from fabric.model.hosts import routable_host
+from fabric.model.hosts import path_of, routable_host
 from fabric.model.names import Digest
 
 # What all weights add up to: they are read as percent.
@@ -52,6 +52,13 @@ class DesiredRouting(Struct, frozen=True):
     def heaviest(self) -> EndpointShare:
         """The first of those with the most weight: where a back end can lead to one alone."""
         return max(self.shares, key=lambda one: one.weight)
+
+    def checked_path(self, share: EndpointShare) -> str:
+        """Below the path that the endpoint has itself."""
+        own = path_of(share.url) if self.check_path else ""
+        if not own:
+            return self.check_path
+        return f"/{own}" if self.check_path == "/" else f"/{own}{self.check_path}"
 
     @property
     def digest(self) -> Digest:

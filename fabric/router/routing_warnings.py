@@ -51,6 +51,7 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_strategy(desired, backend),
         *_no_weights(desired, backend),
         *_nobody_asks(desired, backend),
+        *_one_check(desired, backend),
     )
 
 
@@ -99,6 +100,17 @@ def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         f"`{desired.hostname}` leads to `{desired.heaviest.label}` alone, who has the most",
         hint=_WITH_WEIGHTS[backend],
     )
+
+
+def _one_check(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    paths = {desired.checked_path(one): one.label for one in desired.shares}
+    if backend == _PROXY and len(paths) > 1:
+        listed = ", ".join(f"`{label}` at `{path}`" for path, label in paths.items())
+        yield Problem(
+            "router/check-path",
+            f"edge1 asks all endpoints for one path, and theirs differ: {listed}",
+            hint="give the endpoints below a path a custom domain, or switch `healthCheck` off",
+        )
 
 
 def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:

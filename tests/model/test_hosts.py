@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.hosts import host_of, path_of, port_of, routable_host
+from fabric.model.hosts import host_of, path_of, port_of, routable_host, target_of
 
 _CODE = "x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x"
 
@@ -32,6 +32,17 @@ def test_a_host_is_read_of_an_address(url: str, host: str) -> None:
 )  # fmt: skip
 def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
     assert routable_host(f"https://{host}/") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [
+        ("", "/"), ("health", "/health"), ("/health?a=1", "/health?a=1"),
+        ("https://a.example/health?a=1#b", "/health?a=1"), ("https://a.example", "/"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_for_is_a_path_with_its_query(said: str, target: str) -> None:
+    assert target_of(said) == target
 
 
 def test_half_an_address_is_read_without_a_fall() -> None:

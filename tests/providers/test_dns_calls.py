@@ -110,6 +110,50 @@ def test_a_shift_is_one_changing_call_at_edge1(at_edge1: Edge1DnsSite) -> None:
     assert at_edge1.account.changes() == {"PUT": 1}
 
 
+def test_whatever_is_set_otherwise_by_hand_is_seen_and_mended_at_edge1(
+    at_edge1: Edge1DnsSite,
+) -> None:
+    sync(at_edge1, _TWO, _CHECKED)
+    for bend in at_edge1.bend_settings():
+        bend()
+        (change,) = look(at_edge1, _TWO, _CHECKED).changes
+        assert change.action is RouterVerb.UPDATE
+        sync(at_edge1, _TWO, _CHECKED)
+        assert look(at_edge1, _TWO, _CHECKED).changes == ()
+
+
+@pytest.mark.parametrize(
+    "change", [{"ResourcePath": "/other"}, {"Inverted": True}, {"FailureThreshold": 9}]
+)
+def test_a_check_that_is_set_otherwise_by_hand_is_seen_and_mended_at_cloud1(
+    at_cloud1: Cloud1DnsSite, change: dict[str, Any]
+) -> None:
+    sync(at_cloud1, _TWO, _CHECKED)
+    client = at_cloud1.account.client("route53")
+    first = client.list_health_checks()["HealthChecks"][0]
+    client.update_health_check(HealthCheckId=first["Id"], **change)
+    (seen,) = look(at_cloud1, _TWO, _CHECKED).changes
+    assert seen.action is RouterVerb.UPDATE
+    sync(at_cloud1, _TWO, _CHECKED)
+    assert look(at_cloud1, _TWO, _CHECKED).changes == ()
+    assert at_cloud1.there()["checks"] == 2
+
+
+def test_an_endpoint_below_a_path_is_asked_there(
+    at_cloud1: Cloud1DnsSite, at_edge1: Edge1DnsSite
+) -> None:
+    for site in (at_cloud1, at_edge1):
+        desired = site.desired((("main", 100),), check=_CHECKED)
+        share = replace(desired.shares[0], url="https://shop.one.example/prod")
+        desired = replace(desired, shares=(share,))
+        backend = site.backend()
+        actions = drift_of(backend.want(desired), backend.read(desired)).actions
+        backend.apply(desired, actions)
+    (check,) = at_cloud1.account.client("route53").list_health_checks()["HealthChecks"]
+    assert check["HealthCheckConfig"]["ResourcePath"] == "/prod/health"
+    assert at_edge1.things()["monitors"][0]["path"] == "/prod/health"
+
+
 @pytest.mark.parametrize("lost", [{"after": True}, {"half": True}, {"status": 500, "code": 10000}])
 @pytest.mark.parametrize("skip", range(7))
 def test_an_answer_that_is_lost_makes_nothing_twice(

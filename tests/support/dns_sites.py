@@ -2,7 +2,8 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -277,6 +278,28 @@ class Edge1DnsSite(KeptNameSite):
 
     def records(self) -> list[dict[str, Any]]:
         return list(self.account.api("GET", f"/zones/{self.account.zone}/dns_records"))
+
+    def bend_settings(self) -> list[Callable[[], object]]:
+        """What can be set otherwise by hand, each alone."""
+        below, zone = self._pools.removesuffix("/pools"), self.account.zone
+        changes: list[tuple[str, dict[str, object]]] = [
+            (f"{below}/monitors", {"expected_codes": "5xx"}),
+            (f"{below}/monitors", {"follow_redirects": False}),
+            (f"{below}/monitors", {"allow_insecure": True}),
+            (self._pools, {"origin_steering": {"policy": "hash"}}),
+            (f"/zones/{zone}/load_balancers", {"steering_policy": "geo"}),
+            (f"/zones/{zone}/load_balancers", {"session_affinity": "cookie"}),
+            (f"/zones/{zone}/load_balancers", {"fallback_pool": self._other_pool()}),
+        ]
+        return [partial(self._set, path, change) for path, change in changes]
+
+    def _other_pool(self) -> object:
+        pool = {"name": "theirs", "origins": [{"name": "a", "address": "192.0.2.1"}]}
+        return self.account.api("POST", self._pools, pool)["id"]
+
+    def _set(self, path: str, change: dict[str, object]) -> None:
+        found = next(one for one in self.account.api("GET", path) if one.get("description"))
+        self.account.api("PUT", f"{path}/{found['id']}", {**found, **change})
 
     def bend(self) -> None:
         (pool,) = self.account.api("GET", self._pools)

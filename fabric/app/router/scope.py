@@ -16,7 +16,7 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.hosts import routable_host
+from fabric.model.hosts import routable_host, target_of
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
@@ -101,7 +101,7 @@ class RouterScope(Struct, frozen=True):
     def desired(self, weights: Weights) -> DesiredRouting:
         urls = {one.label: one.url for one in self.targets}
         targets = self.config.targets
-        check = targets.health_check_url or "/" if targets.health_check_enabled else ""
+        check = target_of(targets.health_check_url) if targets.health_check_enabled else ""
         return DesiredRouting(
             self.router.hostname.lower(),
             self.owner,
@@ -158,7 +158,7 @@ def open_router(
             opened.is_simulated,
             found.project.units,
             env,
-            (*found.project.warnings, *opened.warnings),
+            (*found.project.warnings, *opened.warnings, *_check_elsewhere(found.config)),
         )
 
 
@@ -175,6 +175,19 @@ def _target(
     if record is None or not is_live:
         return RoutedTarget(label, provider_id)
     return RoutedTarget(label, provider_id, record.endpoint, record.mode is Mode.SIMULATED)
+
+
+def _check_elsewhere(config: Config) -> Iterator[Problem]:
+    """How each endpoint is can be asked at that endpoint only."""
+    said = config.targets.health_check_url
+    if "://" in said:
+        yield Problem(
+            "router/check-address",
+            f"`fabric.healthCheck.url` is a whole address, and each endpoint is asked at its own: "
+            f"only `{target_of(said)}` counts",
+            hint="say the path alone",
+            where=Place(config.file),
+        )
 
 
 def _left_out(labels: tuple[str, ...]) -> Problem:

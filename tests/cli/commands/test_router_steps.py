@@ -109,6 +109,7 @@ class Endpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answers)
         self.good = good
         self.then: dict[int, Callable[[], object]] = {}
+        self.asked: list[str] = []
 
     @property
     def url(self) -> str:
@@ -120,6 +121,7 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # noqa: N802 - so it is called
         self.server.good -= 1
+        self.server.asked.append(self.path)
         self.server.then.get(self.server.good, int)()
         self.send_response(200 if self.server.good >= 0 else 503)
         self.end_headers()
@@ -223,6 +225,17 @@ def test_who_interrupts_is_told_where_the_name_stands_and_goes_on_from_there(
         assert [one["percent"] for one in done.document["result"]["steps"]] == [5]
         result = made.json(*words[:-1], "--every", "0", env=env).result
         assert [one["percent"] for one in result["steps"]] == [25]
+
+
+def test_of_a_whole_address_only_the_path_is_asked_for_at_each_endpoint(tmp_path: Path) -> None:
+    with endpoint(1000) as spare, endpoint(1000) as steady:
+        made, env = live(tmp_path, spare, steady)
+        check = "healthCheck: {enabled: true, url: 'https://elsewhere.example/health?deep=1'}"
+        made.write({"fabric.yml": config_of(LOCAL).replace("routing: round-robin", check)})
+        done = made.fabric("router", "dns-sync", env=env)
+        assert done.code == 0
+        assert "router/check-address" in done.err
+        assert spare.asked == ["/health?deep=1"]
 
 
 def test_an_endpoint_that_stays_well_goes_all_the_way(tmp_path: Path) -> None:

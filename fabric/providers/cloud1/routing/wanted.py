@@ -35,4 +35,4 @@ def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
     """What tells the check from every other one: made once, and found again by this."""
     if not desired.check_path:
         return ""
-    return "fabric-" + digest_fields((desired.owner, share.host, desired.check_path))[:32]
+    return "fabric-" + digest_fields((desired.owner, share.host, desired.checked_path(share)))[:32]
