@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from fabric.model.outcomes.routed import DriftRow
 from fabric.model.problems import Problem
 from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
@@ -17,17 +18,6 @@ class Drift(Struct, frozen=True):
     @property
     def changes(self) -> tuple[RouterAction, ...]:
         return tuple(one for one in self.actions if one.changes)
-
-
-class DriftSummary(Struct, frozen=True):
-    create: int
-    update: int
-    noop: int
-    delete_candidate: int
-
-    @property
-    def drift_detected(self) -> bool:
-        return bool(self.create or self.update or self.delete_candidate)
 
 
 def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
@@ -60,13 +50,14 @@ def _as(one: RouterPart, verb: RouterVerb, ident: str = "") -> RouterAction:
     return RouterAction(one.resource, verb, one.name, one.detail, ident or one.ident)
 
 
-def summary_of(actions: Iterable[RouterAction]) -> DriftSummary:
+def summary_of(actions: Iterable[RouterAction]) -> DriftRow:
     verbs = [one.action for one in actions]
-    return DriftSummary(
+    return DriftRow(
         verbs.count(RouterVerb.CREATE),
         verbs.count(RouterVerb.UPDATE),
         verbs.count(RouterVerb.NO_OP),
         verbs.count(RouterVerb.DELETE_CANDIDATE),
+        drift_detected=any(verb is not RouterVerb.NO_OP for verb in verbs),
     )
 
 

@@ -86,11 +86,15 @@ def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
         said = "not all endpoints are deployed"
     else:
         said = _sum(drift) if drift.drift_detected else "as wanted"
+    taken = [f"  somebody else's: {one.resource} {one.name}: {one.detail}" for one in found.foreign]
+    if taken and drift is not None:
+        said = "not led: the name is somebody else's"
     kept = "kept in" if found.simulated else "at"
     return "\n".join(
         [
             f"{found.hostname}: {found.provider}, {kept} {found.place}",
             f"  {found.routing}, answers kept {found.ttl} s; {said}",
+            *taken,
             endpoints_text(
                 routed.EndpointsOutcome(found.service, found.stage, found.endpoints), style
             ),

@@ -224,6 +224,14 @@ def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: 
     assert pdns_relay.calls == ["GET", "GET", "PATCH"]
 
 
+def test_the_top_of_a_zone_is_told_at_pdns(at_pdns: PdnsDnsSite) -> None:
+    at_pdns.hostname = at_pdns.hostname.partition(".")[2]
+    with pytest.raises(FabricError) as caught:
+        look(at_pdns, _TWO)
+    assert caught.value.first.code == "router/apex"
+    assert f"`api.{at_pdns.hostname}`" in caught.value.first.hint
+
+
 def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSite) -> None:
     desired, backend = at_pdns.desired(_TWO), at_pdns.backend()
     actions = drift_of(backend.want(desired), backend.read(desired)).actions

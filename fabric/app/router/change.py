@@ -2,11 +2,12 @@
 
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, drift_in, drift_row, synced
+from fabric.app.router.sync import DnsChange, Synced, drift_in, synced
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import RouterReconcileOutcome, action_rows
 from fabric.model.report import Report
 from fabric.model.routing import WHOLE, Weights
+from fabric.router.diff import summary_of
 from fabric.router.history import weights_to_restore
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.weights import kept_weights, shifted
@@ -79,7 +80,7 @@ def dns_reconcile(
             desired = scope.desired(scope.weights())
             drift = drift_in(scope, desired)
             outcome = RouterReconcileOutcome(
-                dry_run=True, summary=drift_row(drift), actions=action_rows(drift.actions)
+                dry_run=True, summary=summary_of(drift.actions), actions=action_rows(drift.actions)
             )
             warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
             return Report(asked.command, outcome, warnings=warnings)

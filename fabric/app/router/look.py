@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from fabric.app.router.health import checked_endpoints
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import drift_in, drift_row
+from fabric.app.router.sync import looked_at
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
     ChaosOutcome,
@@ -13,11 +13,13 @@ from fabric.model.outcomes.routed import (
     RouterStatusOutcome,
     ScenarioRow,
     SimulateOutcome,
+    foreign_rows,
 )
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.model.routing import WITH_CHECKS
 from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
+from fabric.router.diff import foreign_problem, summary_of
 from fabric.router.history import trend_of
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.simulate import simulated_shares
@@ -51,8 +53,9 @@ def status(asked: RouterRequest, settings: Settings) -> Report:
         rows = checked_endpoints(scope)
         desired = scope.desired(scope.weights())
         unknown = [one for one in scope.targets if not one.host]
-        drift = drift_in(scope, desired) if not unknown else None
-        warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+        drift = looked_at(scope, desired) if not unknown else None
+        foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
+        warnings = (*scope.warnings, *foreign, *routing_warnings(desired, scope.backend.kind))
     outcome = RouterStatusOutcome(
         scope.config.service,
         scope.config.stage,
@@ -63,7 +66,8 @@ def status(asked: RouterRequest, settings: Settings) -> Report:
         scope.router.ttl,
         scope.config.targets.routing or "round-robin",
         rows,
-        drift_row(drift) if drift else None,
+        summary_of(drift.actions) if drift else None,
+        foreign_rows(drift.foreign) if drift else (),
     )
     return Report(asked.command, outcome, warnings=warnings)
 

@@ -92,7 +92,7 @@ class RouterScope(Struct, frozen=True):
         state = self.files.state()
         if state is not None:
             return tuple((one.label, one.weight) for one in state.endpoints)
-        last = last_applied(self.files.history())
+        last = last_applied(self.files.readable_history())
         if last is not None:
             return weights_in(last.after)
         there = self.backend.read(self.desired(even_weights(self.labels)))

@@ -67,6 +67,8 @@ class PdnsBackend:
             if found is not None:
                 self._zones[name] = zone
                 return tuple(one for one in found if one.name.lower() == name)
+        if self._api.record_sets(name, name) is not None:
+            raise FabricError(_apex(name))
         raise FabricError(_no_zone(name))
 
     @contextlib.contextmanager
@@ -76,7 +78,7 @@ class PdnsBackend:
 
 
 def _zones_above(name: str) -> Iterator[str]:
-    """Those above the name, then the name itself: at the top of a zone there is no alias."""
+    """Those above the name: at the top of a zone there is no alias."""
     labels = name.rstrip(".").split(".")
     for start in range(1, len(labels)):
         yield ".".join(labels[start:]) + "."
@@ -122,6 +124,12 @@ def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
         (PdnsRecord(content(desired)),),
         (PdnsComment(desired.owner, _ACCOUNT),),
     )
+
+
+def _apex(name: str) -> Problem:
+    plain = name.rstrip(".")
+    message = f"`{plain}` is the top of its zone, where no alias may be"
+    return Problem("router/apex", message, f"choose a name below it, such as `api.{plain}`")
 
 
 def _no_zone(name: str) -> Problem:

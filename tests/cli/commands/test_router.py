@@ -155,6 +155,19 @@ def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
     assert (made.root / ZONE).read_text() == text
 
 
+def test_status_shows_what_is_somebody_elses(made: Project) -> None:
+    text = (made.root / ZONE).read_text().replace("shop/dev", "else/dev")
+    made.write({ZONE: text})
+    found = made.json("router", "status").result
+    assert [one["resource"] for one in found["foreign"]] == ["lb_pool", "load_balancer"]
+    assert len(found["endpoints"]) == len(LABELS)
+    done = made.fabric("router", "status")
+    assert done.code == 0
+    assert "router/foreign" in done.err
+    assert "somebody else's: load_balancer api.example.com" in done.out
+    assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
+
+
 def test_a_sync_that_changes_nothing_is_no_entry_of_its_own(made: Project) -> None:
     (entry,) = document(made, HISTORY)["entries"]
     assert made.json("router", "dns-sync").result["id"] == entry["id"]
@@ -225,6 +238,17 @@ def test_lost_files_lose_no_weights(made: Project, lost: tuple[str, ...]) -> Non
     for name in lost:
         (made.root / name).unlink()
     assert made.json("router", "dns-sync").result["weights"]["spare"] == 70
+
+
+def test_a_damaged_history_and_a_lost_state_leave_what_the_back_end_has(made: Project) -> None:
+    shift(made, "spare", 70)
+    (made.root / STATE).unlink()
+    made.write({HISTORY: "{ half"})
+    assert made.json("router", "status").code == 0
+    done = made.fabric("router", "deploy", "--sync-dns")
+    assert done.code == 0, done.err
+    assert "router/damaged-history" in done.err
+    assert weights(made)["spare"] == 70
 
 
 def test_a_damaged_state_is_told_and_kept(made: Project) -> None:
@@ -397,6 +421,7 @@ def test_a_zone_file_is_written_for_name_servers(tmp_path: Path) -> None:
     ("router", "where"),
     [
         ("{hostname: nodots}", "hostname"),
+        ("{hostname: 127.0.0.1}", "hostname"),
         ("{hostname: api.example.com, provider: other}", "provider"),
         ("{hostname: api.example.com, ttl: 0}", "ttl"),
         ("{hostname: api.example.com, canary: {percent: 0}}", "percent"),

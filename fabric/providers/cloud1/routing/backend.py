@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.routing import (
     DesiredRouting,
     EndpointShare,
@@ -23,6 +23,7 @@ from fabric.providers.cloud1.routing.wanted import (
 )
 from fabric.providers.cloud1.routing.zones import FoundCheck, FoundSet, checks_in, sets_of, zone_of
 from fabric.providers.contract import UNWATCHED
+from fabric.providers.dns_contract import NotEverywhereError
 from fabric.providers.redaction import Redaction
 from fabric.providers.waiting import Waiting, until
 
@@ -189,4 +190,5 @@ def _wait(client: Any, change: Mapping[str, Any]) -> None:
 
     if not until(look, _WAITING, UNWATCHED):
         message = "the change was taken, and is not on all name servers yet"
-        raise FabricError(Problem("router/not-in-sync", message, "`fabric router status` looks"))
+        hint = "it comes by itself: what name servers answer until then is the shares of before"
+        raise NotEverywhereError(Problem("router/not-in-sync", message, hint))
