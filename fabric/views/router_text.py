@@ -52,11 +52,20 @@ def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
         return "Nothing was done to the name yet."
     last = found.entries[0]
     rows = [
-        (one.created_at, one.operation, _dry(one), _shares(one), one.id, one.reason)
+        (
+            one.created_at,
+            one.operation,
+            _dry(one),
+            _shares(one),
+            one.id,
+            " ".join(one.reason.split()),
+        )
         for one in found.entries[:_SHOWN]
     ]
     head = f"Last: {last.operation} by {last.trigger}{_dry(last, ', ')}, {last.created_at}"
-    return "\n".join([head, *_trend(found.trend), table(rows)])
+    left = len(found.entries) - len(rows)
+    more = [f"{left} older not shown: --json tells all"]
+    return "\n".join([head, *_trend(found.trend), table(rows), *(more if left else ())])
 
 
 def _dry(one: routed.SyncEntry, before: str = "") -> str:

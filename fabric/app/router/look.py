@@ -1,5 +1,7 @@
 """What `fabric router` shows: endpoints, history, and how requests would be spread."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from fabric.app.router.health import checked_endpoints
@@ -15,7 +17,7 @@ from fabric.model.outcomes.routed import (
     SimulateOutcome,
     foreign_rows,
 )
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.model.routing import WITH_CHECKS
 from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
@@ -37,6 +39,7 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
     """The same as a picture, on the screen or in a file."""
     from fabric.views.pictures.router_picture import ROUTER_FORMS
 
+    _refuse_own(settings.cwd / asked.where.config, settings.cwd / out, out)
     report = status(asked, settings)
     if not isinstance(report.outcome, RouterStatusOutcome):
         return report
@@ -45,6 +48,13 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
         return replace(report, text=drawn)
     write_named(settings.cwd / out, f"{drawn}\n".encode())
     return replace(report, text="", notes=f"wrote {out}")
+
+
+def _refuse_own(config: Path, path: Path, out: str) -> None:
+    """A picture is written over pictures, and not over what it is drawn from."""
+    if out and path.resolve() == config.resolve():
+        message = f"--out {out} is the config itself: nothing was written"
+        raise FabricError(Problem("usage/own-file", message, "name another file"))
 
 
 def status(asked: RouterRequest, settings: Settings) -> Report:

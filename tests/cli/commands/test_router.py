@@ -474,6 +474,42 @@ def test_the_router_is_drawn(made: Project) -> None:
     assert made.json("router", "status", "--out", "x.svg").code == 64
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dns-shift", "--provider", "spare", "--percent", "26", "--every", "banana"),
+        ("dns-shift", "--provider", "spare", "--percent", "26", "--every", "2m"),
+        ("dns-reconcile", "--reason", "x"),
+        ("dns-reconcile", "--yes"),
+        ("dns-reconcile", "--lock-timeout", "5s"),
+        ("status", "--graph", "svg"),
+        ("deploy", "--reason", "x"),
+        ("deploy", "--dry-run", "--events", "run.ndjson"),
+    ],
+)
+def test_an_option_without_an_effect_is_refused(made: Project, words: tuple[str, ...]) -> None:
+    before = made.tree()
+    done = made.json("router", *words)
+    assert (done.code, done.error["code"]) == (64, "usage/no-effect")
+    assert done.error["hint"]
+    assert made.tree() == before
+
+
+def test_a_picture_is_not_written_over_the_config(made: Project) -> None:
+    text = (made.root / "fabric.yml").read_text()
+    done = made.json("router", "status", "--graph", "svg", "--out", "fabric.yml")
+    assert (done.code, done.error["code"]) == (64, "usage/own-file")
+    assert (made.root / "fabric.yml").read_text() == text
+
+
+def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
+    for percent in range(10, 22):
+        shift(made, "spare", percent, "--reason", "two\nlines")
+    said = made.fabric("router", "dns-history").out
+    assert "3 older not shown" in said
+    assert "two lines" in said
+
+
 def test_who_holds_the_name_is_told_and_can_be_unlocked(made: Project) -> None:
     store = Local(made.root / ".fabric/state")
     place = RecordStore(made.root / ".fabric", BackEndPair(store, store))
