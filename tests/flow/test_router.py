@@ -6,45 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project import Done, ended, environment, project, started
+from tests.support.project import ended, environment, started
+from tests.support.real_router import OF_LABEL, RealRouter
 from tests.support.router_project import (
-    LABELS,
-    SOURCES,
     STATE,
-    commands,
-    config_of,
     document,
     weights,
 )
 from tests.support.servers.pdns import PdnsSite
 
-_HOSTS = {
-    "CLOUD1": "https://one.shop.example",
-    "CLOUD2": "https://two.shop.example",
-    "HOST3": "https://three.shop.example",
-}
-_OF_LABEL = dict(
-    zip(LABELS, ("one.shop.example.", "two.shop.example.", "three.shop.example."), strict=True)
-)
 _ASKED = 10_000
-
-
-class RealRouter:
-    """A project whose targets are deployed by commands, and whose name PowerDNS keeps."""
-
-    def __init__(self, folder: Path, pdns: PdnsSite, service: str = "shop") -> None:
-        self.pdns = pdns
-        self.name = f"api.{pdns.zone}"
-        router = f"{{hostname: {self.name.rstrip('.')}, provider: pdns}}"
-        text = config_of(router).replace("service: shop", f"service: {service}")
-        self.project = project(folder, text, SOURCES)
-        self.env = {**pdns.environment, **commands(_HOSTS)}
-
-    def json(self, *words: str) -> Done:
-        return self.project.json("router", *words, env=self.env)
-
-    def shift(self, label: str, percent: int) -> Done:
-        return self.json("dns-shift", "--provider", label, "--percent", str(percent))
 
 
 @pytest.fixture
@@ -58,7 +29,7 @@ def router(tmp_path: Path, pdns: PdnsSite) -> RealRouter:
 def shares(router: RealRouter) -> dict[str, float]:
     found = router.pdns.answers(router.name, _ASKED)
     assert sum(found.values()) == _ASKED
-    return {label: 100 * found[host] / _ASKED for label, host in _OF_LABEL.items()}
+    return {label: 100 * found[host] / _ASKED for label, host in OF_LABEL.items()}
 
 
 @pytest.mark.slow
