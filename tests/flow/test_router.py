@@ -111,6 +111,19 @@ def test_a_wrong_key_changes_nothing_and_is_not_shown(router: RealRouter) -> Non
     assert document(router.project, STATE) == before
 
 
+def test_what_a_deploy_command_says_never_becomes_code_of_the_server(
+    tmp_path: Path, pdns: PdnsSite
+) -> None:
+    made = RealRouter(tmp_path, pdns)
+    url = "https://x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x/"
+    answer = made.project.root / "answer.json"
+    answer.write_text(json.dumps({"url": url}))
+    made.env["FABRIC_CLOUD2_DEPLOY_CMD"] = f"cat {answer}"
+    done = made.json("deploy", "--sync-dns")
+    assert (done.code, done.error["code"]) == (2, "router/bad-address")
+    assert pdns.record_sets(made.name) == []
+
+
 def test_a_real_name_does_not_lead_to_simulated_endpoints(tmp_path: Path, pdns: PdnsSite) -> None:
     made = RealRouter(tmp_path, pdns)
     assert made.project.json("router", "deploy").code == 0
