@@ -9,6 +9,7 @@ from fabric.model.routing import (
     WITH_CHECKS,
     DesiredRouting,
     RouterAction,
+    RouterResource,
     RouterVerb,
     Weights,
 )
@@ -66,7 +67,7 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
             hint="it is never deleted from here: take it away by hand",
         )
         for one in actions
-        if one.action is RouterVerb.DELETE_CANDIDATE
+        if one.action is RouterVerb.DELETE_CANDIDATE and one.resource is RouterResource.DNS_RECORD
     )
 
 

@@ -139,6 +139,20 @@ def test_a_check_that_is_set_otherwise_by_hand_is_seen_and_mended_at_cloud1(
     assert at_cloud1.there()["checks"] == 2
 
 
+def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) -> None:
+    sync(at_cloud1, _TWO, _CHECKED)
+    sync(at_cloud1, _TWO, "/other")
+    drift = look(at_cloud1, _TWO, "/other")
+    assert drift.changes == ()
+    left = [one for one in drift.actions if one.action is RouterVerb.DELETE_CANDIDATE]
+    assert {str(one.resource) for one in left} == {"lb_monitor"}
+    assert sorted(one.detail for one in left) == [
+        "asks shop.one.example for /health", "asks shop.two.example for /health",
+    ]  # fmt: skip
+    assert left_over_warnings(drift.actions, "cloud1") == ()
+    assert at_cloud1.there()["checks"] == 4
+
+
 def test_an_endpoint_below_a_path_is_asked_there(
     at_cloud1: Cloud1DnsSite, at_edge1: Edge1DnsSite
 ) -> None:

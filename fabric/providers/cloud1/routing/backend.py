@@ -1,7 +1,7 @@
 """A name kept by Route 53: weighted sets, changed by one order that is whole or not at all."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fabric.model.problems import Problem
@@ -56,7 +56,10 @@ class Cloud1Routing:
             found = sets_of(client, self._zone(client, desired.hostname), desired.hostname)
             is_checked = desired.check_path or any(one.check_id for one in found)
             checks = {one.ident: one for one in checks_in(client)} if is_checked and found else {}
-        return tuple(_part(one, desired, checks) for one in found)
+        return (
+            *(_part(one, desired, checks) for one in found),
+            *_left_checks(checks.values(), desired),
+        )
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         changed = {one.name for one in actions if one.changes}
@@ -105,6 +108,16 @@ def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, FoundChec
     name = part_name(desired.hostname, one.identifier)
     weights = ((label, one.weight),)
     return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
+
+
+def _left_checks(found: Iterable[FoundCheck], desired: DesiredRouting) -> Iterator[RouterPart]:
+    """Those of endpoints, or paths, of before: they go on asking, and cost."""
+    wanted = {check_reference(desired, one) for one in desired.shares}
+    for one in found:
+        if one.reference.startswith(set_prefix(desired.owner)) and one.reference not in wanted:
+            asked = one.settings.get("FullyQualifiedDomainName", "")
+            detail = f"asks {asked} for {one.settings.get('ResourcePath', '/')}"
+            yield RouterPart(RouterResource.MONITOR, one.reference, detail, ident=one.ident)
 
 
 def _wanted_check(desired: DesiredRouting, label: str) -> Mapping[str, Any]:
