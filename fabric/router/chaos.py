@@ -82,7 +82,9 @@ def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
     """Nothing may be sent to who is known to be down: callers are told so."""
     shares = _spread(weights, labels)
     verdict = Verdict.FAIL if any(count for _, count in shares) else Verdict.PASS
-    return ChaosScenario(labels, verdict, shares, "nobody is left: no request is sent anywhere")
+    return ChaosScenario(
+        labels, verdict, shares, "nobody is left: every request fails, wherever it is sent"
+    )
 
 
 def _spread(weights: Weights, down: tuple[str, ...]) -> Weights:

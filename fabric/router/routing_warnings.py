@@ -199,6 +199,7 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
             "router/short-ttl",
             f"edge1 keeps no answer for less than {_SHORTEST_TTL} seconds: "
             f"`ttl: {desired.ttl}` is taken as {_SHORTEST_TTL}",
+            hint=f"say `ttl: {_SHORTEST_TTL}` below `extensions.router`",
         )
     if backend != _PROXY and desired.ttl > _SHORT_TTL:
         yield Problem(

@@ -82,7 +82,8 @@ def dns_reconcile(
             outcome = RouterReconcileOutcome(
                 dry_run=True, summary=summary_of(drift.actions), actions=action_rows(drift.actions)
             )
-            warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+            told = scope.at_config(routing_warnings(desired, scope.backend.kind))
+            warnings = (*scope.warnings, *told)
             return Report(asked.command, outcome, warnings=warnings)
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings)

@@ -65,7 +65,8 @@ def status(asked: RouterRequest, settings: Settings) -> Report:
         unknown = [one for one in scope.targets if not one.host]
         drift = looked_at(scope, desired) if not unknown else None
         foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
-        warnings = (*scope.warnings, *foreign, *routing_warnings(desired, scope.backend.kind))
+        told = (*foreign, *routing_warnings(desired, scope.backend.kind))
+        warnings = (*scope.warnings, *scope.at_config(told))
     outcome = RouterStatusOutcome(
         scope.config.service,
         scope.config.stage,
@@ -108,7 +109,12 @@ def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     failed = tuple(
         _problem(one, scope.backend.kind) for one in scenarios if one.verdict is Verdict.FAIL
     )
-    return Report(asked.command, ChaosOutcome(rows), problems=failed, warnings=scope.warnings)
+    return Report(
+        asked.command,
+        ChaosOutcome(rows),
+        problems=scope.at_config(failed),
+        warnings=scope.warnings,
+    )
 
 
 def _problem(scenario: ChaosScenario, backend: str) -> Problem:

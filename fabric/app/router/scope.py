@@ -1,7 +1,7 @@
 """One router: its config, its endpoints as they are recorded, and who keeps the name."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -119,6 +119,11 @@ class RouterScope(Struct, frozen=True):
             return self
         there = tuple(one for one in self.targets if one.host)
         return replace(self, targets=there, warnings=(*self.warnings, _left_out(missing)))
+
+    def at_config(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """What is to be mended there, with its place."""
+        place = Place(self.config.file)
+        return tuple(one if one.where else replace(one, where=place) for one in problems)
 
     def require_addresses(self) -> None:
         """Nothing is led to who is nowhere."""

@@ -107,7 +107,7 @@ def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
     """What would have to be done; a FabricError where somebody else is in the way."""
     drift = looked_at(scope, desired)
     if drift.foreign:
-        raise FabricError(*(foreign_problem(one) for one in drift.foreign))
+        raise FabricError(*scope.at_config(foreign_problem(one) for one in drift.foreign))
     return drift
 
 
@@ -160,7 +160,7 @@ class _Step:
             *unseen_shift_warnings(desired, _weights(before), scope.backend.kind),
             *unhealthy_warnings(rows),
         )
-        warnings = (*scope.warnings, *told, *late, *((damage,) if damage else ()))
+        warnings = (*scope.warnings, *scope.at_config(told), *late, *((damage,) if damage else ()))
         return Synced(self._outcome(entry, desired, state), warnings)
 
     def _entry(

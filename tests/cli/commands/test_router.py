@@ -152,6 +152,7 @@ def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
     done = made.json("router", "dns-sync")
     assert (done.code, done.error["code"]) == (1, "router/foreign")
     assert "fabric-shop-dev" in done.error["message"]
+    assert done.error["where"]["file"].endswith("fabric.yml")
     assert (made.root / ZONE).read_text() == text
 
 
