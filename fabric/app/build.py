@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -234,6 +234,6 @@ def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) 
     for number in result.graph.numbers_of(kind):
         task, outcome = result.graph.tasks[number], result.outcomes[number]
         if outcome.output is not None:
-            name = f"{task.inputs.service}/{task.inputs.function}"
-            folder = target / (name if task.inputs.owns_folder else task.inputs.service)
+            own = PurePosixPath(task.inputs.shown_in)
+            folder = target / (own.parent.name if task.inputs.owns_folder else "") / own.name
             copy_out(task.inputs, outcome.output, workspace, folder)

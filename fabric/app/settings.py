@@ -88,9 +88,20 @@ class Settings(Struct, frozen=True):
         a user without a home."""
         if chosen := self.env.get("FABRIC_TOOLCHAIN_DIR"):
             return self.cwd / chosen
+        own = self._own_cache
+        return own / "toolchain" if own else None
+
+    @property
+    def name_locks(self) -> Path | None:
+        """Where all projects of this user lock the host names that they lead."""
+        own = self._own_cache
+        return own / "names" if own else None
+
+    @property
+    def _own_cache(self) -> Path | None:
         home = self.env.get("HOME")
         base = self.env.get("XDG_CACHE_HOME") or (home and f"{home}/.cache")
-        return Path(base) / "fabric" / "toolchain" if base else None
+        return Path(base) / "fabric" if base else None
 
     def stage(self, asked: str) -> str:
         """`--stage`, else FABRIC_STAGE, else `dev`."""

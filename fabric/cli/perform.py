@@ -131,11 +131,14 @@ def run_request(
     verb: Verb, command: str, chosen: "FunctionFlags | ComposeFlags", run: "RunFlags"
 ) -> Request:
     """A request to run tasks."""
-    return Request(
-        verb=verb,
-        command=command,
-        where=chosen.where,
-        functions=frozenset(chosen.functions),
+    functions = frozenset(chosen.functions)
+    return with_run(Request(verb, command, chosen.where, functions=functions), run)
+
+
+def with_run(request: Request, run: "RunFlags") -> Request:
+    """The same, run as these options say."""
+    return replace(
+        request,
         concurrency=run.concurrency,
         use_cache=not run.no_cache,
         cache_modes=run.sharing.cache,

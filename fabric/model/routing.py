@@ -2,17 +2,21 @@
 
 from enum import StrEnum
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
+from fabric.model.hosts import path_of, routable_host
 from fabric.model.names import Digest
 
 # What all weights add up to: they are read as percent.
 WHOLE = 100
 # Who keeps the name; the first one where the config does not say.
 ROUTER_BACK_ENDS = ("edge1", "cloud1", "pdns", "local")
+# The back ends that ask endpoints how they are, and take out who is down, where checks are wanted.
+WITH_CHECKS = ("edge1", "cloud1")
+# Their records have no weights that resolvers heed: the name leads to the heaviest alone.
+LED_TO_ONE = ("edge1-dns", "local")
 Weights: TypeAlias = tuple[tuple[str, int], ...]
 
 
@@ -25,12 +29,8 @@ class EndpointShare(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return host_of(self.url)
-
-
-def host_of(url: str) -> str:
-    """The name in an address, as DNS would be asked for it."""
-    return (urlsplit(url).hostname or "").rstrip(".")
+        """Letters, digits, `-`, `_` and dots only, whatever the address is; else empty."""
+        return routable_host(self.url)
 
 
 class DesiredRouting(Struct, frozen=True):
@@ -52,6 +52,13 @@ class DesiredRouting(Struct, frozen=True):
     def heaviest(self) -> EndpointShare:
         """The first of those with the most weight: where a back end can lead to one alone."""
         return max(self.shares, key=lambda one: one.weight)
+
+    def checked_path(self, share: EndpointShare) -> str:
+        """Below the path that the endpoint has itself."""
+        own = path_of(share.url) if self.check_path else ""
+        if not own:
+            return self.check_path
+        return f"/{own}" if self.check_path == "/" else f"/{own}{self.check_path}"
 
     @property
     def digest(self) -> Digest:

@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from fabric.model.problems import FabricError
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
+
+# Asked for one name they tell of that alone; the others know all that is ours by its owner.
+READ_BY_NAME = ("pdns", "cloud1")
+
+
+class NotEverywhereError(FabricError):
+    """A change was taken, and is on its way to all who answer."""
 
 
 class DnsBackend(Protocol):

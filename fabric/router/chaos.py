@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from fabric.model.routing import Weights
+from fabric.model.routing import LED_TO_ONE, WITH_CHECKS, Weights
 from fabric.router.simulate import simulated_shares
 
 # So many requests are spread in each case.
@@ -18,6 +18,15 @@ class Verdict(StrEnum):
     FAIL = "fail"
 
 
+class Watch(StrEnum):
+    """Who notices that an endpoint is down: the back end, or nobody. Where a name leads to one
+    endpoint alone it matters only whether that one is down."""
+
+    ASKED = "asked"
+    NOBODY = "nobody"
+    ONE_ALONE = "one alone"
+
+
 class ChaosScenario(Struct, frozen=True):
     down: tuple[str, ...]
     verdict: Verdict
@@ -25,9 +34,35 @@ class ChaosScenario(Struct, frozen=True):
     detail: str
 
 
-def chaos_scenarios(weights: Weights) -> tuple[ChaosScenario, ...]:
+def watch_of(backend: str, check_path: str) -> Watch:
+    if backend in LED_TO_ONE:
+        return Watch.ONE_ALONE
+    return Watch.ASKED if backend in WITH_CHECKS and check_path else Watch.NOBODY
+
+
+def chaos_scenarios(weights: Weights, watch: Watch) -> tuple[ChaosScenario, ...]:
     labels = tuple(label for label, _ in weights)
-    return (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
+    if watch is Watch.ASKED:
+        return (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
+    led = _to_the_heaviest(weights) if watch is Watch.ONE_ALONE else weights
+    return tuple(_unnoticed(led, down) for down in (*((label,) for label in labels), labels))
+
+
+def _to_the_heaviest(weights: Weights) -> Weights:
+    first = max(weights, key=lambda one: one[1])[0]
+    return tuple((label, weight if label == first else 0) for label, weight in weights)
+
+
+def _unnoticed(weights: Weights, down: tuple[str, ...]) -> ChaosScenario:
+    """Who is down keeps what it has: callers that are led there meet nobody."""
+    shares = simulated_shares(weights, REQUESTS)
+    lost = sum(count for label, count in shares if label in down)
+    detail = (
+        f"nobody asks: {lost} of {REQUESTS} requests are still led to who is down"
+        if lost
+        else "the name does not lead there"
+    )
+    return ChaosScenario(down, Verdict.FAIL if lost else Verdict.PASS, shares, detail)
 
 
 def _one_down(weights: Weights, label: str) -> ChaosScenario:
@@ -47,7 +82,9 @@ def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
     """Nothing may be sent to who is known to be down: callers are told so."""
     shares = _spread(weights, labels)
     verdict = Verdict.FAIL if any(count for _, count in shares) else Verdict.PASS
-    return ChaosScenario(labels, verdict, shares, "nobody is left: no request is sent anywhere")
+    return ChaosScenario(
+        labels, verdict, shares, "nobody is left: every request fails, wherever it is sent"
+    )
 
 
 def _spread(weights: Weights, down: tuple[str, ...]) -> Weights:

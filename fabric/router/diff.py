@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from fabric.model.outcomes.routed import DriftRow
 from fabric.model.problems import Problem
 from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
@@ -19,28 +20,19 @@ class Drift(Struct, frozen=True):
         return tuple(one for one in self.actions if one.changes)
 
 
-class DriftSummary(Struct, frozen=True):
-    create: int
-    update: int
-    noop: int
-    delete_candidate: int
-
-    @property
-    def drift_detected(self) -> bool:
-        return bool(self.create or self.update or self.delete_candidate)
-
-
 def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
     """Wanted things in their order, since some of them name those before; then what is left over.
 
-    What is not ours and in nobody's way is not even told of.
+    What is not ours and in nobody's way is not even told of; beside ours it may stand under the
+    same name, and is in the way all the same.
     """
-    there = {one.key: one for one in have}
+    found = tuple(have)
+    there = {one.key: one for one in found if one.is_ours}
     wanted = {one.key for one in want}
-    foreign = [there[one.key] for one in want if one.key in there and not there[one.key].is_ours]
+    foreign = [one for one in found if not one.is_ours and one.key in wanted]
     actions = [_action(one, there.get(one.key)) for one in want]
     left = sorted(
-        (one for one in there.values() if one.is_ours and one.key not in wanted),
+        (one for one in there.values() if one.key not in wanted),
         key=lambda one: one.key,
     )
     actions += [_as(one, RouterVerb.DELETE_CANDIDATE, one.ident) for one in left]
@@ -58,13 +50,14 @@ def _as(one: RouterPart, verb: RouterVerb, ident: str = "") -> RouterAction:
     return RouterAction(one.resource, verb, one.name, one.detail, ident or one.ident)
 
 
-def summary_of(actions: Iterable[RouterAction]) -> DriftSummary:
+def summary_of(actions: Iterable[RouterAction]) -> DriftRow:
     verbs = [one.action for one in actions]
-    return DriftSummary(
+    return DriftRow(
         verbs.count(RouterVerb.CREATE),
         verbs.count(RouterVerb.UPDATE),
         verbs.count(RouterVerb.NO_OP),
         verbs.count(RouterVerb.DELETE_CANDIDATE),
+        drift_detected=any(verb is not RouterVerb.NO_OP for verb in verbs),
     )
 
 

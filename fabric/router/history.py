@@ -27,6 +27,12 @@ def last_applied(entries: Iterable[SyncEntry]) -> SyncEntry | None:
     return next(iter(applied(entries)), None)
 
 
+def former_names(entries: Iterable[SyncEntry], hostname: str) -> tuple[str, ...]:
+    """Those that were led before this one, the newest first."""
+    names = dict.fromkeys(one.hostname for one in applied(entries) if one.hostname)
+    return tuple(name for name in names if name != hostname)
+
+
 def weights_in(shares: Iterable[RoutedShare]) -> Weights:
     return tuple((one.label, one.weight) for one in shares)
 

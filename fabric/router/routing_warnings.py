@@ -2,8 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
+from fabric.model.hosts import is_ip_address, path_of, port_of
 from fabric.model.problems import Problem
-from fabric.model.routing import DesiredRouting, RouterAction, RouterVerb, Weights
+from fabric.model.routing import (
+    LED_TO_ONE,
+    WITH_CHECKS,
+    DesiredRouting,
+    RouterAction,
+    RouterResource,
+    RouterVerb,
+    Weights,
+)
 
 # Hosts below these answer for no name but their own: their certificate and their routes say so.
 _OWN_NAME_ONLY = (
@@ -17,12 +26,18 @@ _SHORT_TTL = 300
 _PROXY = "edge1"
 # Here each endpoint has a record of its own, and all of them share the answers.
 _EACH_BY_ITSELF = "cloud1"
-# Its records have no weights: one endpoint gets everything. At the top of a zone it answers for
-# its aliases, and no answer is kept for less than so many seconds.
-_ONE_ALONE = "edge1-dns"
+# At the top of a zone it answers for its aliases, and no answer is kept for less than so many
+# seconds.
+_PLAIN_EDGE = "edge1-dns"
 _SHORTEST_TTL = 60
 _SEVERAL = 2
-_WITH_WEIGHTS = "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors"
+_HTTPS_PORT = 443
+_NO_WEIGHTS = {_PLAIN_EDGE: "plain records at edge1", "local": "aliases of a zone file"}
+_WITH_WEIGHTS = {
+    _PLAIN_EDGE: "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors",
+    "local": "only who asks for SRV records at `_https._tcp` sees weights; edge1, cloud1 and pdns "
+    "answer by weight",
+}
 
 
 def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
@@ -30,10 +45,14 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
         *_host_header(desired, backend),
         *_same_host(desired),
         *_paths(desired),
+        *_not_by_https(desired),
+        *_no_names(desired, backend),
         *_time_to_live(desired, backend),
         *_apex(desired, backend),
         *_strategy(desired, backend),
         *_no_weights(desired, backend),
+        *_nobody_asks(desired, backend),
+        *_one_check(desired, backend),
     )
 
 
@@ -48,7 +67,7 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
             hint="it is never deleted from here: take it away by hand",
         )
         for one in actions
-        if one.action is RouterVerb.DELETE_CANDIDATE
+        if one.action is RouterVerb.DELETE_CANDIDATE and one.resource is RouterResource.DNS_RECORD
     )
 
 
@@ -58,7 +77,7 @@ def unseen_shift_warnings(
     """A shift after which the same endpoint has the most is none where one gets everything."""
     weights = dict(before)
     is_shift = bool(before) and weights != dict(desired.weights)
-    if backend != _ONE_ALONE or not is_shift or not desired.shares:
+    if backend not in LED_TO_ONE or not is_shift or not desired.shares:
         return ()
     label = desired.heaviest.label
     if label != max(before, key=lambda one: one[1])[0]:
@@ -68,26 +87,48 @@ def unseen_shift_warnings(
             "router/unseen-shift",
             f"these weights change nothing for callers: `{label}` has the most, as before, and "
             f"`{desired.hostname}` leads to it alone",
-            hint=_WITH_WEIGHTS,
+            hint=_WITH_WEIGHTS[backend],
         ),
     )
 
 
 def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _ONE_ALONE or len(desired.shares) < _SEVERAL:
+    if backend not in LED_TO_ONE or len(desired.shares) < _SEVERAL:
         return
     yield Problem(
         "router/no-weights",
-        f"plain records at edge1 have no weights, and nobody asks how endpoints are: "
+        f"{_NO_WEIGHTS[backend]} have no weights, and nobody asks how endpoints are: "
         f"`{desired.hostname}` leads to `{desired.heaviest.label}` alone, who has the most",
-        hint=_WITH_WEIGHTS,
+        hint=_WITH_WEIGHTS[backend],
     )
+
+
+def _one_check(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    paths = {desired.checked_path(one): one.label for one in desired.shares}
+    if backend == _PROXY and len(paths) > 1:
+        listed = ", ".join(f"`{label}` at `{path}`" for path, label in paths.items())
+        yield Problem(
+            "router/check-path",
+            f"edge1 asks all endpoints for one path, and theirs differ: {listed}",
+            hint="give the endpoints below a path a custom domain, or switch `healthCheck` off",
+        )
+
+
+def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    if desired.check_path and backend not in WITH_CHECKS:
+        yield Problem(
+            "router/nobody-asks",
+            f"`healthCheck` sets up no check at the back end `{backend}`: endpoints are asked by "
+            "each sync and step, and who falls ill in between keeps what it has",
+            hint=f"{' and '.join(WITH_CHECKS)} ask by themselves; else run "
+            "`fabric router endpoints` regularly, and shift away",
+        )
 
 
 def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PROXY:
         return
-    proxy = "set EDGE1_ACCOUNT_ID" if backend == _ONE_ALONE else "choose the back end edge1"
+    proxy = "set EDGE1_ACCOUNT_ID" if backend == _PLAIN_EDGE else "choose the back end edge1"
     for one in desired.shares:
         if one.host.endswith(_OWN_NAME_ONLY):
             yield Problem(
@@ -112,7 +153,7 @@ def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
 
 def _paths(desired: DesiredRouting) -> Iterator[Problem]:
     for one in desired.shares:
-        path = one.url.partition(one.host)[2].partition("/")[2] if one.host else ""
+        path = path_of(one.url)
         if path:
             yield Problem(
                 "router/path",
@@ -122,12 +163,43 @@ def _paths(desired: DesiredRouting) -> Iterator[Problem]:
             )
 
 
+def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
+    """A name leads to a host, by https at its usual port: what else an address says is lost."""
+    for one in desired.shares:
+        if port_of(one.url) not in (None, _HTTPS_PORT):
+            yield Problem(
+                "router/port",
+                f"the endpoint `{one.label}` is at the port {port_of(one.url)}, and a name leads "
+                f"to a host only: callers come to {_HTTPS_PORT}",
+                hint=f"let it answer at {_HTTPS_PORT} too, or have callers name the port",
+            )
+        if one.url.lower().startswith("http://"):
+            yield Problem(
+                "router/plain-http",
+                f"the endpoint `{one.label}` is deployed at plain http, and a name is called, and "
+                "checked, by https",
+                hint="give it https at its provider",
+            )
+
+
+def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+    for one in desired.shares:
+        if backend != _PROXY and is_ip_address(one.host):
+            yield Problem(
+                "router/ip-address",
+                f"the endpoint `{one.label}` is at the address {one.host}, and an alias leads to "
+                "a name: who looks it up finds nobody",
+                hint="give the address a name of its own, and the endpoint that name",
+            )
+
+
 def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend == _ONE_ALONE and desired.ttl < _SHORTEST_TTL:
+    if backend == _PLAIN_EDGE and desired.ttl < _SHORTEST_TTL:
         yield Problem(
             "router/short-ttl",
             f"edge1 keeps no answer for less than {_SHORTEST_TTL} seconds: "
             f"`ttl: {desired.ttl}` is taken as {_SHORTEST_TTL}",
+            hint=f"say `ttl: {_SHORTEST_TTL}` below `extensions.router`",
         )
     if backend != _PROXY and desired.ttl > _SHORT_TTL:
         yield Problem(
@@ -139,7 +211,7 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend not in (_PROXY, _ONE_ALONE) and desired.hostname.count(".") == 1:
+    if backend not in (_PROXY, _PLAIN_EDGE) and desired.hostname.count(".") == 1:
         yield Problem(
             "router/apex",
             f"`{desired.hostname}` looks like the top of its zone, where no alias (CNAME) may be",
@@ -148,7 +220,7 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
-    if backend != _ONE_ALONE and desired.strategy in ("failover", "latency"):
+    if backend not in LED_TO_ONE and desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",
             f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "

@@ -46,8 +46,8 @@ def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
         raise _unreachable(url, "it is no address that can be called")
     headers = {"Content-Type": "application/json"}
     content = body if body.strip() not in (b"", b"{}") or method not in _BODILESS else None
-    request = urllib.request.Request(_escaped(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
     try:
+        request = urllib.request.Request(_escaped(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
         with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
             status, said = answer.status, answer.read()
     except urllib.error.HTTPError as error:

@@ -1,15 +1,9 @@
-"""What an address says of itself: its host, and whether others on the way can read along."""
+"""What an address says of itself: whether it can be called, and whether others can read along."""
 
 import ipaddress
 from urllib.parse import urlsplit
 
-
-def host_of(url: str) -> str:
-    """Also of one without a scheme; empty where there is none."""
-    try:
-        return urlsplit(url if "://" in url else f"//{url}").hostname or ""
-    except ValueError:
-        return ""
+from fabric.model.hosts import host_of
 
 
 def is_loopback(host: str) -> bool:

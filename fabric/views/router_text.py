@@ -52,11 +52,20 @@ def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
         return "Nothing was done to the name yet."
     last = found.entries[0]
     rows = [
-        (one.created_at, one.operation, _dry(one), _shares(one), one.id, one.reason)
+        (
+            one.created_at,
+            one.operation,
+            _dry(one),
+            _shares(one),
+            one.id,
+            " ".join(one.reason.split()),
+        )
         for one in found.entries[:_SHOWN]
     ]
     head = f"Last: {last.operation} by {last.trigger}{_dry(last, ', ')}, {last.created_at}"
-    return "\n".join([head, *_trend(found.trend), table(rows)])
+    left = len(found.entries) - len(rows)
+    more = [f"{left} older not shown: --json tells all"]
+    return "\n".join([head, *_trend(found.trend), table(rows), *(more if left else ())])
 
 
 def _dry(one: routed.SyncEntry, before: str = "") -> str:
@@ -86,11 +95,15 @@ def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
         said = "not all endpoints are deployed"
     else:
         said = _sum(drift) if drift.drift_detected else "as wanted"
+    taken = [f"  somebody else's: {one.resource} {one.name}: {one.detail}" for one in found.foreign]
+    if taken and drift is not None:
+        said = "not led: the name is somebody else's"
     kept = "kept in" if found.simulated else "at"
     return "\n".join(
         [
             f"{found.hostname}: {found.provider}, {kept} {found.place}",
             f"  {found.routing}, answers kept {found.ttl} s; {said}",
+            *taken,
             endpoints_text(
                 routed.EndpointsOutcome(found.service, found.stage, found.endpoints), style
             ),

@@ -6,44 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.project import Done, project
+from tests.support.project import ended, environment, started
+from tests.support.real_router import OF_LABEL, RealRouter
 from tests.support.router_project import (
-    LABELS,
-    SOURCES,
     STATE,
-    commands,
-    config_of,
     document,
     weights,
 )
 from tests.support.servers.pdns import PdnsSite
 
-_HOSTS = {
-    "CLOUD1": "https://one.shop.example",
-    "CLOUD2": "https://two.shop.example",
-    "HOST3": "https://three.shop.example",
-}
-_OF_LABEL = dict(
-    zip(LABELS, ("one.shop.example.", "two.shop.example.", "three.shop.example."), strict=True)
-)
 _ASKED = 10_000
-
-
-class RealRouter:
-    """A project whose targets are deployed by commands, and whose name PowerDNS keeps."""
-
-    def __init__(self, folder: Path, pdns: PdnsSite) -> None:
-        self.pdns = pdns
-        self.name = f"api.{pdns.zone}"
-        router = f"{{hostname: {self.name.rstrip('.')}, provider: pdns}}"
-        self.project = project(folder, config_of(router), SOURCES)
-        self.env = {**pdns.environment, **commands(_HOSTS)}
-
-    def json(self, *words: str) -> Done:
-        return self.project.json("router", *words, env=self.env)
-
-    def shift(self, label: str, percent: int) -> Done:
-        return self.json("dns-shift", "--provider", label, "--percent", str(percent))
 
 
 @pytest.fixture
@@ -57,7 +29,7 @@ def router(tmp_path: Path, pdns: PdnsSite) -> RealRouter:
 def shares(router: RealRouter) -> dict[str, float]:
     found = router.pdns.answers(router.name, _ASKED)
     assert sum(found.values()) == _ASKED
-    return {label: 100 * found[host] / _ASKED for label, host in _OF_LABEL.items()}
+    return {label: 100 * found[host] / _ASKED for label, host in OF_LABEL.items()}
 
 
 @pytest.mark.slow
@@ -91,6 +63,24 @@ def test_no_question_goes_without_an_answer_while_shares_shift(router: RealRoute
     assert set(found) == {200}
 
 
+def test_of_two_services_that_lead_one_name_at_once_one_has_it(
+    tmp_path: Path, pdns: PdnsSite
+) -> None:
+    """The other is told, and leaves it as it is."""
+    both = [RealRouter(tmp_path / name, pdns, name) for name in ("one", "two")]
+    home = both[0].project.home
+    for each in both:
+        assert each.json("deploy").code == 0
+    words = ("router", "dns-sync", "--json")
+    running = [started(words, one.project.root, environment(home, one.env)) for one in both]
+    done = [ended(one) for one in running]
+    assert sorted(one.code for one in done) == [0, 1]
+    winner, loser = sorted(done, key=lambda one: one.code)
+    assert loser.error["code"] == "router/foreign"
+    (found,) = pdns.record_sets(both[0].name)
+    assert found["comments"][0]["content"] == f"{winner.result['service']}/dev"
+
+
 def test_a_hand_in_the_zone_is_told_and_mended(router: RealRouter) -> None:
     (found,) = router.pdns.record_sets(router.name)
     found["records"][0]["content"] = found["records"][0]["content"].replace("one.", "away.")
@@ -119,6 +109,19 @@ def test_a_wrong_key_changes_nothing_and_is_not_shown(router: RealRouter) -> Non
     assert (done.code, done.error["code"]) == (77, "credentials/refused")
     assert "not-the-key-at-all" not in done.out + done.err
     assert document(router.project, STATE) == before
+
+
+def test_what_a_deploy_command_says_never_becomes_code_of_the_server(
+    tmp_path: Path, pdns: PdnsSite
+) -> None:
+    made = RealRouter(tmp_path, pdns)
+    url = "https://x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x/"
+    answer = made.project.root / "answer.json"
+    answer.write_text(json.dumps({"url": url}))
+    made.env["FABRIC_CLOUD2_DEPLOY_CMD"] = f"cat {answer}"
+    done = made.json("deploy", "--sync-dns")
+    assert (done.code, done.error["code"]) == (2, "router/bad-address")
+    assert pdns.record_sets(made.name) == []
 
 
 def test_a_real_name_does_not_lead_to_simulated_endpoints(tmp_path: Path, pdns: PdnsSite) -> None:

@@ -109,6 +109,20 @@ def test_two_who_shift_at_once_follow_each_other(routed: RoutedService) -> None:
     assert entries[0]["before"] == entries[1]["after"]
 
 
+@pytest.mark.parametrize("kind", _ANYWHERE)
+def test_a_name_that_was_led_before_is_told(routed: RoutedService) -> None:
+    """What leads there still is ours, and is never deleted."""
+    routed.ran("dns-sync")
+    config = routed.project.root / "fabric.yml"
+    before = routed.site.hostname
+    config.write_text(config.read_text().replace(before, f"new-{before}"))
+    routed.ran("dns-sync")
+    said = routed.ran("dns-sync")
+    told = [one for one in said["actions"] if one["action"] == "delete-candidate"]
+    assert {one["name"].split(" ")[0].rstrip(".") for one in told} == {before}
+    assert not [one for one in said["actions"] if one["action"] in ("create", "update")]
+
+
 @pytest.mark.parametrize("kind", ["edge1-dns"])
 def test_a_name_without_weights_is_led_to_who_has_the_most(routed: RoutedService) -> None:
     routed.ran("dns-sync")

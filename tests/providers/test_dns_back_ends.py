@@ -111,6 +111,13 @@ def test_what_is_taken_is_told_of(site: DnsSite) -> None:
     assert [one.is_ours for one in found.foreign] == [False]
 
 
+def test_what_somebody_else_puts_beside_ours_is_told_of(site: DnsSite) -> None:
+    apply(site)
+    site.take_beside_ours()
+    for weights in (_TWO, (("main", 20), ("spare", 80))):
+        assert len(drift(site, weights).foreign) == (1 if site.takes_others else 0)
+
+
 def test_what_lies_beside_is_not_touched_nor_told_of(site: DnsSite) -> None:
     site.put_beside()
     before = site.everything()

@@ -110,6 +110,64 @@ def test_a_shift_is_one_changing_call_at_edge1(at_edge1: Edge1DnsSite) -> None:
     assert at_edge1.account.changes() == {"PUT": 1}
 
 
+def test_whatever_is_set_otherwise_by_hand_is_seen_and_mended_at_edge1(
+    at_edge1: Edge1DnsSite,
+) -> None:
+    sync(at_edge1, _TWO, _CHECKED)
+    for bend in at_edge1.bend_settings():
+        bend()
+        (change,) = look(at_edge1, _TWO, _CHECKED).changes
+        assert change.action is RouterVerb.UPDATE
+        sync(at_edge1, _TWO, _CHECKED)
+        assert look(at_edge1, _TWO, _CHECKED).changes == ()
+
+
+@pytest.mark.parametrize(
+    "change", [{"ResourcePath": "/other"}, {"Inverted": True}, {"FailureThreshold": 9}]
+)
+def test_a_check_that_is_set_otherwise_by_hand_is_seen_and_mended_at_cloud1(
+    at_cloud1: Cloud1DnsSite, change: dict[str, Any]
+) -> None:
+    sync(at_cloud1, _TWO, _CHECKED)
+    client = at_cloud1.account.client("route53")
+    first = client.list_health_checks()["HealthChecks"][0]
+    client.update_health_check(HealthCheckId=first["Id"], **change)
+    (seen,) = look(at_cloud1, _TWO, _CHECKED).changes
+    assert seen.action is RouterVerb.UPDATE
+    sync(at_cloud1, _TWO, _CHECKED)
+    assert look(at_cloud1, _TWO, _CHECKED).changes == ()
+    assert at_cloud1.there()["checks"] == 2
+
+
+def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) -> None:
+    sync(at_cloud1, _TWO, _CHECKED)
+    sync(at_cloud1, _TWO, "/other")
+    drift = look(at_cloud1, _TWO, "/other")
+    assert drift.changes == ()
+    left = [one for one in drift.actions if one.action is RouterVerb.DELETE_CANDIDATE]
+    assert {str(one.resource) for one in left} == {"lb_monitor"}
+    assert sorted(one.detail for one in left) == [
+        "asks shop.one.example for /health", "asks shop.two.example for /health",
+    ]  # fmt: skip
+    assert left_over_warnings(drift.actions, "cloud1") == ()
+    assert at_cloud1.there()["checks"] == 4
+
+
+def test_an_endpoint_below_a_path_is_asked_there(
+    at_cloud1: Cloud1DnsSite, at_edge1: Edge1DnsSite
+) -> None:
+    for site in (at_cloud1, at_edge1):
+        desired = site.desired((("main", 100),), check=_CHECKED)
+        share = replace(desired.shares[0], url="https://shop.one.example/prod")
+        desired = replace(desired, shares=(share,))
+        backend = site.backend()
+        actions = drift_of(backend.want(desired), backend.read(desired)).actions
+        backend.apply(desired, actions)
+    (check,) = at_cloud1.account.client("route53").list_health_checks()["HealthChecks"]
+    assert check["HealthCheckConfig"]["ResourcePath"] == "/prod/health"
+    assert at_edge1.things()["monitors"][0]["path"] == "/prod/health"
+
+
 @pytest.mark.parametrize("lost", [{"after": True}, {"half": True}, {"status": 500, "code": 10000}])
 @pytest.mark.parametrize("skip", range(7))
 def test_an_answer_that_is_lost_makes_nothing_twice(
@@ -178,6 +236,25 @@ def test_a_shift_is_one_changing_call_at_pdns(at_pdns: PdnsDnsSite, pdns_relay: 
     pdns_relay.reset()
     sync(at_pdns, _SHIFTED)
     assert pdns_relay.calls == ["GET", "GET", "PATCH"]
+
+
+def test_the_top_of_a_zone_is_told_at_pdns(at_pdns: PdnsDnsSite) -> None:
+    at_pdns.hostname = at_pdns.hostname.partition(".")[2]
+    with pytest.raises(FabricError) as caught:
+        look(at_pdns, _TWO)
+    assert caught.value.first.code == "router/apex"
+    assert f"`api.{at_pdns.hostname}`" in caught.value.first.hint
+
+
+def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSite) -> None:
+    desired, backend = at_pdns.desired(_TWO), at_pdns.backend()
+    actions = drift_of(backend.want(desired), backend.read(desired)).actions
+    at_pdns.take()
+    with pytest.raises(FabricError) as caught:
+        backend.apply(desired, actions)
+    assert caught.value.first.code == "router/foreign"
+    assert "somebody.example" in caught.value.first.message
+    assert [one.is_ours for one in backend.read(desired)] == [False]
 
 
 @pytest.mark.parametrize("lost", LostAnswer)

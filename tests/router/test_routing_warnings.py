@@ -36,6 +36,16 @@ def test_a_path_behind_a_name_is_lost() -> None:
     assert codes("https://shop.example.net/") == []
 
 
+def test_what_an_address_says_beside_its_host_is_lost_and_that_is_said() -> None:
+    assert codes("https://shop.example.net:8443") == ["router/port"]
+    assert codes("https://shop.example.net:443") == []
+    assert codes("http://shop.example.net") == ["router/plain-http"]
+    assert codes("https://192.0.2.7") == ["router/ip-address"]
+    assert codes("http://192.0.2.7:80/a", backend="edge1") == [
+        "router/path", "router/port", "router/plain-http",
+    ]  # fmt: skip
+
+
 def test_long_answers_and_names_at_the_top_are_named() -> None:
     assert codes(ttl=3600) == ["router/long-ttl"]
     assert codes(hostname="example.com") == ["router/apex"]
@@ -59,6 +69,22 @@ def test_plain_records_have_no_weights_and_that_is_said() -> None:
     assert routing_warnings(led((("main", 100),)), "edge1-dns") == ()
 
 
+def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
+    found = routing_warnings(led((("main", 40), ("spare", 60))), "local")
+    assert "SRV" in {one.code: one.hint for one in found}["router/no-weights"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "is_told"),
+    [("pdns", True), ("local", True), ("edge1-dns", True), ("edge1", False), ("cloud1", False)],
+)
+def test_checks_that_nobody_makes_are_told(backend: str, *, is_told: bool) -> None:
+    shares = (EndpointShare("main", "https://shop.example.net", 100),)
+    desired = DesiredRouting("a.example.com", "shop/dev", shares, 60, check_path="/health")
+    found = [one.code for one in routing_warnings(desired, backend)]
+    assert found == ["router/nobody-asks"] * is_told
+
+
 def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
     found = routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
     assert [one.code for one in found] == ["router/short-ttl"]
@@ -72,6 +98,8 @@ def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
         ((70, 30), (40, 60), "edge1-dns", False),
         ((70, 30), (70, 30), "edge1-dns", False),
         ((70, 30), (60, 40), "edge1", False),
+        ((70, 30), (60, 40), "local", True),
+        ((70, 30), (40, 60), "local", False),
     ],
 )
 def test_a_shift_that_nobody_sees_is_told(

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 
 from fabric.model.problems import FabricError
 from fabric.model.routing import WHOLE, Weights
-from fabric.router.chaos import REQUESTS, Verdict, chaos_scenarios
+from fabric.router.chaos import REQUESTS, Verdict, Watch, chaos_scenarios, watch_of
 from fabric.router.simulate import simulated_shares
 from fabric.router.weights import even_weights, kept_weights, shifted
 
@@ -122,7 +122,7 @@ def test_a_simulation_comes_out_equal_each_time() -> None:
 
 
 def test_each_endpoint_is_down_once_and_then_all() -> None:
-    scenarios = chaos_scenarios((("a", 70), ("b", 20), ("c", 10)))
+    scenarios = chaos_scenarios((("a", 70), ("b", 20), ("c", 10)), Watch.ASKED)
     assert [one.down for one in scenarios] == [("a",), ("b",), ("c",), ("a", "b", "c")]
     assert {one.verdict for one in scenarios} == {Verdict.PASS}
     assert dict(scenarios[0].shares)["a"] == 0
@@ -131,5 +131,37 @@ def test_each_endpoint_is_down_once_and_then_all() -> None:
 
 
 def test_nobody_takes_over_from_the_only_endpoint() -> None:
-    alone, everyone = chaos_scenarios((("a", 100),))
+    alone, everyone = chaos_scenarios((("a", 100),), Watch.ASKED)
     assert (alone.verdict, everyone.verdict) == (Verdict.FAIL, Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("backend", "check", "watch"),
+    [
+        ("edge1", "/health", Watch.ASKED),
+        ("cloud1", "/", Watch.ASKED),
+        ("edge1", "", Watch.NOBODY),
+        ("cloud1", "", Watch.NOBODY),
+        ("pdns", "/health", Watch.NOBODY),
+        ("local", "/health", Watch.ONE_ALONE),
+        ("edge1-dns", "", Watch.ONE_ALONE),
+    ],
+)
+def test_who_asks_endpoints_is_known_of_each_back_end(
+    backend: str, check: str, watch: Watch
+) -> None:
+    assert watch_of(backend, check) is watch
+
+
+def test_callers_of_who_is_down_fail_where_nobody_asks() -> None:
+    first, second, everyone = chaos_scenarios((("a", 70), ("b", 30)), Watch.NOBODY)
+    assert {one.verdict for one in (first, second, everyone)} == {Verdict.FAIL}
+    assert dict(first.shares) == {"a": 700, "b": 300} == dict(everyone.shares)
+    assert "nobody asks: 700 of 1000" in first.detail
+
+
+def test_where_one_has_all_it_matters_whether_that_one_is_down() -> None:
+    first, second, everyone = chaos_scenarios((("a", 40), ("b", 60)), Watch.ONE_ALONE)
+    verdicts = (first.verdict, second.verdict, everyone.verdict)
+    assert verdicts == (Verdict.PASS, Verdict.FAIL, Verdict.FAIL)
+    assert dict(first.shares) == {"a": 0, "b": 1000}

@@ -2,7 +2,8 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,10 +27,12 @@ HOSTS = {"main": "shop.one.example", "spare": "shop.two.example", "third": "shop
 
 class DnsSite(ABC):
     """A name nobody has yet; `backend` is opened anew each time that it is asked for. One that
-    has no weights only `tells_weights` by who has the most."""
+    has no weights only `tells_weights` by who has the most. While ours is there it `takes_others`
+    of the same name, or refuses them."""
 
     hostname: str
     tells_weights: ClassVar[bool] = True
+    takes_others: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.connections = Connections()
@@ -39,6 +42,10 @@ class DnsSite(ABC):
     @abstractmethod
     def take(self) -> None:
         """Somebody else has something where ours would have to be."""
+
+    def take_beside_ours(self) -> None:
+        """The same, while ours is there too."""
+        self.take()
 
     @abstractmethod
     def put_beside(self) -> None:
@@ -147,6 +154,9 @@ class PdnsDnsSite(KeptNameSite):
         self._put(f"other.{self._site.zone}", "CNAME", "somebody.example.")
         self._put(f"{self._site.zone}", "TXT", '"a word"')
 
+    def take_beside_ours(self) -> None:
+        self._put(f"{self.hostname}.", "A", "192.0.2.7")
+
     def _put(self, name: str, kind: str, text: str) -> None:
         self._site.set_records({"name": name, "type": kind, "records": [{"content": text}]})
 
@@ -191,6 +201,10 @@ class Cloud1DnsSite(KeptNameSite):
 
     def take(self) -> None:
         self._put({"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60})
+
+    def take_beside_ours(self) -> None:
+        row = {"Name": f"{self.hostname}.", "Type": "CNAME", "TTL": 60}
+        self._put({**row, "SetIdentifier": "by-hand", "Weight": 100})
 
     def put_beside(self) -> None:
         self._put({"Name": "other.shop.test.", "Type": "CNAME", "TTL": 60})
@@ -265,6 +279,28 @@ class Edge1DnsSite(KeptNameSite):
     def records(self) -> list[dict[str, Any]]:
         return list(self.account.api("GET", f"/zones/{self.account.zone}/dns_records"))
 
+    def bend_settings(self) -> list[Callable[[], object]]:
+        """What can be set otherwise by hand, each alone."""
+        below, zone = self._pools.removesuffix("/pools"), self.account.zone
+        changes: list[tuple[str, dict[str, object]]] = [
+            (f"{below}/monitors", {"expected_codes": "5xx"}),
+            (f"{below}/monitors", {"follow_redirects": False}),
+            (f"{below}/monitors", {"allow_insecure": True}),
+            (self._pools, {"origin_steering": {"policy": "hash"}}),
+            (f"/zones/{zone}/load_balancers", {"steering_policy": "geo"}),
+            (f"/zones/{zone}/load_balancers", {"session_affinity": "cookie"}),
+            (f"/zones/{zone}/load_balancers", {"fallback_pool": self._other_pool()}),
+        ]
+        return [partial(self._set, path, change) for path, change in changes]
+
+    def _other_pool(self) -> object:
+        pool = {"name": "theirs", "origins": [{"name": "a", "address": "192.0.2.1"}]}
+        return self.account.api("POST", self._pools, pool)["id"]
+
+    def _set(self, path: str, change: dict[str, object]) -> None:
+        found = next(one for one in self.account.api("GET", path) if one.get("description"))
+        self.account.api("PUT", f"{path}/{found['id']}", {**found, **change})
+
     def bend(self) -> None:
         (pool,) = self.account.api("GET", self._pools)
         pool["origins"][0]["weight"] = 0.07
@@ -275,6 +311,7 @@ class Edge1PlainSite(Edge1DnsSite):
     """Without an account there is no load balancing."""
 
     tells_weights: ClassVar[bool] = False
+    takes_others: ClassVar[bool] = False
 
     @property
     def environment(self) -> Mapping[str, str]:

@@ -30,6 +30,7 @@ from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.run_problems import owners_of, problems_of
 from fabric.app.settings import Settings
+from fabric.app.target_state import still_led_to
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out, without_functions
@@ -160,7 +161,7 @@ def _ask(
 ) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
-    needed = () if functions else tuple(_still_needed(project, real))
+    needed = () if functions else (*_still_needed(project, real), *still_led_to(project, real))
     told = "".join(f" ({one.message})" for one in needed)
     what = f"{', '.join(sorted(functions))} of {names}" if functions else names
     if real and not options.agrees(f"Delete {what} for real?{told}"):
@@ -252,7 +253,8 @@ def _report(
     )
     text = None if found.records or found.absent else _NOTHING
     elsewhere = () if request.where.provider else _other_back_ends(project)
-    warnings = (*project.warnings, *_still_needed(project, gone), *elsewhere)
+    needed = (*_still_needed(project, gone), *still_led_to(project, gone))
+    warnings = (*project.warnings, *needed, *elsewhere)
     return Report(request.command, outcome, text=text, warnings=warnings)
 
 

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from fabric.model.hosts import host_of
 from fabric.model.problems import Problem
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
-from fabric.system.urls import host_of, is_loopback, is_plain
+from fabric.system.urls import is_loopback, is_plain
 
 _ENDPOINT = re.compile(
     r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"

@@ -2,11 +2,12 @@
 
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, drift_in, drift_row, synced
+from fabric.app.router.sync import DnsChange, Synced, drift_in, synced
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import RouterReconcileOutcome, action_rows
 from fabric.model.report import Report
-from fabric.model.routing import Weights
+from fabric.model.routing import WHOLE, Weights
+from fabric.router.diff import summary_of
 from fabric.router.history import weights_to_restore
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.weights import kept_weights, shifted
@@ -30,11 +31,20 @@ def dns_shift(
     ask: AskFor = nobody_to_ask,
 ) -> Report:
     """`shift` is a label and the percent that it gets."""
-    with open_router(asked, settings) as scope:
-        shifted(scope.weights(), *shift)
+    with open_router(asked, settings) as whole:
+        scope = whole.led_away(shift[0])
+        _shifted(scope, whole, shift)
         _confirm(scope, change, settings, ask)
-        done = synced(scope, change, settings, lambda one: shifted(one.weights(), *shift))
+        done = synced(scope, change, settings, lambda one: _shifted(one, whole, shift))
         return _report(asked, done)
+
+
+def _shifted(scope: RouterScope, whole: RouterScope, shift: tuple[str, int]) -> Weights:
+    """The only one that is left of several has all of it."""
+    label, percent = shift
+    if scope.labels == (label,) != whole.labels and 1 <= percent < WHOLE:
+        return ((label, WHOLE),)
+    return shifted(scope.weights(), label, percent)
 
 
 def dns_restore(
@@ -70,9 +80,10 @@ def dns_reconcile(
             desired = scope.desired(scope.weights())
             drift = drift_in(scope, desired)
             outcome = RouterReconcileOutcome(
-                dry_run=True, summary=drift_row(drift), actions=action_rows(drift.actions)
+                dry_run=True, summary=summary_of(drift.actions), actions=action_rows(drift.actions)
             )
-            warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+            told = scope.at_config(routing_warnings(desired, scope.backend.kind))
+            warnings = (*scope.warnings, *told)
             return Report(asked.command, outcome, warnings=warnings)
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings)

@@ -81,12 +81,20 @@ def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
         if not syncs:
+            _refuse_reason(order.change)
             return _AgreedTargets(scope.labels, syncs, order.ask)
         refuse_unasked(scope, order.change)
         look_before(scope, settings)
         confirm_stage(scope.units, scope.config.stage, settings, order.ask)
         stage = scope.config.stage
         return _AgreedTargets(scope.labels, syncs, lambda _: stage)
+
+
+def _refuse_reason(change: DnsChange) -> None:
+    """A reason is for the name, and kept in its history."""
+    if change.consent.reason:
+        hint = "say --sync-dns too, or `autoApply: true` below `extensions.router`"
+        raise FabricError(Problem("usage/no-effect", "--reason has no effect here", hint))
 
 
 def _looked_at(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:

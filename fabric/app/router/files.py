@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
+from fabric.app.target_state import TARGET_STATE, history_path, target_state_path
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest
@@ -15,6 +16,7 @@ from fabric.system.disk import file_lock, read_bytes, remove, write_atomic
 
 T = TypeVar("T")
 _VERSION = 1
+_DAMAGED_HISTORY = "router/damaged-history"
 
 
 class SyncHistory(Struct, frozen=True):
@@ -26,7 +28,6 @@ class SyncHistory(Struct, frozen=True):
     entries: tuple[SyncEntry, ...] = ()
 
 
-_STATE = Decoder(TargetState)
 _HISTORY = Decoder(SyncHistory)
 
 
@@ -39,18 +40,18 @@ class RouterFiles(Struct, frozen=True):
 
     @property
     def state_path(self) -> Path:
-        return self.home / f"fabric-state-{self.stage}.json"
+        return target_state_path(self.home, self.stage)
 
     @property
     def history_path(self) -> Path:
-        return self.home / f"router-sync-{self.stage}.json"
+        return history_path(self.home, self.stage)
 
     @property
     def zone_path(self) -> Path:
         return self.home / f"router-zone-{self.stage}.json"
 
     def state(self) -> TargetState | None:
-        found = _read(self.state_path, _STATE.decode, "router/damaged-state")
+        found = _read(self.state_path, TARGET_STATE.decode, "router/damaged-state")
         if found is not None:
             self._require_own(self.state_path, found.service, found.stage)
         return found
@@ -66,11 +67,20 @@ class RouterFiles(Struct, frozen=True):
             self.write_state(state)
 
     def history(self) -> tuple[SyncEntry, ...]:
-        found = _read(self.history_path, _HISTORY.decode, "router/damaged-history")
+        found = _read(self.history_path, _HISTORY.decode, _DAMAGED_HISTORY)
         if found is None:
             return ()
         self._require_own(self.history_path, found.service, found.stage)
         return found.entries
+
+    def readable_history(self) -> tuple[SyncEntry, ...]:
+        """Nothing, where it cannot be read: that is told of by who writes it."""
+        try:
+            return self.history()
+        except FabricError as error:
+            if error.first.code != _DAMAGED_HISTORY:
+                raise
+            return ()
 
     def add(self, entry: SyncEntry) -> Problem | None:
         """A history that cannot be read is put aside, and said so: a new one begins."""
@@ -108,7 +118,8 @@ def _read(path: Path, decode: Callable[[bytes], T], code: str) -> T | None:
         return None
     except (OSError, DecodeError, UnicodeDecodeError) as error:
         message = f"`{path.name}` cannot be read: {error}"
-        hint = "mend it, or put it aside"
+        hint = "mend it, or put it aside: what it held is then taken from what else is there, the "
+        hint += "history or the back end"
         raise FabricError(Problem(code, message, hint, Place(str(path)))) from error
 
 

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.health import health_url
 from fabric.app.router.scope import RoutedTarget, RouterScope
+from fabric.model.hosts import target_of
 from fabric.model.outcomes.routed import EndpointRow
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import Weights
@@ -11,7 +12,8 @@ from fabric.system.http_check import called
 from fabric.system.parallel import for_each
 
 _SECONDS = 5.0
-_GOOD, _OTHER = 200, 400
+# Redirects are followed, as edge1's monitors do: what is answered in the end counts.
+_GOOD, _OTHER = 200, 300
 
 
 def checked_endpoints(scope: RouterScope, shares: Weights | None = None) -> tuple[EndpointRow, ...]:
@@ -39,7 +41,8 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
     )
     if not target.url or target.is_simulated:
         return row
-    url = health_url(scope.config.targets.health_check_url, target.url)
+    said = scope.config.targets.health_check_url
+    url = health_url(target_of(said) if said else "", target.url)
     try:
         answer = called("GET", url, b"", _SECONDS)
     except FabricError as error:

@@ -1,10 +1,12 @@
 """What `fabric router` shows: endpoints, history, and how requests would be spread."""
 
+from pathlib import Path
+
 from msgspec.structs import replace
 
 from fabric.app.router.health import checked_endpoints
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import drift_in, drift_row
+from fabric.app.router.sync import looked_at
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
     ChaosOutcome,
@@ -13,10 +15,13 @@ from fabric.model.outcomes.routed import (
     RouterStatusOutcome,
     ScenarioRow,
     SimulateOutcome,
+    foreign_rows,
 )
-from fabric.model.problems import Problem
+from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios
+from fabric.model.routing import WITH_CHECKS
+from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
+from fabric.router.diff import foreign_problem, summary_of
 from fabric.router.history import trend_of
 from fabric.router.routing_warnings import routing_warnings
 from fabric.router.simulate import simulated_shares
@@ -34,6 +39,7 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
     """The same as a picture, on the screen or in a file."""
     from fabric.views.pictures.router_picture import ROUTER_FORMS
 
+    _refuse_own(settings.cwd / asked.where.config, settings.cwd / out, out)
     report = status(asked, settings)
     if not isinstance(report.outcome, RouterStatusOutcome):
         return report
@@ -44,14 +50,23 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
     return replace(report, text="", notes=f"wrote {out}")
 
 
+def _refuse_own(config: Path, path: Path, out: str) -> None:
+    """A picture is written over pictures, and not over what it is drawn from."""
+    if out and path.resolve() == config.resolve():
+        message = f"--out {out} is the config itself: nothing was written"
+        raise FabricError(Problem("usage/own-file", message, "name another file"))
+
+
 def status(asked: RouterRequest, settings: Settings) -> Report:
     """The name, its endpoints, and whether the back end has what is wanted."""
     with open_router(asked, settings) as scope:
         rows = checked_endpoints(scope)
         desired = scope.desired(scope.weights())
         unknown = [one for one in scope.targets if not one.host]
-        drift = drift_in(scope, desired) if not unknown else None
-        warnings = (*scope.warnings, *routing_warnings(desired, scope.backend.kind))
+        drift = looked_at(scope, desired) if not unknown else None
+        foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
+        told = (*foreign, *routing_warnings(desired, scope.backend.kind))
+        warnings = (*scope.warnings, *scope.at_config(told))
     outcome = RouterStatusOutcome(
         scope.config.service,
         scope.config.stage,
@@ -62,7 +77,8 @@ def status(asked: RouterRequest, settings: Settings) -> Report:
         scope.router.ttl,
         scope.config.targets.routing or "round-robin",
         rows,
-        drift_row(drift) if drift else None,
+        summary_of(drift.actions) if drift else None,
+        foreign_rows(drift.foreign) if drift else (),
     )
     return Report(asked.command, outcome, warnings=warnings)
 
@@ -84,14 +100,30 @@ def simulate(asked: RouterRequest, settings: Settings, requests: int) -> Report:
 def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     """Nobody is asked here either. A scenario that fails is a failure of the command."""
     with open_router(asked, settings) as scope:
-        scenarios = chaos_scenarios(scope.weights())
+        weights = scope.weights()
+        watch = watch_of(scope.backend.kind, scope.desired(weights).check_path)
+        scenarios = chaos_scenarios(weights, watch)
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios
     )
-    failed = tuple(_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
-    return Report(asked.command, ChaosOutcome(rows), problems=failed, warnings=scope.warnings)
+    failed = tuple(
+        _problem(one, scope.backend.kind) for one in scenarios if one.verdict is Verdict.FAIL
+    )
+    return Report(
+        asked.command,
+        ChaosOutcome(rows),
+        problems=scope.at_config(failed),
+        warnings=scope.warnings,
+    )
 
 
-def _problem(scenario: ChaosScenario) -> Problem:
+def _problem(scenario: ChaosScenario, backend: str) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
-    return Problem("router/no-takeover", message, "name further `targets` below `fabric`")
+    hint = "name further `targets` below `fabric`"
+    if any(count for label, count in scenario.shares if label in scenario.down):
+        hint = (
+            "say `healthCheck: {enabled: true}` below `fabric`"
+            if backend in WITH_CHECKS
+            else f"`{backend}` asks nobody: {' and '.join(WITH_CHECKS)} do"
+        )
+    return Problem("router/no-takeover", message, hint)

@@ -1,7 +1,7 @@
 """One router: its config, its endpoints as they are recorded, and who keeps the name."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,9 +16,11 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.problems import FabricError, Problem
+from fabric.model.hosts import routable_host, target_of
+from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
-from fabric.model.routing import DesiredRouting, EndpointShare, Weights, host_of
+from fabric.model.routing import DesiredRouting, EndpointShare, Weights
+from fabric.model.secrecy import without_userinfo
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
 from fabric.router.history import last_applied, weights_in
@@ -50,7 +52,7 @@ class RoutedTarget(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return host_of(self.url)
+        return routable_host(self.url)
 
 
 class RouterScope(Struct, frozen=True):
@@ -90,7 +92,7 @@ class RouterScope(Struct, frozen=True):
         state = self.files.state()
         if state is not None:
             return tuple((one.label, one.weight) for one in state.endpoints)
-        last = last_applied(self.files.history())
+        last = last_applied(self.files.readable_history())
         if last is not None:
             return weights_in(last.after)
         there = self.backend.read(self.desired(even_weights(self.labels)))
@@ -99,7 +101,7 @@ class RouterScope(Struct, frozen=True):
     def desired(self, weights: Weights) -> DesiredRouting:
         urls = {one.label: one.url for one in self.targets}
         targets = self.config.targets
-        check = targets.health_check_url or "/" if targets.health_check_enabled else ""
+        check = target_of(targets.health_check_url) if targets.health_check_enabled else ""
         return DesiredRouting(
             self.router.hostname.lower(),
             self.owner,
@@ -108,6 +110,20 @@ class RouterScope(Struct, frozen=True):
             targets.routing,
             check,
         )
+
+    def led_away(self, label: str) -> "RouterScope":
+        """Without the endpoints that have no address any more, where the name was led before and
+        this label has one: until then the name leads to nobody in part."""
+        missing = tuple(one.label for one in self.targets if not one.host)
+        if not missing or label in missing or self.files.state() is None:
+            return self
+        there = tuple(one for one in self.targets if one.host)
+        return replace(self, targets=there, warnings=(*self.warnings, _left_out(missing)))
+
+    def at_config(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """What is to be mended there, with its place."""
+        place = Place(self.config.file)
+        return tuple(one if one.where else replace(one, where=place) for one in problems)
 
     def require_addresses(self) -> None:
         """Nothing is led to who is nowhere."""
@@ -147,7 +163,7 @@ def open_router(
             opened.is_simulated,
             found.project.units,
             env,
-            (*found.project.warnings, *opened.warnings),
+            (*found.project.warnings, *opened.warnings, *_check_elsewhere(found.config)),
         )
 
 
@@ -166,13 +182,42 @@ def _target(
     return RoutedTarget(label, provider_id, record.endpoint, record.mode is Mode.SIMULATED)
 
 
+def _check_elsewhere(config: Config) -> Iterator[Problem]:
+    """How each endpoint is can be asked at that endpoint only."""
+    said = config.targets.health_check_url
+    if "://" in said:
+        yield Problem(
+            "router/check-address",
+            f"`fabric.healthCheck.url` is a whole address, and each endpoint is asked at its own: "
+            f"only `{target_of(said)}` counts",
+            hint="say the path alone",
+            where=Place(config.file),
+        )
+
+
+def _left_out(labels: tuple[str, ...]) -> Problem:
+    listed = ", ".join(f"`{one}`" for one in labels)
+    message = f"endpoints without an address get nothing: {listed}"
+    hint = "who is deployed again begins as one that joins; or take the label out of `targets`"
+    return Problem("router/left-out", message, hint)
+
+
 def _no_address(target: RoutedTarget, config: Config) -> Problem:
+    if target.url:
+        return Problem(
+            "router/bad-address",
+            f"the endpoint `{target.label}` has an address without a host that a name can lead "
+            f"to: {without_userinfo(target.url)}",
+            hint="a host has letters, digits, `-`, `_` and dots: mend what gave the address, such "
+            f"as the deploy command of `{target.label}`, and deploy it with --force",
+            where=Place(config.file),
+        )
     return Problem(
         "router/no-address",
         f"the endpoint `{target.label}` of `{config.service}` ({config.stage}) has no address: "
-        "it is not deployed"
-        if not target.url
-        else f"the endpoint `{target.label}` has an address without a host: {target.url}",
+        "it is not deployed",
         hint=f"`fabric deploy --stage {config.stage} --provider {target.label}`, or "
-        "`fabric router deploy` for all of them",
+        "`fabric router deploy` for all of them; `fabric router dns-shift` to another endpoint "
+        "leads the name away from it",
+        where=Place(config.file),
     )

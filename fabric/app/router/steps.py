@@ -1,5 +1,6 @@
 """`router dns-shift --steps`: a share that grows step by step, and goes back by itself."""
 
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -12,14 +13,16 @@ from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import ShiftStep, StepsOutcome
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.model.routing import Weights
-from fabric.router.steps import steps_of
+from fabric.router.steps import steps_of, steps_up
 from fabric.router.weights import shifted
 
 # While it waits the endpoint is asked so often, at least.
 _ASKED_EVERY = 10.0
+# A back end that does not take the way back is asked again after so many seconds.
+_BACK_PAUSES = (1.0, 4.0)
 
 
 class StepPlan(Struct, frozen=True):
@@ -40,21 +43,28 @@ class _OvertakenError(FabricError):
 def dns_shift_in_steps(
     asked: RouterRequest, settings: Settings, change: DnsChange, plan: StepPlan, ask: AskFor
 ) -> Report:
-    """Between two steps, and after the last, the endpoint has to be well; else all of it goes back
-    to what it was at first. What somebody else has changed meanwhile is left as it is."""
+    """Between two steps, and after the last, the endpoint has to be well, and the back end has to
+    take each of them; else all of it goes back to what it was at first. What somebody else has
+    changed meanwhile is left as it is."""
     with open_router(asked, settings) as scope:
         before = scope.weights()
-        steps = steps_of(plan.steps, len(scope.labels) - 1)
-        for percent in steps:
+        said = steps_of(plan.steps, len(scope.labels) - 1)
+        for percent in said:
             shifted(before, plan.label, percent)
+        steps = steps_up(said, (plan.label, dict(before)[plan.label]))
         if not change.dry_run:
             refuse_unasked(scope, change)
             confirm_stage(scope.units, scope.config.stage, settings, ask)
     agreed = replace(change, agrees=lambda _: True)
+    if steps != said:
+        gone = ", ".join(f"{one} %" for one in said if one not in steps)
+        plan.tell(f"{plan.label} has {dict(before)[plan.label]} % already: not down to {gone}")
     return _Climb(asked, settings, agreed, plan, before).report(steps)
 
 
 class _Climb:
+    """One shift in steps: `_holds` are the shares as far as they are known."""
+
     def __init__(
         self,
         asked: RouterRequest,
@@ -68,33 +78,50 @@ class _Climb:
         self._change = change
         self._plan = plan
         self._before = before
+        self._holds = before
         self._rows: list[ShiftStep] = []
         self._warnings: dict[Problem, None] = {}
 
     def report(self, steps: tuple[int, ...]) -> Report:
-        problem: Problem | None = self._illness()
-        weights = self._before
-        for percent in steps if problem is None else ():
-            try:
-                weights = self._step(weights, percent)
-            except _OvertakenError as error:
-                return self._told(weights, error.first, went_back=False)
-            problem = self._watched()
-            if problem is not None:
-                break
-        went_back = problem is not None and bool(self._rows) and not self._change.dry_run
-        if went_back:
-            weights = self._back(weights)
-        return self._told(weights, problem, went_back=went_back)
+        """However it ends: which steps were gone, and what holds now."""
+        try:
+            problems = self._climbed(steps)
+        except _OvertakenError as error:
+            return self._told(error.problems, went_back=False)
+        except KeyboardInterrupt:
+            return self._told((self._interrupted(),), went_back=False)
+        if not problems or not self._rows or self._change.dry_run:
+            return self._told(problems, went_back=False)
+        try:
+            hindrances = self._back(problems[0])
+        except KeyboardInterrupt:
+            return self._told((self._interrupted(), *problems), went_back=False)
+        return self._told((*problems, *hindrances), went_back=not hindrances)
 
-    def _step(self, expected: Weights, percent: int) -> Weights:
+    def _climbed(self, steps: tuple[int, ...]) -> tuple[Problem, ...]:
+        """What ended it before its time."""
+        try:
+            problem = self._illness()
+            for percent in steps if problem is None else ():
+                self._step(percent)
+                problem = self._watched()
+                if problem is not None:
+                    break
+        except _OvertakenError:
+            raise
+        except FabricError as error:
+            return error.problems
+        return (problem,) if problem else ()
+
+    def _step(self, percent: int) -> None:
         plan = self._plan
-        done = self._set(expected, shifted(self._before, plan.label, percent))
+        done = self._set(shifted(self._before, plan.label, percent))
         self._rows.append(ShiftStep(percent, done.outcome.id, done.outcome.weights))
         plan.tell(f"{plan.label}: {percent} %")
-        return tuple(done.outcome.weights.items())
 
-    def _set(self, expected: Weights, wanted: Weights) -> Synced:
+    def _set(self, wanted: Weights) -> Synced:
+        expected = self._holds
+
         def chosen(scope: RouterScope) -> Weights:
             # A dry run leaves everything as it was at first.
             if not self._change.dry_run and dict(scope.weights()) != dict(expected):
@@ -103,6 +130,7 @@ class _Climb:
 
         with open_router(self._asked, self._settings) as scope:
             done = synced(scope, self._change, self._settings, chosen)
+        self._holds = tuple(done.outcome.weights.items())
         self._warnings.update(dict.fromkeys(done.warnings))
         return done
 
@@ -129,24 +157,65 @@ class _Climb:
         hint = "`fabric router endpoints` asks all of them"
         return Problem("router/unhealthy", message, hint)
 
-    def _back(self, weights: Weights) -> Weights:
-        self._plan.tell(f"{self._plan.label} is not well: going back")
-        try:
-            done = self._set(weights, self._before)
-        except _OvertakenError:
-            return weights
-        return tuple(done.outcome.weights.items())
+    def _back(self, why: Problem) -> tuple[Problem, ...]:
+        """What kept it from going back, if anything did: it is tried more than once, for until then
+        callers meet an endpoint that is not well."""
+        self._plan.tell(f"{why.message}: going back")
+        for pause in (*_BACK_PAUSES, None):
+            try:
+                self._set(self._before)
+            except _OvertakenError as error:
+                return error.problems
+            except FabricError as error:
+                if pause is None:
+                    return (*error.problems, self._stuck())
+                self._plan.tell(f"{error.first.message}: trying again in {pause:.0f} s")
+                self._plan.sleep(pause)
+            else:
+                break
+        return ()
 
-    def _told(self, weights: Weights, problem: Problem | None, *, went_back: bool) -> Report:
+    def _share(self, weights: Weights) -> int:
+        return dict(weights)[self._plan.label]
+
+    def _stuck(self) -> Problem:
+        label, first = self._plan.label, self._share(self._before)
+        message = f"the way back was not taken: `{label}` keeps {self._share(self._holds)} %"
+        hint = (
+            f"`fabric router dns-shift --provider {label} --percent {first}` once it can be changed"
+        )
+        return Problem("router/not-back", message, hint)
+
+    def _interrupted(self) -> Problem:
+        """A change that was cut short is as the state says, or will be by the next sync."""
+        label = self._plan.label
+        with contextlib.suppress(FabricError), open_router(self._asked, self._settings) as scope:
+            self._holds = self._holds if self._change.dry_run else scope.weights()
+        message = (
+            f"interrupted: `{label}` keeps {self._share(self._holds)} %; it had "
+            f"{self._share(self._before)} % at first"
+        )
+        hint = (
+            "the same command goes on from there, `fabric router dns-restore` goes back, and "
+            "`fabric router dns-reconcile` tells whether the name is so"
+        )
+        return Problem("run/interrupted", message, hint)
+
+    def _told(self, problems: tuple[Problem, ...], *, went_back: bool) -> Report:
         outcome = StepsOutcome(
             self._plan.label,
             tuple(self._rows),
-            dict(weights),
+            dict(self._holds),
             went_back=went_back,
             dry_run=self._change.dry_run,
         )
-        problems = (problem,) if problem else ()
-        return Report(self._asked.command, outcome, problems=problems, warnings=(*self._warnings,))
+        return Report(
+            self._asked.command,
+            outcome,
+            problems=problems,
+            warnings=(*self._warnings,),
+            exit_code=exit_code_of(problems[0]) if problems else ExitCode.OK,
+        )
 
 
 def _overtaken() -> Problem:

@@ -1,6 +1,7 @@
 """A name brought to where it is to lead: looked at, agreed to, done, and written down."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,7 +10,6 @@ from fabric.app.router.health import checked_endpoints, unhealthy_warnings
 from fabric.app.router.scope import RouterScope
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
-    DriftRow,
     EndpointRow,
     RoutedEndpoint,
     RoutedShare,
@@ -20,7 +20,8 @@ from fabric.model.outcomes.routed import (
     share_rows,
 )
 from fabric.model.problems import FabricError, Problem
-from fabric.model.routing import DesiredRouting, Weights
+from fabric.model.routing import DesiredRouting, RouterPart, Weights
+from fabric.providers.dns_contract import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,
     drift_of,
@@ -28,7 +29,7 @@ from fabric.router.diff import (
     foreign_problem,
     summary_of,
 )
-from fabric.router.history import last_applied
+from fabric.router.history import former_names, last_applied
 from fabric.router.routing_warnings import (
     left_over_warnings,
     routing_warnings,
@@ -37,6 +38,7 @@ from fabric.router.routing_warnings import (
 from fabric.router.settings import ChangeConsent, refuse_change
 from fabric.state.records.under_lock import locked
 from fabric.system.clock import stamp
+from fabric.system.disk import LOCK_SECONDS, file_lock, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]
@@ -73,8 +75,25 @@ def synced(
     refuse_unasked(scope, change)
     refuse_simulated(scope)
     operation = f"router {change.operation}"
-    with locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy):
+    with (
+        locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
+        _name_locked(scope, settings),
+    ):
         return step.done(choose(scope))
+
+
+@contextlib.contextmanager
+def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
+    """Services know nothing of each other's records: of two that lead one name from this machine
+    the second has to see what the first has done. From elsewhere, back ends see to it."""
+    folder = settings.name_locks
+    if scope.is_simulated or folder is None:
+        yield
+        return
+    make_folder(folder, 0o700)
+    name = scope.router.hostname.lower().replace("*", "_")
+    with file_lock(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
+        yield
 
 
 def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
@@ -86,10 +105,27 @@ def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
 
 def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
     """What would have to be done; a FabricError where somebody else is in the way."""
-    drift = drift_of(scope.backend.want(desired), scope.backend.read(desired))
+    drift = looked_at(scope, desired)
     if drift.foreign:
-        raise FabricError(*(foreign_problem(one) for one in drift.foreign))
+        raise FabricError(*scope.at_config(foreign_problem(one) for one in drift.foreign))
     return drift
+
+
+def looked_at(scope: RouterScope, desired: DesiredRouting) -> Drift:
+    """What differs, and what somebody else has in its place."""
+    there = (*scope.backend.read(desired), *_left_at_former_names(scope, desired))
+    return drift_of(scope.backend.want(desired), there)
+
+
+def _left_at_former_names(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
+    """Where a back end is asked for one name, those that the history knows are asked for too; a
+    zone that is gone has nothing of ours."""
+    if scope.backend.kind not in READ_BY_NAME:
+        return
+    for name in former_names(scope.files.readable_history(), desired.hostname):
+        with contextlib.suppress(FabricError):
+            parts = scope.backend.read(replace(desired, hostname=name))
+            yield from (one for one in parts if one.is_ours)
 
 
 class _Step:
@@ -108,9 +144,10 @@ class _Step:
         rows = self._asked(weights)
         state = self._state(desired, before, rows)
         entry = self._entry(desired, drift, before)
+        late: tuple[Problem, ...] = ()
         if not self._change.dry_run:
             refuse_policy(scope, drift)
-            _apply(scope, desired, drift, state)
+            late = _apply(scope, desired, drift, state)
         last = None if drift.changes or self._change.dry_run else last_known(scope)
         damage = None
         if last is not None and last.desired == desired.digest:
@@ -123,7 +160,7 @@ class _Step:
             *unseen_shift_warnings(desired, _weights(before), scope.backend.kind),
             *unhealthy_warnings(rows),
         )
-        warnings = (*scope.warnings, *told, *((damage,) if damage else ()))
+        warnings = (*scope.warnings, *scope.at_config(told), *late, *((damage,) if damage else ()))
         return Synced(self._outcome(entry, desired, state), warnings)
 
     def _entry(
@@ -140,7 +177,7 @@ class _Step:
             tuple(RoutedShare(one.label, one.url, one.weight) for one in _endpoints(before)),
             action_rows(drift.actions),
             share_rows(desired.shares),
-            drift_row(drift),
+            summary_of(drift.actions),
             desired.hostname,
             change.consent.reason,
             desired.digest,
@@ -192,11 +229,7 @@ class _Step:
 
 
 def last_known(scope: RouterScope) -> SyncEntry | None:
-    """The last that was applied; a history that cannot be read is told of by who writes it."""
-    try:
-        return last_applied(scope.files.history())
-    except FabricError:
-        return None
+    return last_applied(scope.files.readable_history())
 
 
 def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
@@ -207,18 +240,24 @@ def _weights(state: TargetState | None) -> Weights:
     return tuple((one.label, one.weight) for one in _endpoints(state))
 
 
-def _apply(scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState) -> None:
+def _apply(
+    scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState
+) -> tuple[Problem, ...]:
     """What is wanted is written down first: whoever comes after a crash goes on to it. Where the
-    back end refuses, what was wanted before holds on."""
+    back end refuses, what was wanted before holds on. What it took and is not everywhere yet is
+    done, and only warned of."""
     before = scope.files.state()
     scope.files.write_state(state)
     if not drift.changes:
-        return
+        return ()
     try:
         scope.backend.apply(desired, drift.actions)
+    except NotEverywhereError as error:
+        return error.problems
     except FabricError:
         scope.files.put_back(before)
         raise
+    return ()
 
 
 def refuse_simulated(scope: RouterScope) -> None:
@@ -240,14 +279,3 @@ def refuse_policy(scope: RouterScope, drift: Drift) -> None:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
         message = f"`mutationPolicy: {policy}` forbids what would have to be done: {names}"
         raise FabricError(Problem("router/policy", message, "nothing was changed"))
-
-
-def drift_row(drift: Drift) -> DriftRow:
-    summary = summary_of(drift.actions)
-    return DriftRow(
-        summary.create,
-        summary.update,
-        summary.noop,
-        summary.delete_candidate,
-        summary.drift_detected,
-    )

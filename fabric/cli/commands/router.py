@@ -39,6 +39,7 @@ router = LazyGroup(
     "  fabric router dns-shift --provider spare --percent 25",
     no_args_is_help=True,
 ).listing(table.ROUTER)
+_EVERY = "2m"
 AllowProd: TypeAlias = Annotated[
     bool,
     click.option(
@@ -70,6 +71,17 @@ class ConsentFlags(Struct, frozen=True):
     reason: Reason
     yes: Yes
     lock_timeout: LockTimeout
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The options that were."""
+        said = {
+            "--allow-prod-dns-sync": self.allow_prod,
+            "--reason": self.reason,
+            "--yes": self.yes,
+            "--lock-timeout": self.lock_timeout != "0",
+        }
+        return tuple(name for name, value in said.items() if value)
 
     @property
     def consent(self) -> "ChangeConsent":
@@ -119,13 +131,11 @@ class RouterShiftFlags(Struct, frozen=True):
         ),
     ]
     every: Annotated[
-        str,
+        str | None,
         click.option(
             "--every",
-            default="2m",
-            show_default=True,
             metavar="DURATION",
-            help="With --steps: how long each step is watched.",
+            help=f"With --steps: how long each step is watched ({_EVERY}).",
         ),
     ]
     dry_run: DryRun
@@ -219,7 +229,10 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     What is ours and wanted no more is told as a candidate for deletion; it is never deleted.
     """
     from fabric.app.router.change import dns_reconcile as reconcile
+    from fabric.cli.useless import refuse_useless
 
+    if not flags.apply:
+        refuse_useless(flags.consent.given, "without --apply it changes nothing")
     return _changed(
         "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
     )
@@ -247,10 +260,13 @@ def dns_shift(flags: RouterShiftFlags) -> int:
 
 def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.change import dns_shift as shift
+    from fabric.cli.useless import refuse_useless
 
     percent = flags.percent
     if percent is None:
         raise click.UsageError("missing option '--percent', or '--steps'")
+    if flags.every is not None:
+        refuse_useless(("--every",), "it is how long each step of --steps is watched")
     return lambda asked, settings, change, ask: shift(
         asked, settings, change, (flags.label, percent), ask
     )
@@ -262,7 +278,7 @@ def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
 
     if flags.percent is not None:
         raise click.UsageError("--percent and --steps are two ways to say the same")
-    every = seconds_of("--every", flags.every)
+    every = seconds_of("--every", _EVERY if flags.every is None else flags.every)
     plan = StepPlan(flags.label, flags.steps, every, lambda text: click.echo(text, err=True))
     return lambda asked, settings, change, ask: dns_shift_in_steps(
         asked, settings, change, plan, ask

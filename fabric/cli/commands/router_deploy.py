@@ -9,7 +9,7 @@ from fabric.cli.commands.router import ConsentFlags, DryRun, RouterFlags, reques
 from fabric.cli.flags_of import flags_of
 from fabric.cli.keep_going import KeepGoing, refuse_opposites
 from fabric.cli.options import examples
-from fabric.cli.run_options import at_once
+from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.protected import AskFor
@@ -44,7 +44,7 @@ class RouterDeployFlags(Struct, frozen=True):
     ]
     keep_going: KeepGoing
     dry_run: DryRun
-    concurrency: Annotated[str, at_once("Tasks")]
+    run: RunFlags
     consent: ConsentFlags
 
 
@@ -69,20 +69,36 @@ def deploy(flags: RouterDeployFlags) -> int:
 
 def _order(flags: RouterDeployFlags) -> "Order":
     from fabric.app.request import Request
-    from fabric.cli.perform import Order
+    from fabric.cli.perform import Order, outlets_of, with_run
     from fabric.model.names import Verb
 
-    opposites = {"--rollback-on-failure": bool(flags.rollback)}
+    opposites = {
+        "--fail-fast": flags.run.fail_fast,
+        "--rollback-on-failure": bool(flags.rollback),
+    }
     refuse_opposites(opposites, keep_going=flags.keep_going)
+    _refuse_unfitting(flags)
     where = request_of("deploy", flags.router).where
-    request = Request(
-        Verb.DEPLOY,
-        _COMMAND,
-        where,
-        concurrency=flags.concurrency,
-        keep_going=flags.keep_going,
-    )
-    return Order(request, flags.router.screen)
+    request = Request(Verb.DEPLOY, _COMMAND, where, keep_going=flags.keep_going)
+    return Order(with_run(request, flags.run), flags.router.screen, outlets_of(flags.run))
+
+
+def _refuse_unfitting(flags: RouterDeployFlags) -> None:
+    """A dry run runs no tasks."""
+    from fabric.cli.useless import refuse_useless
+
+    if not flags.dry_run:
+        return
+    run = flags.run
+    told = {
+        "--events": run.events,
+        "--profile": run.profile,
+        "--junit": run.junit,
+        "--otlp": run.otlp,
+        "--out": run.out,
+    }
+    given = tuple(name for name, value in told.items() if value)
+    refuse_useless(given, "--dry-run runs no tasks: leave one of them out")
 
 
 def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":

@@ -68,12 +68,15 @@ def status(flags: StatusFlags) -> int:
     """Show the name, its shares, its endpoints, and whether the back end has it so."""
     from fabric.app.router.look import picture
     from fabric.app.router.look import status as router_status
+    from fabric.cli.useless import refuse_useless
 
     form = flags.graph
     if form is None:
         if flags.out:
             raise click.UsageError("--out is for a picture: say --graph svg, or html")
         return shown("status", flags.router, router_status)
+    if flags.router.screen.as_json and not flags.out:
+        refuse_useless(("--graph",), "--json is one document: name a file with --out")
     return shown(
         "status",
         flags.router,

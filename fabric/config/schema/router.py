@@ -17,7 +17,7 @@ from fabric.model.routing import ROUTER_BACK_ENDS
 
 _PART = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOSTNAME = Text(
-    whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+{_PART}"),
+    whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+(?![0-9]+$){_PART}"),
     "a host name of two parts or more, such as `api.example.com`",
 )
 _VARIABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "the name of a variable: letters, digits and `_`")

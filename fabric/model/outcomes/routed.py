@@ -4,7 +4,14 @@ from collections.abc import Mapping
 
 from fabric.model.outcomes.deployed import ServiceEnd, TaskCounts
 from fabric.model.outcomes.json_struct import JsonStruct
-from fabric.model.routing import EndpointShare, RouterAction, RouterResource, RouterVerb, Weights
+from fabric.model.routing import (
+    EndpointShare,
+    RouterAction,
+    RouterPart,
+    RouterResource,
+    RouterVerb,
+    Weights,
+)
 
 
 class RoutedEndpoint(JsonStruct, frozen=True):
@@ -136,8 +143,15 @@ class EndpointsOutcome(JsonStruct, frozen=True):
     endpoints: tuple[EndpointRow, ...]
 
 
+class ForeignRow(JsonStruct, frozen=True):
+    resource: RouterResource
+    name: str
+    detail: str
+
+
 class RouterStatusOutcome(JsonStruct, frozen=True):
-    """`summary` is None while some endpoint has no address yet."""
+    """`summary` is None while some endpoint has no address yet. `foreign` is what somebody else
+    has where something of ours would have to be."""
 
     service: str
     stage: str
@@ -149,6 +163,7 @@ class RouterStatusOutcome(JsonStruct, frozen=True):
     routing: str
     endpoints: tuple[EndpointRow, ...]
     summary: DriftRow | None
+    foreign: tuple[ForeignRow, ...] = ()
 
 
 class SimulateOutcome(JsonStruct, frozen=True):
@@ -179,6 +194,10 @@ class RouterDeployOutcome(JsonStruct, frozen=True):
 
 def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
     return tuple(RouterActionRow(one.resource, one.action, one.name, one.detail) for one in actions)
+
+
+def foreign_rows(parts: tuple[RouterPart, ...]) -> tuple[ForeignRow, ...]:
+    return tuple(ForeignRow(one.resource, one.name, one.detail) for one in parts)
 
 
 def share_rows(shares: tuple[EndpointShare, ...]) -> tuple[RoutedShare, ...]:

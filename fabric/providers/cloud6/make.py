@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Mapping
 
+from fabric.model.hosts import host_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
@@ -17,7 +18,6 @@ from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
-from fabric.system.urls import host_of
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"

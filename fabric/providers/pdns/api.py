@@ -10,7 +10,11 @@ from fabric.model.secret import Secret
 from fabric.providers.http_calls import ProviderCall, sending, understood
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.retry import PATIENT, patiently
+from fabric.system.retry import Patience, patiently
+
+# One server that answers at once, or is not well: whoever waits for it has a name to lead.
+_SECONDS = 8.0
+_PATIENCE = Patience(tries=3)
 
 
 class PdnsComment(Struct, frozen=True):
@@ -69,7 +73,7 @@ class PdnsApi:
     def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
         """Those of one name; None where there is no such zone."""
         call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
-        return patiently(lambda: self._found(call), PATIENT)
+        return patiently(lambda: self._found(call), _PATIENCE)
 
     def _found(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
         """An answer that breaks off is asked for again."""
@@ -81,7 +85,7 @@ class PdnsApi:
     def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
         """All of them or none."""
         call = sending("PATCH", self._zone(zone), {"rrsets": changes})
-        patiently(lambda: self._good(call, self._sent(call)), PATIENT)
+        patiently(lambda: self._good(call, self._sent(call)), _PATIENCE)
 
     def _zone(self, zone: str) -> str:
         server = quote(self.server.server, safe="")
@@ -92,7 +96,9 @@ class PdnsApi:
         if call.content:
             headers["Content-Type"] = call.content_type
         url = self.server.base_url.rstrip("/") + call.path
-        return self._http.send(HttpRequest(call.method, url, Secret(headers), call.content))
+        return self._http.send(
+            HttpRequest(call.method, url, Secret(headers), call.content, _SECONDS)
+        )
 
     def _good(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
         if reply.ok:

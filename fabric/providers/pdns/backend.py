@@ -43,21 +43,19 @@ class PdnsBackend:
         name = f"{desired.hostname}."
         with self._told(name):
             sets = [one for one in self._sets(name) if one.type in _ADDRESSES]
-        # Somebody else's comes last: beside ours it is what has to be told of.
-        return tuple(
-            sorted((_part(one, desired) for one in sets), key=lambda part: not part.is_ours)
-        )
+        return tuple(_part(one, desired) for one in sets)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """The answer of another kind that is ours gives way in the same breath."""
+        """The answer of another kind that is ours gives way in the same breath. The server takes
+        every change: what somebody else has put there since it was looked at is looked for."""
         if not any(one.changes for one in actions):
             return
         name, kind = f"{desired.hostname}.", record_type(desired)
         with self._told(name):
+            there = [one for one in self._sets(name) if one.type in _ADDRESSES]
+            _refuse_foreign(there, desired)
             others = [
-                RecordSetChange(one.name, one.type, "DELETE")
-                for one in self._sets(name)
-                if one.type in _ADDRESSES and one.type != kind and _is_ours(one, desired.owner)
+                RecordSetChange(one.name, one.type, "DELETE") for one in there if one.type != kind
             ]
             self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
 
@@ -69,6 +67,8 @@ class PdnsBackend:
             if found is not None:
                 self._zones[name] = zone
                 return tuple(one for one in found if one.name.lower() == name)
+        if self._api.record_sets(name, name) is not None:
+            raise FabricError(_apex(name))
         raise FabricError(_no_zone(name))
 
     @contextlib.contextmanager
@@ -78,7 +78,7 @@ class PdnsBackend:
 
 
 def _zones_above(name: str) -> Iterator[str]:
-    """Those above the name, then the name itself: at the top of a zone there is no alias."""
+    """Those above the name: at the top of a zone there is no alias."""
     labels = name.rstrip(".").split(".")
     for start in range(1, len(labels)):
         yield ".".join(labels[start:]) + "."
@@ -105,6 +105,16 @@ def _is_ours(found: RecordSet, owner: str) -> bool:
     return any(one.account == _ACCOUNT and one.content == owner for one in found.comments)
 
 
+def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None:
+    parts = (_part(one, desired) for one in there)
+    foreign = [one for one in parts if not one.is_ours]
+    if foreign:
+        named = ", ".join(f"`{one.name}` {one.detail}" for one in foreign)
+        message = f"somebody else has led the name elsewhere meanwhile: {named}"
+        hint = "it is left as it is: agree on who has the name, or choose another `hostname`"
+        raise FabricError(Problem("router/foreign", message, hint))
+
+
 def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
     return RecordSetChange(
         name,
@@ -114,6 +124,12 @@ def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
         (PdnsRecord(content(desired)),),
         (PdnsComment(desired.owner, _ACCOUNT),),
     )
+
+
+def _apex(name: str) -> Problem:
+    plain = name.rstrip(".")
+    message = f"`{plain}` is the top of its zone, where no alias may be"
+    return Problem("router/apex", message, f"choose a name below it, such as `api.{plain}`")
 
 
 def _no_zone(name: str) -> Problem:

@@ -1,6 +1,7 @@
 """`fabric router`: one name over several targets, shifted, told of, and gone back from."""
 
 import json
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -151,7 +152,21 @@ def test_what_is_somebody_elses_is_never_touched(made: Project) -> None:
     done = made.json("router", "dns-sync")
     assert (done.code, done.error["code"]) == (1, "router/foreign")
     assert "fabric-shop-dev" in done.error["message"]
+    assert done.error["where"]["file"].endswith("fabric.yml")
     assert (made.root / ZONE).read_text() == text
+
+
+def test_status_shows_what_is_somebody_elses(made: Project) -> None:
+    text = (made.root / ZONE).read_text().replace("shop/dev", "else/dev")
+    made.write({ZONE: text})
+    found = made.json("router", "status").result
+    assert [one["resource"] for one in found["foreign"]] == ["lb_pool", "load_balancer"]
+    assert len(found["endpoints"]) == len(LABELS)
+    done = made.fabric("router", "status")
+    assert done.code == 0
+    assert "router/foreign" in done.err
+    assert "somebody else's: load_balancer api.example.com" in done.out
+    assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
 
 
 def test_a_sync_that_changes_nothing_is_no_entry_of_its_own(made: Project) -> None:
@@ -226,6 +241,17 @@ def test_lost_files_lose_no_weights(made: Project, lost: tuple[str, ...]) -> Non
     assert made.json("router", "dns-sync").result["weights"]["spare"] == 70
 
 
+def test_a_damaged_history_and_a_lost_state_leave_what_the_back_end_has(made: Project) -> None:
+    shift(made, "spare", 70)
+    (made.root / STATE).unlink()
+    made.write({HISTORY: "{ half"})
+    assert made.json("router", "status").code == 0
+    done = made.fabric("router", "deploy", "--sync-dns")
+    assert done.code == 0, done.err
+    assert "router/damaged-history" in done.err
+    assert weights(made)["spare"] == 70
+
+
 def test_a_damaged_state_is_told_and_kept(made: Project) -> None:
     made.write({STATE: "[]"})
     done = made.json("router", "dns-sync")
@@ -242,9 +268,23 @@ def test_requests_are_spread_by_weight_and_equal_each_time(made: Project) -> Non
 
 
 def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
+    text = config_of().replace("routing: round-robin", "healthCheck: {enabled: true}")
+    made.write({"fabric.yml": text})
     scenarios = made.json("router", "chaos-verify").result["scenarios"]
     assert [one["down"] for one in scenarios] == [["main"], ["spare"], ["third"], list(LABELS)]
     assert {one["verdict"] for one in scenarios} == {"pass"}
+
+
+def test_chaos_fails_where_nobody_asks_endpoints(made: Project) -> None:
+    done = made.json("router", "chaos-verify")
+    assert (done.code, done.error["code"]) == (1, "router/no-takeover")
+    assert "healthCheck" in done.error["hint"]
+    assert {one["verdict"] for one in done.document["result"]["scenarios"]} == {"fail"}
+    router = "{hostname: api.example.com, provider: pdns}"
+    text = config_of(router).replace("routing: round-robin", "healthCheck: {enabled: true}")
+    made.write({"fabric.yml": text})
+    assert "`pdns` asks nobody" in made.json("router", "chaos-verify").error["hint"]
+    assert "router/nobody-asks" in made.fabric("router", "status").err
 
 
 def test_status_and_endpoints_show_what_is(made: Project) -> None:
@@ -279,6 +319,52 @@ def test_an_endpoint_without_an_address_is_named(tmp_path: Path) -> None:
     assert done.code == 1
     assert [one["code"] for one in done.error["problems"]] == ["router/no-address"] * 2
     assert "spare" in done.error["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x/",
+        "https://it's.example",
+        "https://two words.example",
+        "https://[half",
+    ],
+)
+def test_an_address_that_no_name_can_lead_to_is_refused(made: Project, url: str) -> None:
+    """What name servers are told may be run by them."""
+    command = f"""printf '%s' {shlex.quote(json.dumps({"url": url}))}"""
+    env = {"FABRIC_CLOUD2_REAL_DEPLOY": "1", "FABRIC_CLOUD2_DEPLOY_CMD": command}
+    zone = (made.root / ZONE).read_bytes()
+    for words in (("deploy", "--sync-dns", "--force"), ("deploy", "--sync-dns"), ("dns-sync",)):
+        done = made.json("router", *words, env=env)
+        assert done.error["code"] == "router/bad-address", done.out
+        assert "spare" in done.error["message"]
+        assert done.error["hint"]
+        assert "fabric.yml" in done.error["where"]["file"]
+    assert made.json("router", "status", env=env).code == 0
+    assert (made.root / ZONE).read_bytes() == zone
+
+
+def test_a_removal_tells_of_names_that_still_lead_there_and_they_can_be_led_away(
+    made: Project,
+) -> None:
+    shift(made, "spare", 70)
+    done = made.fabric("remove", "--provider", "spare")
+    assert done.code == 0
+    assert "router/still-led" in done.err
+    assert "`api.example.com` still leads to what is removed: `spare` with 70 %" in done.err
+    assert "dns-shift --provider main --percent 99" in done.err
+    assert made.json("router", "dns-sync").error["code"] == "router/no-address"
+    assert shift(made, "main", 60) == {"main": 60, "third": 40} == weights(made)
+    assert shift(made, "main", 99) == {"main": 99, "third": 1}
+    assert "spare" not in (made.root / ZONE).read_text().replace("shop-spare", "spare")
+    assert made.fabric("remove", "--provider", "third").code == 0
+    done = made.fabric("router", "dns-shift", "--provider", "main", "--percent", "99")
+    assert "router/left-out" in done.err
+    assert weights(made) == {"main": 100}
+    done = made.json("router", "dns-shift", "--provider", "third", "--percent", "50")
+    assert done.error["code"] == "router/no-address"
+    assert "router/still-led" not in made.fabric("remove", "--provider", "third").err
 
 
 def test_the_stage_prod_has_a_switch_of_its_own(tmp_path: Path) -> None:
@@ -336,6 +422,7 @@ def test_a_zone_file_is_written_for_name_servers(tmp_path: Path) -> None:
     ("router", "where"),
     [
         ("{hostname: nodots}", "hostname"),
+        ("{hostname: 127.0.0.1}", "hostname"),
         ("{hostname: api.example.com, provider: other}", "provider"),
         ("{hostname: api.example.com, ttl: 0}", "ttl"),
         ("{hostname: api.example.com, canary: {percent: 0}}", "percent"),
@@ -386,6 +473,42 @@ def test_the_router_is_drawn(made: Project) -> None:
     assert len(shares) == len(LABELS)
     assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
     assert made.json("router", "status", "--out", "x.svg").code == 64
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dns-shift", "--provider", "spare", "--percent", "26", "--every", "banana"),
+        ("dns-shift", "--provider", "spare", "--percent", "26", "--every", "2m"),
+        ("dns-reconcile", "--reason", "x"),
+        ("dns-reconcile", "--yes"),
+        ("dns-reconcile", "--lock-timeout", "5s"),
+        ("status", "--graph", "svg"),
+        ("deploy", "--reason", "x"),
+        ("deploy", "--dry-run", "--events", "run.ndjson"),
+    ],
+)
+def test_an_option_without_an_effect_is_refused(made: Project, words: tuple[str, ...]) -> None:
+    before = made.tree()
+    done = made.json("router", *words)
+    assert (done.code, done.error["code"]) == (64, "usage/no-effect")
+    assert done.error["hint"]
+    assert made.tree() == before
+
+
+def test_a_picture_is_not_written_over_the_config(made: Project) -> None:
+    text = (made.root / "fabric.yml").read_text()
+    done = made.json("router", "status", "--graph", "svg", "--out", "fabric.yml")
+    assert (done.code, done.error["code"]) == (64, "usage/own-file")
+    assert (made.root / "fabric.yml").read_text() == text
+
+
+def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
+    for percent in range(10, 22):
+        shift(made, "spare", percent, "--reason", "two\nlines")
+    said = made.fabric("router", "dns-history").out
+    assert "3 older not shown" in said
+    assert "two lines" in said
 
 
 def test_who_holds_the_name_is_told_and_can_be_unlocked(made: Project) -> None:

@@ -48,6 +48,25 @@ def test_one_run_makes_all_targets_and_leads_the_name_after_their_releases(tmp_p
     assert begun.count("build:shop/one") == 1
 
 
+def test_a_run_over_all_targets_takes_the_options_of_a_run(tmp_path: Path) -> None:
+    made = _two_runtimes(tmp_path)
+    words = ("--events", "run.ndjson", "--profile", "trace.json", "--junit", "run.xml")
+    more = ("--out", "copies", "--output-logs", "errors-only", "--no-cache", "--concurrency", "2")
+    done = made.json("router", "deploy", "--sync-dns", *words, *more)
+    assert done.code == 0, done.out
+    first, *rest = (made.root / "run.ndjson").read_text().splitlines()
+    assert '"type": "version"' in first or '"type":"version"' in first
+    assert any("dns-sync:shop@dev" in line for line in rest)
+    assert "dns-sync" in (made.root / "run.xml").read_text()
+    assert (made.root / "trace.json").stat().st_size > 0
+    copies = {one.relative_to(made.root / "copies").as_posix() for one in _files(made)}
+    assert {f"shop@{label}/one.zip" for label in ("main", "spare", "third")} <= copies
+
+
+def _files(made: Project) -> list[Path]:
+    return [one for one in (made.root / "copies").rglob("*") if one.is_file()]
+
+
 def test_each_target_is_given_what_was_made_for_it(tmp_path: Path) -> None:
     made = _two_runtimes(tmp_path)
     deployed = _together(made)

@@ -1,10 +1,10 @@
 """A name kept by Route 53: weighted sets, changed by one order that is whole or not at all."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import Problem
 from fabric.model.routing import (
     DesiredRouting,
     EndpointShare,
@@ -21,8 +21,9 @@ from fabric.providers.cloud1.routing.wanted import (
     set_prefix,
     wanted_record_sets,
 )
-from fabric.providers.cloud1.routing.zones import FoundSet, checks_in, sets_of, zone_of
+from fabric.providers.cloud1.routing.zones import FoundCheck, FoundSet, checks_in, sets_of, zone_of
 from fabric.providers.contract import UNWATCHED
+from fabric.providers.dns_contract import NotEverywhereError
 from fabric.providers.redaction import Redaction
 from fabric.providers.waiting import Waiting, until
 
@@ -54,8 +55,11 @@ class Cloud1Routing:
         with self._client(desired.hostname) as client:
             found = sets_of(client, self._zone(client, desired.hostname), desired.hostname)
             is_checked = desired.check_path or any(one.check_id for one in found)
-            checks = dict(checks_in(client)) if is_checked and found else {}
-        return tuple(_part(one, desired, checks) for one in _in_the_way(found, desired))
+            checks = {one.ident: one for one in checks_in(client)} if is_checked and found else {}
+        return (
+            *(_part(one, desired, checks) for one in found),
+            *_left_checks(checks.values(), desired),
+        )
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         changed = {one.name for one in actions if one.changes}
@@ -87,28 +91,63 @@ class Cloud1Routing:
             yield self._connect("").of("route53")
 
 
-def _in_the_way(found: Sequence[FoundSet], desired: DesiredRouting) -> Sequence[FoundSet]:
-    """All sets of a name share its traffic: whose they are not ours, they are in the way."""
-    return sorted(found, key=lambda one: _is_ours(one, desired))
-
-
 def _is_ours(one: FoundSet, desired: DesiredRouting) -> bool:
     return one.kind == "CNAME" and one.identifier.startswith(set_prefix(desired.owner))
 
 
-def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, str]) -> RouterPart:
-    check = checks.get(one.check_id, one.check_id)
+def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, FoundCheck]) -> RouterPart:
     host = " ".join(one.values).rstrip(".")
     if not _is_ours(one, desired):
-        # Under the name of the first of ours, so that nothing is done beside it.
+        # All sets of a name share its traffic: it stands where the first of ours is wanted.
         name = wanted_record_sets(desired)[0].name if desired.shares else one.name
         detail = f"{one.ttl} {one.kind} {host} {one.identifier}".rstrip()
         return RouterPart(RouterResource.DNS_RECORD, name, detail, is_ours=False)
-    detail = record_detail(one.ttl, host, one.weight, check)
     label = one.identifier.removeprefix(set_prefix(desired.owner))
+    check = _check_told(checks.get(one.check_id), one.check_id, _wanted_check(desired, label))
+    detail = record_detail(one.ttl, host, one.weight, check)
     name = part_name(desired.hostname, one.identifier)
     weights = ((label, one.weight),)
     return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
+
+
+def _left_checks(found: Iterable[FoundCheck], desired: DesiredRouting) -> Iterator[RouterPart]:
+    """Those of endpoints, or paths, of before: they go on asking, and cost."""
+    wanted = {check_reference(desired, one) for one in desired.shares}
+    for one in found:
+        if one.reference.startswith(set_prefix(desired.owner)) and one.reference not in wanted:
+            asked = one.settings.get("FullyQualifiedDomainName", "")
+            detail = f"asks {asked} for {one.settings.get('ResourcePath', '/')}"
+            yield RouterPart(RouterResource.MONITOR, one.reference, detail, ident=one.ident)
+
+
+def _wanted_check(desired: DesiredRouting, label: str) -> Mapping[str, Any]:
+    """What can be changed of a check that is there."""
+    share = next((one for one in desired.shares if one.label == label), None)
+    if share is None or not desired.check_path:
+        return {}
+    return {
+        "FullyQualifiedDomainName": share.host,
+        "ResourcePath": desired.checked_path(share),
+        "Port": _HTTPS_PORT,
+        "FailureThreshold": _FAILURES,
+        "EnableSNI": True,
+        "Inverted": False,
+        "Disabled": False,
+    }
+
+
+def _check_told(found: FoundCheck | None, ident: str, wanted: Mapping[str, Any]) -> str:
+    """The reference, and what somebody has set otherwise by hand."""
+    if found is None:
+        return ident
+    changed = _changed(found, wanted)
+    listed = ", ".join(f"{name} {found.settings.get(name)}" for name in changed)
+    return f"{found.reference} ({listed})" if changed else found.reference
+
+
+def _changed(found: FoundCheck, wanted: Mapping[str, Any]) -> tuple[str, ...]:
+    """What an answer leaves out is off."""
+    return tuple(name for name, value in wanted.items() if found.settings.get(name, False) != value)
 
 
 def _checks(
@@ -117,26 +156,25 @@ def _checks(
     """The id of each endpoint's check; one that was made before is found by its reference."""
     if not desired.check_path:
         return {}
-    known = {reference: ident for ident, reference in checks_in(client)}
+    known = {one.reference: one for one in checks_in(client)}
     return {one.label: _check(client, desired, one, known) for one in shares}
 
 
 def _check(
-    client: Any, desired: DesiredRouting, share: EndpointShare, known: Mapping[str, str]
+    client: Any, desired: DesiredRouting, share: EndpointShare, known: Mapping[str, FoundCheck]
 ) -> str:
-    reference = check_reference(desired, share)
-    if reference in known:
-        return known[reference]
+    reference, wanted = check_reference(desired, share), _wanted_check(desired, share.label)
+    if found := known.get(reference):
+        if changed := _changed(found, wanted):
+            settings = {name: wanted[name] for name in changed}
+            client.update_health_check(HealthCheckId=found.ident, **settings)
+        return found.ident
     made = client.create_health_check(
         CallerReference=reference,
         HealthCheckConfig={
             "Type": "HTTPS",
-            "FullyQualifiedDomainName": share.host,
-            "ResourcePath": desired.check_path,
-            "Port": _HTTPS_PORT,
             "RequestInterval": _CHECK_SECONDS,
-            "FailureThreshold": _FAILURES,
-            "EnableSNI": True,
+            **wanted,
         },
     )
     return str(made["HealthCheck"]["Id"])
@@ -165,4 +203,5 @@ def _wait(client: Any, change: Mapping[str, Any]) -> None:
 
     if not until(look, _WAITING, UNWATCHED):
         message = "the change was taken, and is not on all name servers yet"
-        raise FabricError(Problem("router/not-in-sync", message, "`fabric router status` looks"))
+        hint = "it comes by itself: what name servers answer until then is the shares of before"
+        raise NotEverywhereError(Problem("router/not-in-sync", message, hint))

@@ -4,6 +4,8 @@ from fabric.model.hashing import digest_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _LETTERS = 8
+# A reference has room for 64 letters in all.
+_CHECK_LETTERS = 32
 
 
 def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
@@ -32,7 +34,9 @@ def set_prefix(owner: str) -> str:
 
 
 def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
-    """What tells the check from every other one: made once, and found again by this."""
+    """What tells the check from every other one: made once, and found again by this. It begins as
+    all that is ours does, so that one that is wanted no more is known for ours."""
     if not desired.check_path:
         return ""
-    return "fabric-" + digest_fields((desired.owner, share.host, desired.check_path))[:32]
+    digest = digest_fields((desired.owner, share.host, desired.checked_path(share)))
+    return set_prefix(desired.owner) + digest[:_CHECK_LETTERS]

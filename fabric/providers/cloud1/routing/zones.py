@@ -77,8 +77,16 @@ def _found(row: Mapping[str, Any]) -> FoundSet:
     )
 
 
-def checks_in(client: Any) -> Iterator[tuple[str, str]]:
-    """Each health check's id with the reference that it was made under."""
+class FoundCheck(Struct, frozen=True):
+    """`reference` is what it was made under; `settings` are what it asks for, as far as that can be
+    changed afterwards."""
+
+    ident: str
+    reference: str
+    settings: Mapping[str, Any]
+
+
+def checks_in(client: Any) -> Iterator[FoundCheck]:
     for page in client.get_paginator("list_health_checks").paginate():
         for one in page["HealthChecks"]:
-            yield one["Id"], one["CallerReference"]
+            yield FoundCheck(one["Id"], one["CallerReference"], one.get("HealthCheckConfig", {}))

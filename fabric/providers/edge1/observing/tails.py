@@ -12,13 +12,14 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from fabric.model.hosts import host_of
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.http_calls import ProviderCall, sending
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.process import end_child, start_child
 from fabric.system.retry import TransientError
-from fabric.system.urls import host_of, is_loopback
+from fabric.system.urls import is_loopback
 from fabric.system.websocket import WebSocketError, open_websocket
 
 _SECONDS = 10.0

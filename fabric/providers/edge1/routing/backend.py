@@ -25,9 +25,9 @@ from fabric.providers.edge1.routing.documents import (
 )
 from fabric.providers.edge1.routing.plain_wanted import record_comment
 from fabric.providers.edge1.routing.wanted import (
+    BY_WEIGHT,
     balancer_detail,
     managed_by,
-    monitor_detail,
     pool_detail,
     pool_name,
     wanted_balancer,
@@ -130,10 +130,8 @@ def _document(
 
 
 def _monitor(row: MonitorRow, desired: DesiredRouting) -> RouterPart:
-    detail = f"{row.method} {row.path} by {row.type} every {row.interval} s"
-    is_same = detail == monitor_detail(row.path)
-    text = monitor_detail(row.path) if is_same else detail
-    return RouterPart(RouterResource.MONITOR, pool_name(desired.owner), text, ident=row.id)
+    name = pool_name(desired.owner)
+    return RouterPart(RouterResource.MONITOR, name, row.detail, ident=row.id)
 
 
 def _pool(row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting) -> RouterPart:
@@ -143,6 +141,7 @@ def _pool(row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting)
     if row.monitor and row.monitor not in own:
         detail += " of ours"
     detail += "" if row.enabled else "; disabled"
+    detail += "" if row.steering == BY_WEIGHT else f"; steered by {row.steering}"
     weights = tuple((one.name, one.percent) for one in row.origins)
     is_ours = row.description == managed_by(desired.owner)
     return RouterPart(RouterResource.POOL, row.name, detail, is_ours, row.id, weights)
@@ -158,7 +157,7 @@ def _balancers(
             continue
         leads_there = pool is not None and row.default_pools == (pool.id,)
         before = balancer_detail(pool.name if pool and leads_there else "of somebody else")
-        detail = before + ("" if row.proxied and row.enabled else "; not proxied, or disabled")
+        detail = "; ".join((before, *row.oddities))
         yield RouterPart(RouterResource.BALANCER, row.name, detail, is_ours, row.id)
 
 

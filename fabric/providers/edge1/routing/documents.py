@@ -6,7 +6,15 @@ from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
 from fabric.providers.edge1.routing.plain_wanted import alias_ttl, record_comment
-from fabric.providers.edge1.routing.wanted import CHECK_SECONDS, managed_by, pool_name
+from fabric.providers.edge1.routing.wanted import (
+    BY_WEIGHT,
+    CHECK_SECONDS,
+    EXPECTED,
+    IN_ORDER,
+    managed_by,
+    monitor_path,
+    pool_name,
+)
 
 # Of these one name has one kind only.
 ADDRESS_TYPES = ("A", "AAAA", "CNAME")
@@ -21,6 +29,17 @@ class MonitorRow(Struct, frozen=True):
     method: str = "GET"
     path: str = ""
     interval: int = 0
+    expected_codes: str = ""
+    follow_redirects: bool = False
+    allow_insecure: bool = False
+
+    @property
+    def detail(self) -> str:
+        """As `monitor_detail` says it of what is wanted, with whatever is different about it."""
+        text = f"{self.method} {self.path} by {self.type} every {self.interval} s"
+        text += f", {self.expected_codes or 'any answer'}"
+        text += " behind redirects" if self.follow_redirects else ""
+        return text + (", whatever its certificate" if self.allow_insecure else "")
 
 
 class OriginRow(Struct, frozen=True):
@@ -43,6 +62,10 @@ class OriginRow(Struct, frozen=True):
         return text + other + ("" if self.enabled else " disabled")
 
 
+class SteeringRow(Struct, frozen=True):
+    policy: str = ""
+
+
 class PoolRow(Struct, frozen=True):
     id: str
     name: str
@@ -50,6 +73,11 @@ class PoolRow(Struct, frozen=True):
     enabled: bool = True
     monitor: str | None = ""
     origins: tuple[OriginRow, ...] = ()
+    origin_steering: SteeringRow | None = None
+
+    @property
+    def steering(self) -> str:
+        return (self.origin_steering.policy if self.origin_steering else "") or BY_WEIGHT
 
 
 class BalancerRow(Struct, frozen=True):
@@ -59,6 +87,22 @@ class BalancerRow(Struct, frozen=True):
     enabled: bool = True
     proxied: bool = False
     default_pools: tuple[str, ...] = ()
+    fallback_pool: str | None = None
+    steering_policy: str | None = ""
+    session_affinity: str | None = ""
+
+    @property
+    def oddities(self) -> tuple[str, ...]:
+        """What somebody has set otherwise than we do, and callers meet."""
+        steered = self.steering_policy or IN_ORDER
+        sticky = self.session_affinity or "none"
+        found = {
+            "not proxied, or disabled": not (self.proxied and self.enabled),
+            f"steered by {steered}": steered != IN_ORDER,
+            "another pool to fall back on": self.fallback_pool not in self.default_pools,
+            f"callers kept by {sticky}": sticky != "none",
+        }
+        return tuple(text for text, is_so in found.items() if is_so)
 
 
 class DnsRow(Struct, frozen=True):
@@ -75,9 +119,11 @@ def monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
     return {
         "type": "https",
         "method": "GET",
-        "path": desired.check_path,
+        "path": monitor_path(desired),
         "interval": CHECK_SECONDS,
-        "expected_codes": "2xx",
+        "expected_codes": EXPECTED,
+        "follow_redirects": True,
+        "allow_insecure": False,
         "description": managed_by(desired.owner),
     }
 
@@ -89,7 +135,7 @@ def pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]
         "enabled": True,
         "monitor": monitor,
         "origins": [_origin(one) for one in desired.shares],
-        "origin_steering": {"policy": "random"},
+        "origin_steering": {"policy": BY_WEIGHT},
     }
 
 
@@ -112,7 +158,8 @@ def balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object
         "proxied": True,
         "default_pools": [pool],
         "fallback_pool": pool,
-        "steering_policy": "off",
+        "steering_policy": IN_ORDER,
+        "session_affinity": "none",
     }
 
 

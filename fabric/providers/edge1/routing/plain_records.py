@@ -48,10 +48,8 @@ class Edge1PlainRecords:
         return wanted_alias(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        """Somebody else's comes last: beside ours it is what has to be told of."""
         with self._calls.told(desired.hostname):
-            parts = tuple(self._parts(desired))
-        return tuple(sorted(parts, key=lambda part: not part.is_ours))
+            return tuple(self._parts(desired))
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         """After a try that nobody knows the end of it is looked whether it was done."""

@@ -5,6 +5,11 @@ from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, Rout
 
 # Every endpoint is asked so often.
 CHECK_SECONDS = 60
+EXPECTED = "2xx"
+# Each request goes by weight, whoever sends it.
+BY_WEIGHT = "random"
+# Pools are taken in their order, and there is one.
+IN_ORDER = "off"
 
 
 def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
@@ -23,7 +28,7 @@ def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     balancer = RouterPart(RouterResource.BALANCER, desired.hostname, balancer_detail(name))
     if not has_monitor:
         return pool, balancer
-    monitor = RouterPart(RouterResource.MONITOR, name, monitor_detail(desired.check_path))
+    monitor = RouterPart(RouterResource.MONITOR, name, monitor_detail(monitor_path(desired)))
     return monitor, pool, balancer
 
 
@@ -40,8 +45,13 @@ def managed_by(owner: str) -> str:
     return f"managed-by fabric {owner}"
 
 
+def monitor_path(desired: DesiredRouting) -> str:
+    """One for all: that of the first."""
+    return desired.checked_path(desired.shares[0])
+
+
 def monitor_detail(path: str) -> str:
-    return f"GET {path} by https every {CHECK_SECONDS} s"
+    return f"GET {path} by https every {CHECK_SECONDS} s, {EXPECTED} behind redirects"
 
 
 def origin_detail(share: EndpointShare) -> str:

@@ -1,0 +1,75 @@
+"""What the endpoints of a router get, as it lies on disk; and who is still led to."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
+
+from fabric.app.project.opened import Project
+from fabric.app.project.place_services import placement_of
+from fabric.model.outcomes.routed import RoutedEndpoint, TargetState
+from fabric.model.problems import Problem
+from fabric.model.records.record import RecordRef
+from fabric.system.disk import read_bytes
+
+
+class _Led(Struct, frozen=True):
+    hostname: str = ""
+
+
+class _History(Struct, frozen=True):
+    """Newest first."""
+
+    entries: tuple[_Led, ...] = ()
+
+
+TARGET_STATE = Decoder(TargetState)
+_HISTORY = Decoder(_History)
+
+
+def target_state_path(home: Path, stage: str) -> Path:
+    return home / f"fabric-state-{stage}.json"
+
+
+def history_path(home: Path, stage: str) -> Path:
+    return home / f"router-sync-{stage}.json"
+
+
+def still_led_to(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
+    """Warns of names that lead to what is gone, or is about to be. A state that cannot be read is
+    told by who leads names."""
+    gone = frozenset((ref.service, ref.provider) for ref in refs)
+    for unit in project.units:
+        home = Path(placement_of(unit, project.workspace, project.home).home)
+        rows = _endpoints(home, unit.service, project.stage)
+        led = [one for one in rows if one.weight and (unit.service, one.label) in gone]
+        if led:
+            listed = ", ".join(f"`{one.label}` with {one.weight} %" for one in led)
+            message = f"{_name(home, project.stage)} still leads to what is removed: {listed}"
+            yield Problem("router/still-led", message, _way_out(rows, {one.label for one in led}))
+
+
+def _name(home: Path, stage: str) -> str:
+    """As it was led last: who removes reads nothing of the config that need not be there."""
+    try:
+        found = _HISTORY.decode(read_bytes(history_path(home, stage)))
+    except (OSError, DecodeError, UnicodeDecodeError):
+        return "the name of the router"
+    name = next((one.hostname for one in found.entries if one.hostname), "")
+    return f"`{name}`" if name else "the name of the router"
+
+
+def _endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoint, ...]:
+    try:
+        found = TARGET_STATE.decode(read_bytes(target_state_path(home, stage)))
+    except (OSError, DecodeError, UnicodeDecodeError):
+        return ()
+    return found.endpoints if (found.service, found.stage) == (service, stage) else ()
+
+
+def _way_out(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
+    staying = next((one.label for one in rows if one.label not in gone), "")
+    if not staying:
+        return "nobody is left to lead it to: take the name away at its back end"
+    return f"`fabric router dns-shift --provider {staying} --percent 99` leads it away"

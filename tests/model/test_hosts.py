@@ -1,0 +1,50 @@
+"""Hosts in addresses: read whatever the address is, and checked before a name leads to them."""
+
+import pytest
+
+from fabric.model.hosts import host_of, path_of, port_of, routable_host, target_of
+
+_CODE = "x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x"
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://shop.example.net/a?b#c", "shop.example.net"),
+        ("https://Shop.Example.NET.", "shop.example.net"),
+        ("https://user:word@shop.example.net:8443", "shop.example.net"),
+        ("shop.example.net", "shop.example.net"),
+        ("https://_a-b.c_d", "_a-b.c_d"),
+        ("http://192.0.2.7:80", "192.0.2.7"),
+    ],
+)
+def test_a_host_is_read_of_an_address(url: str, host: str) -> None:
+    assert routable_host(url) == host
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "", "a'b.example", "a b.example", 'a".example', "a;b.example", "a\\b", "a(b)", "a,b",
+        "a..example", "-a.example", "a-.example", "é.example", "[::1]", "[", "a]b", f"{'a' * 64}.x",
+        f"{'a.' * 127}example", _CODE, "a.example..",
+    ],
+)  # fmt: skip
+def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
+    assert routable_host(f"https://{host}/") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [
+        ("", "/"), ("health", "/health"), ("/health?a=1", "/health?a=1"),
+        ("https://a.example/health?a=1#b", "/health?a=1"), ("https://a.example", "/"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_for_is_a_path_with_its_query(said: str, target: str) -> None:
+    assert target_of(said) == target
+
+
+def test_half_an_address_is_read_without_a_fall() -> None:
+    assert (host_of("https://[a"), port_of("https://[a"), path_of("https://[a")) == ("", None, "")
+    assert port_of("https://a:999999") is None
