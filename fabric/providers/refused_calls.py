@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.system.retry import TransientError
-from fabric.system.urls import is_plain, is_web_address
+from fabric.system.urls import is_name_in_host, is_plain, is_web_address
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -103,6 +103,15 @@ def refuse_unsendable(name: str, value: str) -> None:
         what = "a line break" if strange in tuple("\r\n") else "a character"
         message = f"`{name}` has {what} in it that no token and no name of an account has"
         hint = "copy it again, without what stands around it"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
+
+
+def refuse_other_host(name: str, value: str) -> None:
+    """Of a variable that is a part of the host that is called: a `.env` of a checkout may name it,
+    and a key of the user's goes there."""
+    if not is_name_in_host(value):
+        message = f"`{name}` is no region: it would be another host that is called"
+        hint = "write it as us-south: small letters, digits and hyphens"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
 

@@ -1,7 +1,17 @@
 """What an address says of itself: its host, and whether others on the way can read along."""
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
+
+
+_NAME = re.compile(r"[a-z0-9]+(-+[a-z0-9]+)*")
+
+
+def is_name_in_host(text: str) -> bool:
+    """Whether it stays one name where it is put between the dots of a host: all else could make
+    another host of it."""
+    return bool(_NAME.fullmatch(text))
 
 
 def host_of(url: str) -> str:

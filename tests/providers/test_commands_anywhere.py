@@ -14,6 +14,7 @@ from tests.support.service_site import ServiceSite
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 # How variables end that say who calls.
+_SECRET = ("TOKEN", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD6_API_KEY")
 _WHO_CALLS = ("TOKEN", "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET")
 
 
@@ -106,6 +107,17 @@ def test_what_was_just_deployed_is_as_recorded(shop: ProviderShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync", entry
+
+
+def test_nobody_is_told_that_all_is_well_where_nobody_has_looked(shop: ProviderShop) -> None:
+    wrong = {
+        name: f"{value}0" for name, value in shop.site.environment.items() if name.endswith(_SECRET)
+    }
+    if not wrong:
+        return  # it is spoken to by a client of its own
+    shop.ran("deploy")
+    done = shop.project.json("state", "reconcile", env={**shop.env, **wrong})
+    assert (done.code, done.error["code"]) == (77, "credentials/refused"), done.out
 
 
 def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:

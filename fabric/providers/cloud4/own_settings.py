@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.model.hashing import digest_fields
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import resource_name, shortened
+from fabric.system.urls import is_name_in_host
 
 _NAME_LENGTH = 64
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -16,7 +17,6 @@ OWNER = "fabric-owner"
 LIVE = "live"
 # How long a function may take where nobody says it.
 SECONDS = 3
-_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Cloud4Settings(Struct, frozen=True, rename="camel"):
@@ -45,7 +45,7 @@ class Cloud4Place(Struct, frozen=True):
     @property
     def is_sound(self) -> bool:
         """A region is a part of the host that is called."""
-        return not self.region or bool(_REGION.fullmatch(self.region))
+        return not self.region or is_name_in_host(self.region)
 
 
 def function_name(address: DeploymentAddress, function: str) -> str:

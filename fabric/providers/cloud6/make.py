@@ -8,7 +8,7 @@ from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.refused_calls import refuse_other_host, refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
@@ -17,7 +17,7 @@ from fabric.providers.whisk.refusals import judging
 from fabric.providers.whisk.source import WhiskRuntimes
 from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
-from fabric.system.urls import host_of
+from fabric.system.urls import host_of, is_name_in_host
 
 _ID = "cloud6-functions"
 _KEY, _REGION, _NAMESPACE = "CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"
@@ -61,12 +61,14 @@ def _url(env: Mapping[str, str]) -> str:
     said = env.get(_BASE_URL) or env.get(_HOST) or ""
     if not said:
         region = env.get(_REGION, "")
-        return f"https://{region}.functions.cloud.ibm.com" if region else ""
+        return f"https://{region}.functions.cloud.ibm.com" if is_name_in_host(region) else ""
     return said if "://" in said else f"https://{said}"
 
 
 def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
     require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE), any_letters=(_NAMESPACE,))
+    if not url:
+        refuse_other_host(_REGION, env[_REGION])
     key, namespace = env[_KEY], env[_NAMESPACE]
     if ":" not in key:
         message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"

@@ -48,6 +48,9 @@ def test_missing_credentials_are_all_named_at_once(site: WhiskSite) -> None:
         ({"CLOUD6_API_KEY": "no-colon"}, "credentials/unreadable"),
         ({"CLOUD6_NAMESPACE": "_"}, "credentials/unreadable"),
         ({"CLOUD6_API_HOST": "http://whisk.example"}, "credentials/plain-endpoint"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "127.0.0.1:9/?"}, "credentials/unreadable"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "me@evil.example/#"}, "credentials/unreadable"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "evil.example\\"}, "credentials/unreadable"),
     ],
 )
 def test_variables_that_cannot_be_meant_are_told_before_any_call(
