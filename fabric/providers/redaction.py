@@ -9,7 +9,7 @@ from urllib.parse import quote, quote_plus, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem, UntouchedError
+from fabric.model.problems import FabricError, Problem, retold
 from fabric.model.secrecy import (
     REDACTED,
     looks_secret,
@@ -89,8 +89,7 @@ def nothing_shown(hide: Redaction) -> Iterator[None]:
     try:
         yield
     except FabricError as error:
-        kind = UntouchedError if isinstance(error, UntouchedError) else FabricError
-        raise kind(*(_hidden(one, hide) for one in error.problems)) from error
+        raise retold(error, (_hidden(one, hide) for one in error.problems)) from error
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:

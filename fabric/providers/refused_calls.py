@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.contract import CallWatch, FunctionOrder
 from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
 from fabric.system.retry import TransientError
@@ -34,8 +34,25 @@ class RefusedCallError(Exception):
         return self.status == _NOT_FOUND
 
 
+def own_words(provider: str) -> str:
+    """What to do about a refusal that nobody here knows the reason of."""
+    return (
+        f"the words are those of {provider}: change what they name, at the place above, and run "
+        "the command again"
+    )
+
+
 # What a provider's refusal is as a problem of somebody.
 Judged: TypeAlias = Callable[[str, RefusedCallError, Quoted], Problem]
+
+
+@contextlib.contextmanager
+def untouched() -> Iterator[None]:
+    """Around what calls nobody: whatever is wrong, what there is stays as it was known."""
+    try:
+        yield
+    except FabricError as error:
+        raise UntouchedError(*error.problems) from error
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
-
 _NAME = re.compile(r"[a-z0-9]+(-+[a-z0-9]+)*")
 
 

@@ -103,6 +103,23 @@ def test_a_release_that_breaks_off_is_taken_back(shop: ProviderShop) -> None:
     assert shop.said("hello") == "two"
 
 
+def test_what_a_provider_refuses_is_told_with_its_place_and_what_to_do(shop: ProviderShop) -> None:
+    shop.site.refuse_release()
+    done = shop.run("deploy")
+    assert done.code != 0
+    lines = (shop.project.root / "fabric.yml").read_text().splitlines()
+    whole = shop.site.deployer.unit is DeployUnit.SERVICE
+    for problem in done.error["problems"]:
+        assert problem["hint"], problem
+        place = problem["where"]
+        assert Path(place["file"]).name == "fabric.yml", problem
+        line, column = lines[place["line"] - 1], place["column"] - 1
+        if whole and line.startswith("provider:"):
+            continue  # it is asked for all functions at once, and names none of them
+        assert line[column:].startswith("{type: "), problem
+        assert f"function `{line.split('name: ')[1].split(',')[0]}`" in problem["message"], problem
+
+
 def test_what_was_just_deployed_is_as_recorded(shop: ProviderShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]

@@ -74,7 +74,8 @@ def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> 
         found = described(work, making.name)
     if found is None:
         why = "it was there when it was to be made, and was gone a moment later"
-        raise FabricError(Problem("provider/failed", f"function `{order.name}`: {why}"))
+        message, hint = f"function `{order.name}`: {why}", "run the command again"
+        raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)
     _set_beside(making, found)
     return _live(making, _brought_up(making, found["Configuration"]))

@@ -36,6 +36,7 @@ from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunc
 from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.waiting import until
 from fabric.system.retry import TransientError
 
@@ -64,7 +65,9 @@ class _SignedPlace(Struct, frozen=True, rename="camel"):
 
 def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     name, owner = function_name(address, order.name), owner_of(address, order.name)
-    mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
+    with untouched():
+        around = _around(work, order)
+    mark = RevisionMark(order.mark, around, order.artifact.sha256)
     plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
 
     def act(work: Cloud2Work) -> LiveFunction:

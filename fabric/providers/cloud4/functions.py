@@ -35,6 +35,7 @@ from fabric.providers.cloud4.versions import (
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.waiting import Waiting, until
 from fabric.system.retry import TransientError
 
@@ -79,9 +80,10 @@ class _SourcedPlan(Struct, frozen=True):
 
 
 def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    runtime = require_runtime(order)
-    source = function_source(order, runtime, work.place.region)
-    refuse_source(order, source)
+    with untouched():
+        runtime = require_runtime(order)
+        source = function_source(order, runtime, work.place.region)
+        refuse_source(order, source)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     # What stands around a handler, and what the config says of it, are a part of what is made.
     around = _digest(runtime.digest, *work.own.fields)

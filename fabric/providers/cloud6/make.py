@@ -30,6 +30,7 @@ _RUNTIMES = WhiskRuntimes(
 )
 _LIMITS = WhiskLimits("cloud6", _RUNTIMES, has_zones=True)
 _JUDGED = judging(
+    "cloud6",
     f"check `{_KEY}`, which is written as user:password",
     f"check `{_NAMESPACE}`: the key has to be one of this namespace",
 )

@@ -14,6 +14,7 @@ from fabric.providers.edge1.versions import (
     versions,
 )
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.sources import TOO_LARGE
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
@@ -52,7 +53,8 @@ def refuse_variables(order: FunctionOrder) -> None:
     ]
     if len(pairs) > _VARIABLES:
         why = f"has {len(pairs)} variables, and edge1 takes {_VARIABLES}"
-        problems.append(Problem("deploy/environment-too-large", f"function `{order.name}` {why}"))
+        message = f"function `{order.name}` {why}"
+        problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
     if problems:
         raise FabricError(*problems)
 

@@ -23,8 +23,9 @@ class Evidence(Struct, frozen=True):
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
     for: empty where it does not tell, None where it has no such function; `lost` is what else of
-    the service it has no more; `foreign` tells what somebody else has there. `is_errored`: a later state lies on this machine and waits to be
-    pushed. The misfits say what is no receipt, and no deploy record, in these files."""
+    the service it has no more, `foreign` tells what somebody else has there. `is_errored`: a later
+    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
+    deploy record, in these files."""
 
     ref: RecordRef
     record: Record | None
