@@ -154,7 +154,8 @@ def _built(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
 
 
 def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
-    content = function_source(order, work.place.region)
+    with untouched():
+        content = function_source(order, work.place.region)
     path = f"/v2/{work.place.path}/functions:generateUploadUrl"
     upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _SignedPlace)
     work.api.upload(upload.upload_url, content)

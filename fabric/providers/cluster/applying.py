@@ -75,7 +75,7 @@ def _told(work: ClusterWork, things: Sequence[KubeObject], problem: Problem) -> 
     if len(functions) != 1:
         whose = f"`{work.address.service}`, {_counted(named or things)}"
         return replace(problem, message=f"{whose}: {problem.message}")
-    objects = ", ".join(f"`{key_of(one)}`" for one in named) or _counted(things)
+    objects = ", ".join(f"`{key_of(one)}`" for one in named or things)
     message = f"function `{functions[0]}`, {objects}: {problem.message}"
     return replace(problem, message=message, about=ConfigSpot(functions[0]))
 

@@ -14,6 +14,7 @@ from fabric.providers.edge1.versions import (
     versions,
 )
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.sources import TOO_LARGE
 
 _VARIABLE_BYTES = 5 * 1024
@@ -27,7 +28,9 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
     date = work.own.compatibility_date
     if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
         refuse_without_version(order)
-        ident = uploaded(work, name, function_upload(order, owner, date))
+        with untouched():
+            upload = function_upload(order, owner, date)
+        ident = uploaded(work, name, upload)
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,
