@@ -9,7 +9,7 @@ from fabric.providers.contract import Identified, VersionKeeper
 from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
-from tests.support.service_site import ServiceSite
+from tests.support.service_site import ServiceSite, asked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -135,6 +135,22 @@ def test_nobody_is_told_that_all_is_well_where_nobody_has_looked(shop: ProviderS
     shop.ran("deploy")
     done = shop.project.json("state", "reconcile", env={**shop.env, **wrong})
     assert (done.code, done.error["code"]) == (77, "credentials/refused"), done.out
+
+
+def test_a_path_with_accents_is_met_however_it_is_sent(shop: ProviderShop) -> None:
+    if shop.site.provider == "host2":
+        return  # it has no such paths, which a plan says
+    shop.has("hello", "one", path="/gr\u00fc\u00dfe/{name}")
+    shop.has("bye", "bye", path="/\u65e5\u672c")
+    shop.ran("deploy")
+    outputs = shop.run("outputs").result["services"][0]["outputs"]
+    met = outputs["url_hello"].replace("{name}", "x"), outputs["url_bye"]
+    assert met[0].endswith("/gr%C3%BC%C3%9Fe/x"), met
+    assert met[1].endswith("/%E6%97%A5%E6%9C%AC"), met
+    assert [asked("GET", url).text for url in met] == ["one", "bye"]
+    small = [url.replace("%C3%BC%C3%9F", "%c3%bc%c3%9f").replace("%E6", "%e6") for url in met]
+    assert [asked("GET", url).text for url in small] == ["one", "bye"]
+    assert "bye" in str(shop.run("invoke", "run", "--function", "bye").result["response"])
 
 
 def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:
