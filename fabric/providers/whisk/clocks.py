@@ -64,7 +64,9 @@ def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[
         if trigger.get("type") != "cron":
             continue
         schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
-        ident = f"{package}-{function}-{digest_fields((schedule, zone))[:_DIGEST]}"
+        # Hyphens may stand in all parts: what is before the digest may read the same for two.
+        digest = digest_fields((package, function, schedule, zone))[:_DIGEST]
+        ident = f"{package}-{function}-{digest}"
         event = sample_event("cron", trigger)
         called = f"{package}/{function}"
         found[ident] = WhiskClock(ident, called, schedule, zone, event, number)
