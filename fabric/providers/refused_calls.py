@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.contract import CallWatch, FunctionOrder
-from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
+from fabric.providers.redaction import Redaction, nothing_shown
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_name_in_host, is_plain, is_web_address
 
@@ -81,7 +81,7 @@ def told(
 def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
     variables = [pair for order in orders for pair in order.env.reveal()]
     secrets = [value for order in orders for value in order.secret_values]
-    return redaction_of((*hide.values.reveal(), *secrets), variables)
+    return hide.with_more(secrets, variables)
 
 
 def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
