@@ -139,7 +139,7 @@ class NameKeeper(Protocol):
     def sync(self, inputs: DnsSyncInputs) -> NameSynced: ...
 
 
-class Places(Protocol):
+class PlacesInConfigs(Protocol):
     """Thread-safe: many tasks may fail at once."""
 
     def placed(
@@ -159,7 +159,7 @@ class DeployTools(Struct, frozen=True):
     archives: Archives
     targets: TargetOfRecords
     kept_values: KeptValues
-    places: Places
+    places: PlacesInConfigs
     force: bool = False
     takes_today: bool = False
     names: NameKeeper | None = None

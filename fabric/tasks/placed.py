@@ -9,13 +9,13 @@ from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, RecordKind, TaskTools
 from fabric.tasks.deploy import ref_of
-from fabric.tasks.deploy_tools import Places
+from fabric.tasks.deploy_tools import PlacesInConfigs
 
 
 class PlacedKind:
     """Any of those kinds, for which providers are called."""
 
-    def __init__(self, kind: RecordKind, places: Places) -> None:
+    def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
         self._kind = kind
         self._places = places
 
