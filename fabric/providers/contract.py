@@ -109,7 +109,8 @@ class DeploymentAddress(Struct, frozen=True):
 
 class LiveFunction(Struct, frozen=True):
     """One function as it is at the provider; `resource_id` is that of its immutable version where
-    the provider has such. `triggers` are those of the order that made it."""
+    the provider has such. `triggers` are those of the order that made it. `tags` and
+    `reserved_concurrency` may be a function's and of none of its versions: a release sets those."""
 
     name: str
     resource_name: str
@@ -118,6 +119,8 @@ class LiveFunction(Struct, frozen=True):
     artifact_sha256: str = ""
     mark: str = ""
     triggers: tuple[str, ...] = ()
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
 
 
 class Deployed(Struct, frozen=True):

@@ -6,7 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.kept import CLOCKS, MET_VERSION, ROUTE
+from fabric.providers.cloud4.beside import beside_of, set_beside
+from fabric.providers.cloud4.functions import function_row
+from fabric.providers.cloud4.kept import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.own_settings import FunctionVersion, version_in
 from fabric.providers.cloud4.pruning import pruned
 from fabric.providers.cloud4.side_by_side import side_by_side
@@ -51,12 +53,19 @@ class _MeetingPlan(Struct, frozen=True):
             return None
         return self.kept.sure(name + self.live.name)
 
+    @property
+    def is_stale_beside(self) -> bool:
+        """What was never met has it from its deploy."""
+        is_first = self.sure(MET_VERSION) == ""
+        return not is_first and self.sure(BESIDE) != beside_of(self.live).digest
+
     def noted(self, url: str) -> dict[str, str]:
         name = self.live.name
         texts = {
             MET_VERSION + name: self.live.resource_id,
             ROUTE + name: url,
             CLOCKS + name: schedules_text(self.schedules),
+            BESIDE + name: beside_of(self.live).digest,
         }
         return {key: text for key, text in texts.items() if text}
 
@@ -96,6 +105,9 @@ def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) 
     is_new = plan.sure(MET_VERSION) != one.resource_id
     if is_new and let_meet(work, name, plan.version.version):
         work.watch.hear(f"{one.name}: users meet version {plan.version.version}")
+    row = function_row(work, name) if plan.is_stale_beside else None
+    if row is not None:
+        set_beside(work, name, row, beside_of(one))
     url = (route or _opened(work, one)) if plan.is_open else ""
     _timed(work, plan)
     if is_new:
