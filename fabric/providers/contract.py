@@ -1,6 +1,6 @@
 """What a deployer is asked, and what it answers: plain values on both sides."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -198,8 +198,11 @@ class Prepared(Protocol):
 class VersionKeeper(Protocol):
     """A deployer whose provider keeps versions of a function, each with its environment."""
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        """The one that was made under this mark; empty where it is not there any more."""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """By function the version that was made under its mark; none of what is not there any
+        more."""
 
 
 @runtime_checkable

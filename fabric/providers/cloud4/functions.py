@@ -178,6 +178,8 @@ def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
         found = function_row(work, plan.name)
         return None if found is None or found.is_moving else found
 
+    if row.is_moving:
+        work.watch.hear(f"{plan.order.name}: waiting until its code is ready")
     found = until(look, PREPARING, work.watch) if row.is_moving else row
     if found is None:
         raise TransientError(f"the function `{plan.name}` is still being made ready")

@@ -190,6 +190,8 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
             seen = found.ready_state
         return found if found.is_failed or found.is_ready else None
 
+    if not row.is_ready:
+        work.watch.hear(f"waiting until the deployment {row.ident} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:

@@ -180,6 +180,8 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
             seen = found.state
         return found if found.is_failed or found.is_ready else None
 
+    if not row.is_ready:
+        work.watch.hear(f"waiting until the deploy {row.id} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
