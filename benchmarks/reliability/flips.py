@@ -1,9 +1,10 @@
 """Damage to any file that fabric keeps: what is wrong is a miss or an error with a name."""
 
+import dataclasses
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.reliability.field import REF, Field, new_field
@@ -59,8 +60,8 @@ class _Bench:
     field: Field
     chance: random.Random
     damaged: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    told: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = dataclasses.field(default_factory=Counter)
+    told: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def run(self, *words: str) -> Ended:
         return self.warm.run(self.field.place, *words)

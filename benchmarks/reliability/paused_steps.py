@@ -1,17 +1,18 @@
 """A holder that is stopped before or after any of its calls of the store, past its lease."""
 
+import dataclasses
 import json
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from benchmarks.reliability.field import REF, Field, new_field
-from fabric.config.values import BackendKind
+from fabric.model.back_ends import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
 from fabric.state.records.transaction import peek
@@ -37,8 +38,8 @@ class _Stops:
     second: Done | None = None
     steps: int = 0
     locked: bool = False
-    guard: threading.Lock = field(default_factory=threading.Lock)
-    ready: threading.Event = field(default_factory=threading.Event)
+    guard: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+    ready: threading.Event = dataclasses.field(default_factory=threading.Event)
 
     def watch(self, method: str, url: str) -> None:
         self.ready.wait()
