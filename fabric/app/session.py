@@ -266,15 +266,16 @@ def registry_of(
 def _world_kinds(tools: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.dns_sync import DnsSyncKind
+    from fabric.tasks.placed import PlacedKind
     from fabric.tasks.release import ReleaseKind
     from fabric.tasks.remove import RemoveKind
     from fabric.tasks.restore import RestoreKind
 
     return {
-        "deploy": DeployKind(tools),
-        "release": ReleaseKind(tools),
-        "remove": RemoveKind(tools),
-        "restore": RestoreKind(tools),
+        "deploy": PlacedKind(DeployKind(tools), tools.places),
+        "release": PlacedKind(ReleaseKind(tools), tools.places),
+        "remove": PlacedKind(RemoveKind(tools), tools.places),
+        "restore": PlacedKind(RestoreKind(tools), tools.places),
         "dns-sync": DnsSyncKind(tools.names),
     }
 

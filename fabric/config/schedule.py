@@ -8,6 +8,8 @@ _CRON = re.compile(r"cron\(([^()]*)\)")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _LONGEST_NUMBER = 4
+# Of the month with this number; there is none with 0.
+_LENGTHS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAY_RULE = re.compile(r"\?|L|LW|L-[0-9]{1,2}|[0-9]{1,2}W")
 _WEEKDAY_RULE = re.compile(r"\?|L|[1-7A-Z]{1,3}L|[1-7A-Z]{1,3}#[1-5]")
 
@@ -73,7 +75,25 @@ def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
             _check_item(item, rule)
             if rules is _FIVE:
                 _check_begin(item, rule)
+    _check_dates(*fields[2:5])
     return " ".join(fields)
+
+
+def _check_dates(days: str, months: str, weekdays: str) -> None:
+    """Where a day of the week counts too, there is always one; ranges and rules are left alone."""
+    if weekdays not in ("*", "?") or not re.fullmatch(r"[0-9]+(,[0-9]+)*", days):
+        return
+    named = [_month_of(one) for one in months.upper().split(",")]
+    lengths = [_LENGTHS[one] for one in named if one]
+    if all(named) and min(map(int, days.split(","))) > max(lengths):
+        raise ScheduleError("none of its months has such a day: it would never fire")
+
+
+def _month_of(text: str) -> int:
+    """0 for more than one."""
+    if text in _MONTHS:
+        return _MONTHS.index(text) + 1
+    return int(text) if text.isdecimal() else 0
 
 
 def _check_item(item: str, rule: _FieldRule) -> None:

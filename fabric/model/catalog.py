@@ -271,7 +271,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         ),
         memory=(128, 1_024),
         timeout=(1, 900),
-        archive_bytes=48 * _KB * _KB,
+        archive_bytes=36 * _KB * _KB,
         env_bytes=_KB * _KB,
     ),
     ProviderFacts(
@@ -284,7 +284,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         credentials=Credentials(
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),
-        archive_bytes=48 * _KB * _KB,
+        archive_bytes=36 * _KB * _KB,
         env_bytes=_KB * _KB,
     ),
 )

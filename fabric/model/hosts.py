@@ -8,6 +8,14 @@ _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 # What name servers are told is part of a text or of code of theirs: nothing else may stand there.
 _NAME = re.compile(rf"(?=.{{1,253}}$)(?:{_PART}\.)*{_PART}")
 
+_ONE_PART = re.compile(r"[a-z0-9]+(-+[a-z0-9]+)*")
+
+
+def is_name_in_host(text: str) -> bool:
+    """Whether it stays one name where it is put between the dots of a host: all else could make
+    another host of it."""
+    return bool(_ONE_PART.fullmatch(text))
+
 
 def host_of(url: str) -> str:
     """Also of one without a scheme; empty where there is none."""

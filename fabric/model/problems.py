@@ -1,5 +1,6 @@
 """What went wrong, where, and what to do about it: a value that every layer can raise."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 
 from msgspec import Struct
@@ -34,14 +35,24 @@ class Place(Struct, frozen=True):
         )
 
 
+class ConfigSpot(Struct, frozen=True):
+    """What of a config something is about: a function, and which of its triggers. Without a
+    function it is about the service as a whole."""
+
+    function: str = ""
+    trigger: int | None = None
+
+
 class Problem(Struct, frozen=True):
-    """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning."""
+    """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning. `about` is for
+    whoever knows the config's text, and makes `where` of it."""
 
     code: str
     message: str
     hint: str = ""
     where: Place | None = None
     frame: str = ""
+    about: ConfigSpot | None = None
 
 
 _AREAS = {
@@ -97,6 +108,12 @@ class WithheldError(FabricError):
 
 class UntouchedError(FabricError):
     """It was refused before anybody was called: what there is stays as it was known."""
+
+
+def retold(error: FabricError, problems: Iterable[Problem]) -> FabricError:
+    """The same failure in other words: whether anybody was called stays known."""
+    kind = UntouchedError if isinstance(error, UntouchedError) else FabricError
+    return kind(*problems)
 
 
 class StoppedError(FabricError):

@@ -130,10 +130,20 @@ class Command(Struct, frozen=True):
         )
 
 
+# Nothing is deployed by fabric itself whose calls no server here could carry out and check.
+_BY_COMMAND = {
+    "cloud3-functions": "an app there is a storage account, a plan, settings and an archive "
+    "together, and no server that runs it can be had for tests",
+    "host3-machines": "a machine there runs an image that somebody builds and pushes, and no "
+    "server that runs it can be had for tests",
+}
+
+
 def no_deployer(facts: ProviderFacts) -> Problem:
+    why = _BY_COMMAND.get(facts.id, "")
     return Problem(
         "deploy/no-deployer",
-        f"fabric cannot deploy to `{facts.id}` for real by itself",
+        f"fabric cannot deploy to `{facts.id}` for real by itself{f': {why}' if why else ''}",
         hint=f"set `{facts.deploy_command_variable}` to a command that does, "
         f"or unset `{facts.real_deploy_variable}` and `FABRIC_REAL_DEPLOY` to simulate",
     )

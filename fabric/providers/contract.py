@@ -1,6 +1,6 @@
 """What a deployer is asked, and what it answers: plain values on both sides."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -109,7 +109,8 @@ class DeploymentAddress(Struct, frozen=True):
 
 class LiveFunction(Struct, frozen=True):
     """One function as it is at the provider; `resource_id` is that of its immutable version where
-    the provider has such. `triggers` are those of the order that made it."""
+    the provider has such. `triggers` are those of the order that made it. `tags` and
+    `reserved_concurrency` may be a function's and of none of its versions: a release sets those."""
 
     name: str
     resource_name: str
@@ -118,6 +119,8 @@ class LiveFunction(Struct, frozen=True):
     artifact_sha256: str = ""
     mark: str = ""
     triggers: tuple[str, ...] = ()
+    tags: Pairs = ()
+    reserved_concurrency: int | None = None
 
 
 class Deployed(Struct, frozen=True):
@@ -195,8 +198,11 @@ class Prepared(Protocol):
 class VersionKeeper(Protocol):
     """A deployer whose provider keeps versions of a function, each with its environment."""
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        """The one that was made under this mark; empty where it is not there any more."""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """By function the version that was made under its mark; none of what is not there any
+        more."""
 
 
 @runtime_checkable

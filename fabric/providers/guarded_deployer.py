@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.problems import FabricError, UntouchedError
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
     UNWATCHED,
@@ -22,7 +21,7 @@ from fabric.providers.contract import (
     Released,
 )
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, quoting
+from fabric.providers.refused_calls import Quoted, quoting, untouched
 from fabric.providers.waiting import WAITING, Waiting
 
 Work = TypeVar("Work")
@@ -44,15 +43,6 @@ def one_by_one(
     made: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
 ) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
     return lambda work, address, orders: (made(work, address, one) for one in orders)
-
-
-@contextlib.contextmanager
-def _untouched() -> Iterator[None]:
-    """Around what calls nobody."""
-    try:
-        yield
-    except FabricError as error:
-        raise UntouchedError(*error.problems) from error
 
 
 class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
@@ -94,7 +84,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Work]:
         with self._guarded(whose, orders) as hide:
-            with _untouched():
+            with untouched():
                 self._refuse(orders)
                 opened = self._opened(address, quoting(watch, hide.quoted), hide.quoted)
             yield opened

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from fabric.model.hashing import digest_bytes
 from fabric.providers.contract import DeploymentAddress
 
 _DIGEST = 8
+# What a path may have in it without escapes, and what stands around parameters.
+_AS_THEMSELVES = "/{}~!$&'()*+,;=:@"
 
 
 def resource_name(address: DeploymentAddress, name: str) -> str:
@@ -14,14 +17,23 @@ def resource_name(address: DeploymentAddress, name: str) -> str:
 
 
 def function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
-    """The service's address with the path of the first http trigger; empty without one."""
-    path = _first_path(triggers)
+    """The service's address with the path of the first http trigger, as clients send it; empty
+    without one."""
+    path = as_sent(_first_path(triggers))
     return endpoint.rstrip("/") + path if path and endpoint else ""
 
 
+def as_sent(path: str) -> str:
+    """A path of a config, whose letters are written as themselves, with its escapes. Parameters
+    stay what they are."""
+    return quote(path, safe=_AS_THEMSELVES)
+
+
 def base_of(address: str, triggers: Sequence[str]) -> str:
-    """Where such an address began."""
-    return address.removesuffix(_first_path(triggers))
+    """Where such an address began. Older records have it without escapes."""
+    path = _first_path(triggers)
+    sent = as_sent(path)
+    return address.removesuffix(sent if address.endswith(sent) else path)
 
 
 def _first_path(triggers: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import html
 import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus, unquote
@@ -9,7 +10,7 @@ from urllib.parse import quote, quote_plus, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem, UntouchedError
+from fabric.model.problems import FabricError, Problem, retold
 from fabric.model.secrecy import (
     REDACTED,
     looks_secret,
@@ -23,10 +24,12 @@ from fabric.model.task import Pairs
 
 # Shorter ones (`1`, `true`) are in every text, and hide nothing that is worth it.
 _SHORTEST = 6
-# Parts of something secret are secret, too; but not each word of it.
+# Parts of something secret are secret, too; but not each word of it. Of less than this a secret
+# itself stands inside of common words: to hide it would hide those.
 _SHORTEST_LINE = 4
 # Who says more than this is not quoted to the end.
 _LONGEST_QUOTE = 600
+_ESCAPE = re.compile("%[0-9A-F]{2}")
 _PASSWORD = re.compile(r"://[^\s/?#@:]*:([^\s/?#@]+)@")
 _KEY_BEGINS, _KEY_ENDS = b"PRIVATE KEY-----", b"-----END "
 
@@ -50,6 +53,16 @@ class Redaction(Struct, frozen=True):
         """The same over a text that somebody else may have cut off."""
         return self.over(without_beginning(text, self.values.reveal(), _SHORTEST))
 
+    def with_more(
+        self, secrets: Iterable[str], variables: Iterable[tuple[str, str]]
+    ) -> "Redaction":
+        rows = tuple(variables)
+        named = {value for name, value in rows if looks_secret(name) and len(value) >= _SHORTEST}
+        told = {one for one in secrets if len(one) >= _SHORTEST_LINE}
+        hidden = {*told, *named, *_passwords(value for _, value in rows)}
+        forms = frozenset(form for one in hidden for form in _forms(one))
+        return Redaction(Secret(self.values.reveal() | forms))
+
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
         """`plain` are the names that cannot be a credential's, whatever they look like."""
         return tuple(
@@ -58,6 +71,9 @@ class Redaction(Struct, frozen=True):
             else (name, self.over(without_userinfo(value)))
             for name, value in pairs
         )
+
+
+NOTHING_HIDDEN = Redaction(Secret(frozenset()))
 
 
 class TalkRedaction:
@@ -76,11 +92,7 @@ class TalkRedaction:
 
 def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
     """Over these secrets, and the values of variables whose names look like credentials."""
-    rows = tuple(variables)
-    named = {value for name, value in rows if looks_secret(name) and len(value) >= _SHORTEST}
-    hidden = {*secrets, *named, *_passwords(value for _, value in rows)}
-    forms = frozenset(form for one in hidden for form in _forms(one))
-    return Redaction(Secret(forms))
+    return NOTHING_HIDDEN.with_more(secrets, variables)
 
 
 @contextlib.contextmanager
@@ -89,8 +101,7 @@ def nothing_shown(hide: Redaction) -> Iterator[None]:
     try:
         yield
     except FabricError as error:
-        kind = UntouchedError if isinstance(error, UntouchedError) else FabricError
-        raise kind(*(_hidden(one, hide) for one in error.problems)) from error
+        raise retold(error, (_hidden(one, hide) for one in error.problems)) from error
 
 
 def _hidden(problem: Problem, hide: Redaction) -> Problem:
@@ -113,7 +124,18 @@ def _forms(value: str) -> Iterator[str]:
         line for line in value.splitlines() if len(line) >= _SHORTEST_LINE and line != value
     )
     if len(value) >= _SHORTEST:
-        yield from (quote(value, safe=""), quote_plus(value))
-        encoded = value.encode(errors="surrogateescape")
-        # The padding and the last sign depend on what follows, where more text is encoded with it.
-        yield base64.b64encode(encoded).decode().rstrip("=")
+        yield from (html.escape(value), html.escape(value, quote=False))
+        for sent in (quote(value, safe=""), quote(value), quote_plus(value)):
+            yield from (sent, _ESCAPE.sub(lambda found: found[0].lower(), sent))
+        yield from _encoded(value.encode(errors="surrogateescape"))
+
+
+def _encoded(value: bytes) -> Iterator[str]:
+    """In base64, also behind a name as logins have it: three bytes are four signs, and those at
+    both ends depend on what stands beside the value."""
+    for before in range(3):
+        text = base64.b64encode(bytes(before) + value).decode().rstrip("=")
+        is_open = (before + len(value)) % 3 > 0
+        inner = text[before + (before > 0) : -1 if is_open else None]
+        yield from (inner, inner.replace("+", "-").replace("/", "_"))
+    yield base64.b64encode(value).decode().rstrip("=")

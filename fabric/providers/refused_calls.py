@@ -4,9 +4,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.hosts import is_name_in_host
+from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.contract import CallWatch, FunctionOrder
-from fabric.providers.redaction import Redaction, nothing_shown, redaction_of
+from fabric.providers.redaction import Redaction, nothing_shown
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_plain, is_web_address
 
@@ -34,8 +35,25 @@ class RefusedCallError(Exception):
         return self.status == _NOT_FOUND
 
 
+def own_words(provider: str) -> str:
+    """What to do about a refusal that nobody here knows the reason of."""
+    return (
+        f"the words are those of {provider}: change what they name, at the place above, and run "
+        "the command again"
+    )
+
+
 # What a provider's refusal is as a problem of somebody.
 Judged: TypeAlias = Callable[[str, RefusedCallError, Quoted], Problem]
+
+
+@contextlib.contextmanager
+def untouched() -> Iterator[None]:
+    """Around what calls nobody: whatever is wrong, what there is stays as it was known."""
+    try:
+        yield
+    except FabricError as error:
+        raise UntouchedError(*error.problems) from error
 
 
 @contextlib.contextmanager
@@ -64,7 +82,7 @@ def told(
 def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
     variables = [pair for order in orders for pair in order.env.reveal()]
     secrets = [value for order in orders for value in order.secret_values]
-    return redaction_of((*hide.values.reveal(), *secrets), variables)
+    return hide.with_more(secrets, variables)
 
 
 def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
@@ -103,6 +121,15 @@ def refuse_unsendable(name: str, value: str) -> None:
         what = "a line break" if strange in tuple("\r\n") else "a character"
         message = f"`{name}` has {what} in it that no token and no name of an account has"
         hint = "copy it again, without what stands around it"
+        raise FabricError(Problem("credentials/unreadable", message, hint))
+
+
+def refuse_other_host(name: str, value: str) -> None:
+    """Of a variable that is a part of the host that is called: a `.env` of a checkout may name it,
+    and a key of the user's goes there."""
+    if not is_name_in_host(value):
+        message = f"`{name}` is no region: it would be another host that is called"
+        hint = "write it as us-south: small letters, digits and hyphens"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
 

@@ -20,6 +20,10 @@ from fabric.providers.contract import FunctionOrder
 _RUNTIMES = Path(__file__).parents[1] / "runtimes"
 _FOLDER, _OWN = "function", "_fabric"
 _SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
+# What to do about archives and environments that do not fit, wherever that is.
+NO_MODULE = "`handler` names a file of the archive, without its ending, and what it exports"
+TOO_LARGE = "put large values into files of the function, or read them from a store when it begins"
+LESS_CODE = "include less, or leave packages out that the runtime brings"
 _DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 _ENDS = {"nodejs": (".js", ".mjs", ".cjs"), "python": (".py", "/__init__.py")}
@@ -79,7 +83,7 @@ def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterabl
     module = order.artifact.handler.rpartition(".")[0]
     if not {f"{module}{end}" for end in runtime.ends}.intersection(names):
         message = f"function `{order.name}`: its archive has no module `{module}`"
-        raise FabricError(Problem("deploy/unfit-archive", message))
+        raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
 
 
 def said_of(order: FunctionOrder, provider: str, language: str, region: str) -> JsonObject:

@@ -10,6 +10,12 @@ def kinds_of(triggers: Sequence[str]) -> frozenset[str]:
     return frozenset(str(json.loads(text).get("type")) for text in triggers)
 
 
+def number_of(kind: str, triggers: Sequence[str]) -> int | None:
+    """Which of the triggers is the first of this kind."""
+    kinds = [json.loads(text).get("type") for text in triggers]
+    return kinds.index(kind) if kind in kinds else None
+
+
 def public_ones(functions: Sequence[FunctionDraft]) -> tuple[str, ...]:
     """Those that have an address, by name."""
     return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))

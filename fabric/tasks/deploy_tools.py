@@ -139,6 +139,16 @@ class NameKeeper(Protocol):
     def sync(self, inputs: DnsSyncInputs) -> NameSynced: ...
 
 
+class PlacesInConfigs(Protocol):
+    """Thread-safe: many tasks may fail at once."""
+
+    def placed(
+        self, ref: RecordRef, function: str, problems: Sequence[Problem]
+    ) -> tuple[Problem, ...]:
+        """With their places, as far as they are about something that a config says; `function` is
+        what those are about that do not say it."""
+
+
 class DeployTools(Struct, frozen=True):
     """All of them. With `force` what is up to date is deployed as well; `takes_today` lets what
     comes back have today's values where it had others."""
@@ -149,6 +159,7 @@ class DeployTools(Struct, frozen=True):
     archives: Archives
     targets: TargetOfRecords
     kept_values: KeptValues
+    places: PlacesInConfigs
     force: bool = False
     takes_today: bool = False
     names: NameKeeper | None = None

@@ -1,6 +1,6 @@
 """Versions that a provider has kept with their environment, where nobody here knows its values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -22,21 +22,27 @@ def past_environments(
     tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
 ) -> list[PastEnvironment]:
     """Those of functions whose values are needed: not of such as come back as they were."""
-    return [
-        PastEnvironment(tools, PastFunction(record.ref, one, record.salt))
-        for one in functions
-        if not kept_version(tools, record, one)
-    ]
+    kept = kept_versions(tools, record, functions)
+    return [_past(tools, record, one) for one in functions if one.name not in kept]
 
 
-def kept_version(tools: DeployTools, record: Record, one: FunctionRecord) -> str:
-    """The provider is asked where values are lost alone; empty where they are known, or it has no
-    such version."""
-    past = PastEnvironment(tools, PastFunction(record.ref, one, record.salt))
-    if not past.problem or not one.key or record.mode is not Mode.REAL:
-        return ""
+def kept_versions(
+    tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
+) -> Mapping[str, str]:
+    """By function. The provider is asked where values are lost alone, and once for all of them;
+    none of those that are known, or that it has no more."""
+    if record.mode is not Mode.REAL:
+        return {}
+    lost = [one for one in functions if one.key and _past(tools, record, one).problem]
+    if not lost:
+        return {}
     deployer = tools.deployers.deployer(record.ref, record.mode)
     if not isinstance(deployer, VersionKeeper):
-        return ""
+        return {}
     address = replace(tools.deployers.full_address(record.ref), previous=record)
-    return deployer.kept_version(address, one.name, mark_of(one.key, record.salt))
+    marks = {one.name: mark_of(one.key, record.salt) for one in lost}
+    return deployer.kept_versions(address, marks)
+
+
+def _past(tools: DeployTools, record: Record, one: FunctionRecord) -> PastEnvironment:
+    return PastEnvironment(tools, PastFunction(record.ref, one, record.salt))

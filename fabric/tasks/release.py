@@ -7,17 +7,18 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
+from fabric.model.concurrency import told_counts, told_settings
 from fabric.model.marks import mark_of
 from fabric.model.records.changes import ReleaseDone, broken_off, doubted
 from fabric.model.records.record import Mode, Record
-from fabric.model.task import EntryKind, InputEntry, Output, Task
+from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
 from fabric.tasks.after_failure import doubting
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
-from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, watch_of
+from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, Values, watch_of
 
 _VERSION = "1"
 
@@ -73,15 +74,15 @@ def released_functions(
     all_values: FunctionValues, locked_record: OpenRecord, names: tuple[str, ...]
 ) -> tuple[LiveFunction, ...]:
     """With the triggers of the config, where those of the record are the same without what is
-    secret in them."""
+    secret in them; and with its tags: those of then are not known."""
     ref = locked_record.record.ref
     values = {name: all_values.values(ref, name) for name in names}
-    return tuple(
-        replace(one, triggers=values[one.name].triggers)
-        if one.triggers == values[one.name].shown_triggers
-        else one
-        for one in lives_of(locked_record, names)
-    )
+    return tuple(_with_values(one, values[one.name]) for one in lives_of(locked_record, names))
+
+
+def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
+    is_same = one.triggers == values.shown_triggers
+    return replace(one, triggers=values.triggers if is_same else one.triggers, tags=values.tags)
 
 
 def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
@@ -91,6 +92,7 @@ def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFun
             *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),
             mark=mark_of(one.key, locked_record.record.salt),
             triggers=one.triggers,
+            reserved_concurrency=_reserved(one.settings),
         )
         for one in locked_record.record.functions
         if one.name in names
@@ -101,3 +103,8 @@ def _inputs(task: Task) -> ReleaseInputs:
     if not isinstance(task.inputs, ReleaseInputs):
         raise TypeError(f"{task.id} is not a release")
     return task.inputs
+
+
+def _reserved(settings: Pairs) -> int | None:
+    reserved, _ = told_counts(dict(told_settings(settings)).get("concurrency", ""))
+    return reserved

@@ -1,6 +1,6 @@
 """Take functions back to an earlier deployment: kept archives and settings, no source needed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,7 @@ from fabric.tasks.after_failure import doubting, unsure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import order_of, ref_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.kept_versions import kept_version
+from fabric.tasks.kept_versions import kept_versions
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
 from fabric.tasks.release import released_functions
 
@@ -81,7 +81,7 @@ class RestoreKind:
         then = [one for one in target.functions if one.name in inputs.functions]
         record = locked_record.record
         with shop.away():
-            returns = [self._as_kept(record, one) or self._made_anew(record, one) for one in then]
+            returns = self._returns(record, then)
         orders = [one.order for one in returns]
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         full_address = replace(
@@ -105,6 +105,15 @@ class RestoreKind:
         # In one piece: with the first of them the task counts as ended.
         locked_record.add(*learned)
 
+    def _returns(self, record: Record, then: Sequence[FunctionRecord]) -> list[_Return]:
+        kept = kept_versions(self._tools, record, then)
+        return [
+            self._as_kept(record.ref, one, kept[one.name], record.salt)
+            if one.name in kept
+            else self._made_anew(record, one)
+            for one in then
+        ]
+
     def _service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
         inputs = _inputs(task)
         ref = ref_of(inputs)
@@ -121,13 +130,10 @@ class RestoreKind:
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
-    def _as_kept(self, record: Record, one: FunctionRecord) -> _Return | None:
+    def _as_kept(self, ref: RecordRef, one: FunctionRecord, version: str, salt: str) -> _Return:
         """Where the values of its variables are not known, but its provider has them."""
-        version = kept_version(self._tools, record, one)
-        if not version:
-            return None
-        order = self._order(record.ref, one, NO_PAIRS)
-        mark = mark_of(one.key, record.salt)
+        order = self._order(ref, one, NO_PAIRS)
+        mark = mark_of(one.key, salt)
         said = f"{one.name} comes back as the version that the provider kept, with its values"
         return _Return(one, replace(order, version=version, only_version=True, mark=mark), said)
 

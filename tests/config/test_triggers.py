@@ -3,6 +3,7 @@
 import pytest
 
 from fabric.config.rules.deployable import plan_problems
+from fabric.config.schedule import ScheduleError, normalised
 from fabric.config.values import (
     AmqpTrigger,
     CronTrigger,
@@ -132,6 +133,9 @@ def test_a_big_batch_needs_no_window_elsewhere() -> None:
         ("cron(0/5 8-17 ? * MON-FRI 2025)", "cron(0/5 8-17 ? * MON-FRI 2025)"),
         ("cron(0 0 L * ? *)", "cron(0 0 L * ? *)"),
         ("cron(0 0 ? * 6#3 *)", "cron(0 0 ? * 6#3 *)"),
+        ("0 12 29 2 *", "0 12 29 2 *"),
+        ("0 12 30 2,3 *", "0 12 30 2,3 *"),
+        ("0 12 30 2 MON", "0 12 30 2 MON"),
     ],
 )
 def test_a_schedule_is_normalised(written: str, meant: str) -> None:
@@ -237,3 +241,11 @@ def test_the_catalog_names_the_variables_of_a_provider() -> None:
     assert facts.destroy_command_variable == "FABRIC_CLOUD2_DESTROY_CMD"
     assert "CLOUD2_REGION" in facts.credentials.names
     assert facts_of("nope") is None
+
+
+@pytest.mark.parametrize(
+    "schedule", ["0 12 30 2 *", "0 12 31 feb,APR *", "cron(0 0 31 9 ? *)", "0 0 30,31 2 *"]
+)
+def test_a_schedule_that_never_fires_is_refused(schedule: str) -> None:
+    with pytest.raises(ScheduleError, match="never fire"):
+        normalised(schedule)

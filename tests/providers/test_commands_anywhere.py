@@ -9,11 +9,12 @@ from fabric.providers.contract import Identified, VersionKeeper
 from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
-from tests.support.service_site import ServiceSite
+from tests.support.service_site import ServiceSite, asked
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 # How variables end that say who calls.
+_SECRET = ("TOKEN", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD6_API_KEY")
 _WHO_CALLS = ("TOKEN", "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET")
 
 
@@ -102,10 +103,54 @@ def test_a_release_that_breaks_off_is_taken_back(shop: ProviderShop) -> None:
     assert shop.said("hello") == "two"
 
 
+def test_what_a_provider_refuses_is_told_with_its_place_and_what_to_do(shop: ProviderShop) -> None:
+    shop.site.refuse_release()
+    done = shop.run("deploy")
+    assert done.code != 0
+    lines = (shop.project.root / "fabric.yml").read_text().splitlines()
+    whole = shop.site.deployer.unit is DeployUnit.SERVICE
+    for problem in done.error["problems"]:
+        assert problem["hint"], problem
+        place = problem["where"]
+        assert Path(place["file"]).name == "fabric.yml", problem
+        line, column = lines[place["line"] - 1], place["column"] - 1
+        if whole and line.startswith("provider:"):
+            continue  # it is asked for all functions at once, and names none of them
+        assert line[column:].startswith("{type: "), problem
+        assert f"function `{line.split('name: ')[1].split(',')[0]}`" in problem["message"], problem
+
+
 def test_what_was_just_deployed_is_as_recorded(shop: ProviderShop) -> None:
     shop.ran("deploy")
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "in-sync", entry
+
+
+def test_nobody_is_told_that_all_is_well_where_nobody_has_looked(shop: ProviderShop) -> None:
+    wrong = {
+        name: f"{value}0" for name, value in shop.site.environment.items() if name.endswith(_SECRET)
+    }
+    if not wrong:
+        return  # it is spoken to by a client of its own
+    shop.ran("deploy")
+    done = shop.project.json("state", "reconcile", env={**shop.env, **wrong})
+    assert (done.code, done.error["code"]) == (77, "credentials/refused"), done.out
+
+
+def test_a_path_with_accents_is_met_however_it_is_sent(shop: ProviderShop) -> None:
+    if shop.site.provider == "host2":
+        return  # it has no such paths, which a plan says
+    shop.has("hello", "one", path="/gr\u00fc\u00dfe/{name}")
+    shop.has("bye", "bye", path="/\u65e5\u672c")
+    shop.ran("deploy")
+    outputs = shop.run("outputs").result["services"][0]["outputs"]
+    met = outputs["url_hello"].replace("{name}", "x"), outputs["url_bye"]
+    assert met[0].endswith("/gr%C3%BC%C3%9Fe/x"), met
+    assert met[1].endswith("/%E6%97%A5%E6%9C%AC"), met
+    assert [asked("GET", url).text for url in met] == ["one", "bye"]
+    small = [url.replace("%C3%BC%C3%9F", "%c3%bc%c3%9f").replace("%E6", "%e6") for url in met]
+    assert [asked("GET", url).text for url in small] == ["one", "bye"]
+    assert "bye" in str(shop.run("invoke", "run", "--function", "bye").result["response"])
 
 
 def test_a_function_comes_back_with_values_that_nobody_here_knows(shop: ProviderShop) -> None:

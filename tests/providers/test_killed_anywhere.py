@@ -1,5 +1,6 @@
 """Commands that are killed at some call of a provider: the next one ends what they began."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,10 @@ def killed_after(shop: ProviderShop, calls: int, *words: str) -> None:
     child.communicate()
 
 
-@pytest.mark.parametrize("share", [0.1, 0.35, 0.6, 0.85])
-def test_a_deploy_that_was_killed_is_finished_by_the_next(shop: ProviderShop, share: float) -> None:
+@pytest.mark.parametrize("quarter", range(4))
+def test_a_deploy_that_was_killed_is_finished_by_the_next(shop: ProviderShop, quarter: int) -> None:
+    # At another call in each run of the tests, and in each part of a deploy.
+    share = (quarter + random.random()) / 4
     shop.ran("deploy")
     whole, made = shop.site.calls(), counted(shop)
     shop.ran("remove", "--yes")
@@ -83,3 +86,19 @@ def test_a_deploy_after_a_removal_that_was_killed_makes_all_of_it_again(
     assert counted(shop) == made
     assert [shop.said(name) for name in shop.functions] == ["one"] * 3
     assert shop.ran("deploy") == 0
+
+
+def test_two_runs_at_once_leave_what_one_leaves(shop: ProviderShop) -> None:
+    shop.ran("deploy")
+    made = counted(shop)
+    shop.ran("remove", "--yes")
+    both = [shop.start("deploy"), shop.start("deploy")]
+    for child in both:
+        child.communicate()
+    codes = sorted(child.returncode for child in both)
+    assert codes in ([0, 0], [0, 75]), codes
+    assert shop.ran("deploy") == 0
+    assert counted(shop) == made
+    assert [shop.said(name) for name in shop.functions] == ["one"] * 3
+    shop.ran("remove", "--yes")
+    assert not shop.site.left()

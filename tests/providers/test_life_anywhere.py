@@ -4,10 +4,14 @@ removal."""
 import pytest
 from msgspec.structs import replace
 
+from fabric.model.problems import UntouchedError
 from tests.support.orders import HTTP, trigger
 from tests.support.service_site import BYE, EVERY_HOUR, ServiceSite
 
 pytestmark = pytest.mark.slow
+
+# Whoever looks into an archive there is the platform, once it has it.
+_TAKES_ANY_ARCHIVE = ("cloud1-lambda", "cluster-orchestrator")
 
 
 def test_users_meet_a_service_once_it_is_released(any_site: ServiceSite) -> None:
@@ -89,6 +93,20 @@ def test_a_way_back_to_a_version_that_is_gone_is_made_from_the_archive(
     hello, bye = site.both()
     site.up(replace(hello, version=then.resource_id), bye, force=True)
     assert (site.said(), site.said("/bye")) == ("one", "bye")
+
+
+def test_an_archive_without_its_module_is_refused_before_anything_is_changed(
+    any_site: ServiceSite,
+) -> None:
+    site = any_site
+    if site.provider in _TAKES_ANY_ARCHIVE:
+        return
+    order = site.order("hello", HTTP)
+    with pytest.raises(UntouchedError) as raised:
+        site.deploy(replace(order, artifact=replace(order.artifact, handler="elsewhere.handler")))
+    assert "`elsewhere`" in raised.value.first.message
+    assert raised.value.first.hint
+    assert site.changes() == 0
 
 
 def test_one_function_can_go_with_all_that_led_to_it(any_site: ServiceSite) -> None:

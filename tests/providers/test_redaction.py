@@ -1,9 +1,12 @@
 """What no message may show: values that providers quote, however they fold, quote and cut them."""
 
+import base64
+import html
 import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from urllib.parse import quote
 
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
@@ -138,3 +141,28 @@ def test_a_blank_more_or_less_at_its_end_is_no_way_past() -> None:
 def test_secrets_that_lie_over_one_another_are_hidden_both() -> None:
     hide = redaction_of(["first second", "second third-one"], ())
     assert hide.over("a first second third-one z") == "a [REDACTED] z"
+
+
+SENT: tuple[Callable[[str], str], ...] = (
+    lambda text: quote(text),
+    lambda text: quote(text, safe=""),
+    lambda text: re.sub("%..", lambda found: found[0].lower(), quote(text, safe="")),
+    lambda text: html.escape(text),
+    lambda text: base64.b64encode(text.encode()).decode(),
+    lambda text: base64.b64encode(f"u:{text}".encode()).decode(),
+    lambda text: base64.b64encode(f"me:{text}".encode()).decode(),
+    lambda text: base64.b64encode(f"who:{text}!".encode()).decode(),
+    lambda text: base64.urlsafe_b64encode(f"me:{text}".encode()).decode(),
+)
+
+
+@pytest.mark.parametrize("sent", SENT)
+def test_a_secret_is_hidden_in_the_forms_in_which_it_is_sent(sent: Callable[[str], str]) -> None:
+    word = "a/b<secret>&'\u00fc'~?>"
+    shown = redaction_of([word], ()).over(f"it said {sent(word)}, and so on")
+    assert "[REDACTED]" in shown
+    assert len(shown) < len("it said [REDACTED], and so on") + 12
+
+
+def test_a_secret_of_one_letter_hides_no_words() -> None:
+    assert redaction_of(["e"], ()).over("the release") == "the release"

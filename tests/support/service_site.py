@@ -91,6 +91,7 @@ class ServiceSite(ABC):
         self.waiting = QUICK
         self.gives_up = False
         self._numbers = itertools.count()
+        self._orders: dict[str, FunctionOrder] = {}
 
     @property
     @abstractmethod
@@ -228,6 +229,7 @@ class ServiceSite(ABC):
         address = self.address(self.known())
         lives = self.deployer.deploy(address, orders, self.watch).functions
         for order, live in zip(orders, lives, strict=True):
+            self._orders[order.name] = order
             self._learn(FunctionDone("deploy", _recorded(order, live)))
         return lives
 
@@ -272,9 +274,15 @@ class ServiceSite(ABC):
             LiveFunction(
                 *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),
                 triggers=one.triggers,
+                tags=self._orders[one.name].tags if one.name in self._orders else (),
+                reserved_concurrency=self._reserved(one.name),
             )
             for one in self.known().functions
         ]
+
+    def _reserved(self, name: str) -> int | None:
+        order = self._orders.get(name)
+        return order.reserved_concurrency if order else None
 
     def live(self, name: str) -> LiveFunction:
         return next(one for one in self.lives() if one.name == name)

@@ -219,8 +219,15 @@ def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
         ),
     ]
     if problems:
-        # Several targets of one service may lack the same.
-        raise FabricError(*dict.fromkeys(problems))
+        raise FabricError(*_each_once(problems))
+
+
+def _each_once(problems: Sequence[Problem]) -> Iterator[Problem]:
+    """Several targets of one service may lack the same; what is told with its place says more."""
+    placed = {(one.code, one.message) for one in problems if one.where}
+    for one in dict.fromkeys(problems):
+        if one.where or (one.code, one.message) not in placed:
+            yield one
 
 
 def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:

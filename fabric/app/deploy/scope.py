@@ -13,6 +13,7 @@ from fabric.app.deploy.deploy_work import DeployWork, Units
 from fabric.app.deploy.kept_archives import KeptArchives
 from fabric.app.deploy.known_records import KnownRecords, RollbackTargets, UpstreamAddresses
 from fabric.app.deploy.placed_deployers import PlacedDeployers
+from fabric.app.deploy.problem_places import ProblemPlaces
 from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
@@ -136,6 +137,7 @@ def _scope(
         KeptArchives(transaction, work.placements),
         targets,
         kept_values,
+        ProblemPlaces(work),
         options.force,
         options.takes_today,
         options.names(work, transaction.record) if options.names else None,

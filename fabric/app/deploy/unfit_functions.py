@@ -16,6 +16,8 @@ from fabric.model.spelling import did_you_mean
 from fabric.providers.contract import Unfit
 from fabric.system.disk import read_bytes
 
+_NOBODY = "deploy/no-deployer"
+
 
 def unfit_problems(scope: DeployScope) -> Iterator[Problem]:
     """A simulated deploy needs no config for this, and a command says itself what it cannot do."""
@@ -36,8 +38,11 @@ def _of_record(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
             *health_misfits(config, deployer),
             *_unknown_keys(config),
         ]
-    except FabricError:  # nobody deploys there, which is told beside
-        return ()
+    except FabricError as error:
+        # What is missing around a run may be there when it is deployed; a deployer never is.
+        found = [
+            Unfit("", one, keys=("provider",)) for one in error.problems if one.code == _NOBODY
+        ]
     if not found:
         return ()
     with contextlib.suppress(OSError, FabricError):  # it was there a moment ago

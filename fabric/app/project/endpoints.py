@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import host_of, is_name_in_host
 from fabric.model.problems import Problem
 from fabric.model.secrecy import looks_secret
 from fabric.model.secret import Secret
@@ -20,6 +20,8 @@ _ENDPOINT = re.compile(
     r"OBJSTORE[123]_ENDPOINT_URL|OBJSTORE3_CONNECTION_STRING|AWS_ENDPOINT_URL(?:_[A-Z0-9_]+)?"
     r"|(?P<prefix>[A-Z0-9]+)_API_(?:BASE_URL|HOST)"
 )
+# A part of the host that is called.
+_REGION = re.compile(r"(?P<prefix>[A-Z0-9]+)_REGION")
 _KEYS = ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")
 _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
@@ -53,10 +55,16 @@ def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
         name
         for name in sorted(sources.filed.reveal())
         if sources.is_filed(name)
-        and (found := _ENDPOINT.fullmatch(name))
+        and (found := _endpoint(name, sources.filed.reveal()[name]))
         and not is_loopback(_host(name, sources.filed.reveal()[name]))
         and not _comes_with_credentials(name, found["prefix"], sources)
     )
+
+
+def _endpoint(name: str, text: str) -> re.Match[str] | None:
+    """A region that could be more than a name within a host is an address, too."""
+    region = None if is_name_in_host(text) else _REGION.fullmatch(name)
+    return region or _ENDPOINT.fullmatch(name)
 
 
 def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:

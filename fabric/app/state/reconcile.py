@@ -1,5 +1,6 @@
 """`state reconcile`: config, record, receipts and provider laid side by side, for one stage."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,11 +13,11 @@ from fabric.app.project.services_beside import services_in
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, known
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.records.receipt import describes, entries_of
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
-from fabric.providers.contract import Deployer, DeploymentAddress, ServiceInspector
+from fabric.providers.contract import Deployer, DeploymentAddress, LiveFunction, ServiceInspector
 from fabric.state.records.archives import lost_archives
 from fabric.state.records.listing import RecordListing, list_records_in, refs_in
 from fabric.state.records.receipts import (
@@ -36,7 +37,7 @@ from fabric.state.upkeep.reconcile import (
 )
 from fabric.system.schemas import listed, misfits
 
-_ELSEWHERE = ("deploy/other-account", "deploy/other-place", "deploy/other-region")
+_FOREIGN = "deploy/foreign"
 
 
 class _Looked(Struct, frozen=True):
@@ -44,14 +45,15 @@ class _Looked(Struct, frozen=True):
 
     evidence: tuple[Evidence, ...]
     problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
 
 
 class _AtProvider(Struct, frozen=True):
-    """The digests of the code of functions, None for what is not there, and what else is lost."""
+    """The digests of the code of functions, None for what is not there, what else is lost, and
+    what somebody else has there."""
 
     live: Mapping[str, str | None] = {}
     lost: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
 def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
@@ -62,10 +64,13 @@ def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
         if fixed:
             _fix(scope, [one for one in looked.evidence if one.ref in fixed])
             looked = _look(scope, settings)
-        warnings = (*scope.project.warnings, *looked.warnings)
+        warnings = scope.project.warnings
     entries = tuple(_entry(one) for one in looked.evidence)
     outcome = ReconcileOutcome(entries, tuple(map(known, fixed)) if fix else UNSET)
-    return Report(asked.command, outcome, problems=looked.problems, warnings=warnings)
+    code = exit_code_of(looked.problems[0]) if looked.problems else ExitCode.OK
+    return Report(
+        asked.command, outcome, problems=looked.problems, warnings=warnings, exit_code=code
+    )
 
 
 def _entry(evidence: Evidence) -> ReconciledRecord:
@@ -80,7 +85,6 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
     refs |= {ref for ref in _receipted(scope) if ref.service == scope.service}
     chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
     unreadable = set(everything.refs) - set(everything.records)
-    warnings: list[Problem] = []
     problems: list[Problem] = []
     evidence = []
     for ref in chosen:
@@ -88,12 +92,12 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
         if record is None and ref in unreadable:
             continue  # a problem of its own, or a stub that says nothing yet
         try:
-            found = _at_provider(scope, record, settings, warnings)
+            found = _at_provider(scope, record, settings)
         except FabricError as error:
-            problems += error.problems
+            problems += error.problems  # nobody has looked: there is nothing to say of it
             continue
         evidence.append(_evidence(scope, ref, everything, found))
-    return _Looked(tuple(evidence), (*everything.problems, *problems), tuple(warnings))
+    return _Looked(tuple(evidence), (*everything.problems, *problems))
 
 
 def _searched(scope: StateScope) -> str:
@@ -139,6 +143,7 @@ def _evidence(
         _misfit("receipt", receipt),
         _misfit("deploy-record", deploy_record),
         found.lost,
+        found.foreign,
     )
 
 
@@ -154,35 +159,44 @@ def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     return frozenset(one.name for one in config.functions)
 
 
-def _at_provider(
-    scope: StateScope, record: Record | None, settings: Settings, warnings: list[Problem]
-) -> _AtProvider:
-    """What a real provider has; in the other modes there is nobody to ask. Raises where another
-    place is meant than the one where it lies."""
+def _at_provider(scope: StateScope, record: Record | None, settings: Settings) -> _AtProvider:
+    """What a real provider has; in the other modes there is nobody to ask. Raises where nobody
+    answers, or another place is meant than the one where it lies."""
     if record is None or record.mode is not Mode.REAL:
         return _AtProvider()
     placement = as_recorded(scope.placement, record)
-    try:
-        with open_deploy_scope(
-            [placement], settings, ScopeOptions(lambda: scope.project.units)
-        ) as deploy_scope:
-            deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
-            full_address = deploy_scope.tools.deployers.full_address(record.ref)
-            return _looked_at(deployer, replace(full_address, previous=record), record)
-    except FabricError as error:
-        if error.first.code.startswith(_ELSEWHERE):
-            raise  # nobody has looked at what is meant
-        warnings += error.problems
-        return _AtProvider()
+    with open_deploy_scope(
+        [placement], settings, ScopeOptions(lambda: scope.project.units)
+    ) as deploy_scope:
+        deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
+        full_address = deploy_scope.tools.deployers.full_address(record.ref)
+        return _looked_at(deployer, replace(full_address, previous=record), record)
 
 
 def _looked_at(deployer: Deployer, address: DeploymentAddress, record: Record) -> _AtProvider:
-    found = {one.name: deployer.find(address, one.name) for one in record.functions}
+    found: dict[str, LiveFunction | None] = {}
+    foreign: list[str] = []
+    for one in record.functions:
+        with _noting(foreign):
+            found[one.name] = deployer.find(address, one.name)
     live = {name: one.artifact_sha256 if one else None for name, one in found.items()}
-    if not isinstance(deployer, ServiceInspector):
-        return _AtProvider(live)
-    there = [one for one in found.values() if one is not None]
-    return _AtProvider(live, tuple(deployer.missing(address, there)))
+    lost: list[str] = []
+    if isinstance(deployer, ServiceInspector):
+        there = [one for one in found.values() if one is not None]
+        with _noting(foreign):
+            lost += deployer.missing(address, there)
+    return _AtProvider(live, tuple(lost), tuple(dict.fromkeys(foreign)))
+
+
+@contextlib.contextmanager
+def _noting(foreign: list[str]) -> Iterator[None]:
+    """What stands there under a name of ours, and is not ours: the look itself has succeeded."""
+    try:
+        yield
+    except FabricError as error:
+        if any(one.code != _FOREIGN for one in error.problems):
+            raise
+        foreign += (one.message for one in error.problems)
 
 
 def _fix(scope: StateScope, drifted: list[Evidence]) -> None:

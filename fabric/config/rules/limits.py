@@ -22,6 +22,9 @@ _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
+# Where texts of an environment end, for every system.
+_END = "\0"
+_STEPS = (".", "..")
 _OURS = "objstore1:ObjectCreated:*"
 
 
@@ -39,7 +42,9 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
     facts = facts_of(read.text(child(root, "provider"), "name"))
     service = read.text(root, "service")
     routes: dict[tuple[str, str], str] = {}
+    yield from _variables(child(root, "env"))
     for name, node in named_entries(child(root, "functions")):
+        yield from _variables(child(node, "env"))
         planned = _Planned(service, stage, name, node, facts)
         yield from _sizes(planned)
         yield from _name(planned)
@@ -47,6 +52,15 @@ def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
             yield from _of_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
                 yield from _same_route(planned, trigger, routes)
+
+
+def _variables(env: Node | None) -> Iterator[Problem]:
+    for entry in env.entries if isinstance(env, Mapping) else ():
+        leaf = entry.value
+        if isinstance(leaf, Scalar) and _END in leaf.text:
+            message = f"the variable `{shown(entry.key)}` has a NUL character in it"
+            hint = "an environment has texts that end with one: take it out, or encode the value"
+            yield Problem("config/bad-value", message, hint, place_of(leaf))
 
 
 def _sizes(planned: _Planned) -> Iterator[Problem]:
@@ -95,7 +109,8 @@ def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     why = _path_slip(path)
     if why:
         message = f"function `{shown(planned.name)}`: the path `{shown(path)}` {why}"
-        yield Problem("config/bad-route", message, where=place_of(leaf))
+        hint = "for example `/users/{id}/files/{rest+}`"
+        yield Problem("config/bad-route", message, hint, place_of(leaf))
     said = read.text(node, "method")
     if said and said != method:
         message = (
@@ -116,6 +131,10 @@ def _path_slip(path: str) -> str:
         return "has a brace without its other one, or no name between two"
     if "?" in path or "#" in path:
         return "has a query or a fragment: a route is a path alone"
+    if not path.isprintable():
+        return "has a letter that cannot be seen"
+    if "//" in path:
+        return "has two `/` side by side, which are not the same to all clients and providers"
     return _segment_slip(path.strip("/").split("/"))
 
 
@@ -127,6 +146,9 @@ def _segment_slip(segments: list[str]) -> str:
     )
     if part:
         return f"has more than a parameter in `{shown(part)}`: one takes a segment as a whole"
+    steps = next((one for one in segments if one in _STEPS), "")
+    if steps:
+        return f"has `{steps}`, which clients take away before they send it"
     early = next((one for one in segments[:-1] if one.endswith("+}")), "")
     if early:
         return f"goes on behind `{shown(early)}`, which takes all of the rest"

@@ -32,15 +32,25 @@ def paths_of(config: Config) -> Iterator[FunctionPath]:
             yield FunctionPath(one.name, pattern, ("include",), number)
 
 
+class ConfigPlaces:
+    """Where things stand in one config. Its text is read once."""
+
+    def __init__(self, config: Config, text: bytes) -> None:
+        document = open_document(config.file, text)
+        root = document.root if isinstance(document.root, Mapping) else EMPTY
+        self._root = for_stage(without_asides(root), config.stage)
+        self._file, self._text = config.file, document.text
+
+    def told(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
+        """The problems with the lines that they are about, in the order of the file."""
+        problems = [replace(problem, where=_place(self._root, path)) for path, problem in found]
+        return in_file(self._file, self._text, problems)
+
+
 def with_places(
     config: Config, text: bytes, found: Sequence[tuple[FunctionPath, Problem]]
 ) -> tuple[Problem, ...]:
-    """The problems with the lines that they are about."""
-    document = open_document(config.file, text)
-    root = document.root if isinstance(document.root, Mapping) else EMPTY
-    root = for_stage(without_asides(root), config.stage)
-    problems = [replace(problem, where=_place(root, path)) for path, problem in found]
-    return in_file(config.file, document.text, problems)
+    return ConfigPlaces(config, text).told(found)
 
 
 def _place(root: Mapping, path: FunctionPath) -> Place:

@@ -19,7 +19,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
 FILLED = Text(r"\S", "text that is not empty")
 _METHOD = "(?:" + "|".join(METHODS) + ")"
 ROUTE = Text(whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
-_PATH = Text(whole(r"/\S*"), "a path that begins with `/`")
+_PATH = Text(whole(r"/\S*"), "a path that begins with `/` and has no gaps")
 _TEXTS = Many(FILLED)
 
 

@@ -9,6 +9,7 @@ from fabric.providers.cloud1.function_settings import ALIAS, version_in
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, described
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import LiveFunction
 from fabric.system.cloud1_account import code_of
 
@@ -28,7 +29,7 @@ def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptStat
     moved = [one for one in functions if not _is_met(one, known, kept)]
 
     def move(one: LiveFunction) -> bool:
-        with explained(f"function `{one.name}`", work.quoted):
+        with concerning(one.name), explained(f"function `{one.name}`", work.quoted):
             is_fresh = _point(work, one, is_known=one.name in known)
         work.watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import no_credentials
+from fabric.providers.refused_calls import own_words
 from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
 
 # What is shown of words that are not ours.
@@ -52,7 +53,7 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
         raise FabricError(_unreachable(whose, quoted(str(error)))) from error
     except wrong.BotoCoreError as error:
         message = f"{whose}: {quoted(str(error))}"
-        raise FabricError(Problem("provider/failed", message)) from error
+        raise FabricError(Problem("provider/failed", message, own_words("cloud1"))) from error
 
 
 @contextlib.contextmanager
@@ -99,14 +100,16 @@ def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
         return Problem("credentials/refused", f"{whose}: {words}", hint)
     if code in THROTTLED or status >= _SERVER_ERROR:
         return _unreachable(whose, words)
-    return Problem("provider/refused", f"{whose}: {words}")
+    return Problem("provider/refused", f"{whose}: {words}", own_words("cloud1"))
 
 
 def _misfit(whose: str, error: Exception, quoted: Quoted) -> Problem:
     # Its first line says just that there is more.
     _, _, said = str(error).partition("\n")
     words = quoted(said.strip() or str(error))
-    return Problem("provider/refused", f"{whose}: the order does not fit: {words}")
+    return Problem(
+        "provider/refused", f"{whose}: the order does not fit: {words}", own_words("cloud1")
+    )
 
 
 def _unreachable(whose: str, why: str) -> Problem:

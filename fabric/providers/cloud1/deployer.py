@@ -1,7 +1,7 @@
 """cloud1 by its own interface: versions of functions, an alias that users meet, ways to be met."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -31,6 +31,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unfit,
 )
+from fabric.providers.found_versions import found_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction, nothing_shown
 from fabric.providers.refused_calls import Quoted, over_orders
@@ -88,9 +89,10 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
     ) -> LiveFunction | None:
         return super().find(where_it_is(address), function, mark)
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        found = self.find(address, function, mark)
-        return found.resource_id if found else ""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return found_versions(self.find, address, marks)
 
     def missing(
         self,

@@ -91,10 +91,6 @@ def archive_digest(code_sha256: object) -> str:
         return ""
 
 
-def tags_of(address: DeploymentAddress, order: FunctionOrder) -> dict[str, str]:
-    return {**dict(order.tags), **own_tags(address), "fabric:function": order.name}
-
-
 def own_tags(address: DeploymentAddress) -> dict[str, str]:
     return {"fabric:service": address.service, "fabric:stage": address.stage}
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, is_role_too_new
+from fabric.providers.cloud1.beside import beside_of, is_met, set_beside, set_share
 from fabric.providers.cloud1.function_settings import (
     architecture,
     code_digest,
@@ -15,7 +16,6 @@ from fabric.providers.cloud1.function_settings import (
     function_name,
     function_of,
     mark_in,
-    tags_of,
     version_in,
 )
 from fabric.providers.cloud1.ownership import (
@@ -74,7 +74,8 @@ def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> 
         found = described(work, making.name)
     if found is None:
         why = "it was there when it was to be made, and was gone a moment later"
-        raise FabricError(Problem("provider/failed", f"function `{order.name}`: {why}"))
+        message, hint = f"function `{order.name}`: {why}", "run the command again"
+        raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)
     _set_beside(making, found)
     return _live(making, _brought_up(making, found["Configuration"]))
@@ -128,7 +129,7 @@ def _created(making: _FunctionMaking) -> str:
                 FunctionName=making.name,
                 Code=_code(making),
                 Architectures=[architecture(making.order)],
-                Tags=tags_of(making.address, making.order),
+                Tags=beside_of(making.order).all_tags(making.address),
                 Publish=True,
                 **making.wanted,
             )
@@ -154,7 +155,7 @@ def _created(making: _FunctionMaking) -> str:
         raise refused[-1]
     if arn:
         until_ready(making.work, making.name)
-        _set_concurrency(making, None)
+        set_share(making.work, making.name, None, making.order.reserved_concurrency)
     return arn
 
 
@@ -197,29 +198,9 @@ def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
 
 
 def _set_beside(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
-    """What belongs to the function and to no version of it: tags, and its share of all calls."""
-    functions, arn = making.work.functions, function_of(found["Configuration"]["FunctionArn"])
-    wanted, there = tags_of(making.address, making.order), found.get("Tags") or {}
-    new = {name: text for name, text in wanted.items() if there.get(name) != text}
-    old = [name for name in there if name not in wanted and not name.startswith("aws:")]
-    if new:
-        functions.tag_resource(Resource=arn, Tags=new)
-    if old:
-        functions.untag_resource(Resource=arn, TagKeys=old)
-    share = (found.get("Concurrency") or {}).get("ReservedConcurrentExecutions")
-    _set_concurrency(making, share)
-
-
-def _set_concurrency(making: _FunctionMaking, there: int | None) -> None:
-    functions, wanted = making.work.functions, making.order.reserved_concurrency
-    if wanted == there:
-        return
-    if wanted is None:
-        functions.delete_function_concurrency(FunctionName=making.name)
-    else:
-        functions.put_function_concurrency(
-            FunctionName=making.name, ReservedConcurrentExecutions=wanted
-        )
+    """Of what users meet, a release sets it."""
+    if not is_met(making.address, making.order.name):
+        set_beside(making.work, making.address, beside_of(making.order), found)
 
 
 def _code(making: _FunctionMaking) -> dict[str, object]:

@@ -15,6 +15,7 @@ from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
 from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.waiting import until
 
@@ -191,7 +192,8 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
     def put(route: GatewayRoute) -> None:
         target = f"integrations/{ways[route.alias]}"
         asked = {"Target": target, "AuthorizationType": route.authorization}
-        with explained(f"route `{route.key}`", gateway.work.quoted):
+        whose = f"function `{route.function}`, route `{route.key}`"
+        with concerning(route.function, route.number), explained(whose, gateway.work.quoted):
             _set_route(gateway, route.key, there.get(route.key), asked)
 
     side_by_side(put, list(wanted.values()))

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fabric.model.cors import Cors, cors_of
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.function_settings import alias_of, triggers_of
+from fabric.providers.cloud1.function_settings import alias_of
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 _NO_AUTHORIZER, _BY_KEY = "NONE", "AWS_IAM"
@@ -19,6 +19,7 @@ class GatewayRoute(Struct, frozen=True, order=True):
     function: str
     alias: str
     authorization: str = _NO_AUTHORIZER
+    number: int = 0
 
 
 class WantedGateway(Struct, frozen=True):
@@ -40,10 +41,13 @@ class WantedGateway(Struct, frozen=True):
 def wanted_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGateway:
     routes, cors = [], []
     for one in functions:
-        for trigger in triggers_of(one.triggers, "http"):
+        for number, trigger in enumerate(map(json.loads, one.triggers)):
+            if trigger.get("type") != "http":
+                continue
             key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
             said = _authorization(one.name, trigger.get("authorizer"))
-            routes.append(GatewayRoute(key, one.name, alias_of(one.resource_id), said))
+            alias = alias_of(one.resource_id)
+            routes.append(GatewayRoute(key, one.name, alias, said, number))
             cors.append(cors_in(trigger))
     found = dict.fromkeys(one for one in cors if one is not None)
     return WantedGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))

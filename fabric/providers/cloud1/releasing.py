@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions, version_of
+from fabric.providers.cloud1.beside import released_beside
 from fabric.providers.cloud1.buckets import make_bucket
 from fabric.providers.cloud1.function_settings import alias_of, own_tags
 from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
@@ -49,6 +50,7 @@ def released(
     statements = set_statements(work, address, kept)
     side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new)
     cut = cut_over(work, functions, kept)
+    beside = released_beside(work, address, functions, kept)
     now = _looked_at(releasing, cut)
     gateway = _gateway(releasing, cut, now)
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
@@ -58,6 +60,7 @@ def released(
         **gateway,
         **kept_place(functions),
         **kept_versions(functions),
+        **beside,
         **wired_texts(wiring, kept.salt),
         **pruned(work, (address, functions, cut), kept),
     }

@@ -17,6 +17,7 @@ from fabric.providers.cloud1.function_settings import (
     mark_in,
 )
 from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.refused_calls import own_words
 from fabric.providers.waiting import WAITING, Waiting, until
 from fabric.system.cloud1_account import code_of
 
@@ -105,7 +106,7 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
         if one.get(state) == "Failed":
             why = one.get(reason, "it does not say why")
             message = f"function `{name}` cannot be made ready: {why}"
-            raise FabricError(Problem("provider/refused", message))
+            raise FabricError(Problem("provider/refused", message, own_words("cloud1")))
 
 
 def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:

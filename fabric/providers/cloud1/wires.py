@@ -71,10 +71,12 @@ class Wired(Struct, frozen=True):
 
 
 class ServiceWires(Struct, frozen=True):
-    """`owner` begins the names of what a service has in a document that it shares."""
+    """`owner` begins the names of what a service has in a document that it shares. `numbers` are
+    those of the triggers in the config that wires are made for."""
 
     owner: str
     functions: Mapping[str, tuple[Wire, ...]]
+    numbers: Mapping[tuple[str, Wire], int] = {}
 
 
 def wanted_wires(
@@ -82,20 +84,31 @@ def wanted_wires(
 ) -> ServiceWires:
     """Raises for all that cannot be made."""
     problems: list[Problem] = []
-    found = {}
+    found: dict[str, tuple[Wire, ...]] = {}
+    numbers: dict[tuple[str, Wire], int] = {}
     for one in functions:
-        found[one.name] = wires_of(address, one, own.scheduler_role_arn)
+        numbered = _numbered(address, one, own.scheduler_role_arn)
+        numbers |= {(one.name, wire): number for wire, number in numbered.items()}
+        found[one.name] = tuple(numbered)
         problems += _problems(one.name, found[one.name])
     if problems:
         raise FabricError(*problems)
-    return ServiceWires(owner_of(address), found)
+    return ServiceWires(owner_of(address), found, numbers)
 
 
 def wires_of(address: DeploymentAddress, one: LiveFunction, role: str = "") -> tuple[Wire, ...]:
     """`role` is the one that schedules take on."""
-    found = (wire for text in one.triggers for wire in _wires(address, one, text))
-    wires = (replace(wire, role=role) if isinstance(wire, ScheduleWire) else wire for wire in found)
-    return tuple(dict.fromkeys(wires))
+    return tuple(_numbered(address, one, role))
+
+
+def _numbered(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
+    """Each once, with the number of the first trigger that it is made for."""
+    found: dict[Wire, int] = {}
+    for number, text in enumerate(one.triggers):
+        for wire in _wires(address, one, text):
+            is_timed = isinstance(wire, ScheduleWire)
+            found.setdefault(replace(wire, role=role) if is_timed else wire, number)
+    return found
 
 
 def wire_problems(address: DeploymentAddress, one: LiveFunction, role: str) -> tuple[Problem, ...]:

@@ -27,6 +27,7 @@ from fabric.providers.cloud1.wires import (
     wired_in,
     wired_text,
 )
+from fabric.providers.concerning import concerning
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
@@ -86,7 +87,9 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
     for wire in wiring.wanted_of(name):
         if is_told_by_name(wire) and bare(wire) in settled:
             continue
-        with explained(f"function `{name}`, {shown_wire(wire)}", wiring.work.quoted):
+        whose = f"function `{name}`, {shown_wire(wire)}"
+        number = wiring.wanted.numbers.get((name, wire))
+        with concerning(name, number), explained(whose, wiring.work.quoted):
             _set(wiring, wire, wiring.aliases[name])
         wiring.work.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
 

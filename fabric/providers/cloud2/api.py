@@ -75,4 +75,5 @@ class Cloud2Api:
         reply = self._http.send(request)
         if not reply.ok:
             words = f"the upload of the source was answered with {reply.status}"
-            raise FabricError(Problem("provider/refused", words))
+            hint = "run the command again: such an address is signed anew for each upload"
+            raise FabricError(Problem("provider/refused", words, hint))

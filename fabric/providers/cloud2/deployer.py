@@ -1,6 +1,6 @@
 """cloud2 by its own interfaces: a function for each of a service's, built there from its source."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unfit,
 )
+from fabric.providers.found_versions import found_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, told
@@ -115,9 +116,10 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
             *unfit_clocks(self.own, self.place.project, functions),
         )
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        found = self.find(address, function, mark)
-        return found.resource_id if found else ""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return found_versions(self.find, address, marks)
 
     def missing(
         self,

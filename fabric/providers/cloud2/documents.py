@@ -12,7 +12,7 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import memory_of, seconds_of
+from fabric.providers.sources import TOO_LARGE, memory_of, seconds_of
 
 MARK, CLOCK = "FABRIC_MARK", "FABRIC_CLOCK"
 _ENV_BYTES = 32 * 1024
@@ -106,7 +106,7 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > _ENV_BYTES:
         message = f"{whose}: its environment has {size:,} bytes, and cloud2 takes {_ENV_BYTES:,}"
-        yield Problem("deploy/environment-too-large", message)
+        yield Problem("deploy/environment-too-large", message, TOO_LARGE)
     yield from tag_problems(order.name, order.tags)
 
 

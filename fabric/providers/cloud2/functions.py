@@ -36,6 +36,7 @@ from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunc
 from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.waiting import until
 from fabric.system.retry import TransientError
 
@@ -64,7 +65,9 @@ class _SignedPlace(Struct, frozen=True, rename="camel"):
 
 def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
     name, owner = function_name(address, order.name), owner_of(address, order.name)
-    mark = RevisionMark(order.mark, _around(work, order), order.artifact.sha256)
+    with untouched():
+        around = _around(work, order)
+    mark = RevisionMark(order.mark, around, order.artifact.sha256)
     plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
 
     def act(work: Cloud2Work) -> LiveFunction:
@@ -151,7 +154,8 @@ def _built(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
 
 
 def _uploaded(work: Cloud2Work, order: FunctionOrder) -> JsonObject:
-    content = function_source(order, work.place.region)
+    with untouched():
+        content = function_source(order, work.place.region)
     path = f"/v2/{work.place.path}/functions:generateUploadUrl"
     upload = work.api.once(FUNCTIONS, sending("POST", path, {"environment": "GEN_2"}), _SignedPlace)
     work.api.upload(upload.upload_url, content)

@@ -40,10 +40,16 @@ class _JobPage(Struct, frozen=True, rename="camel"):
 
 
 class WantedJob(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it."""
+    """`digest` says all of it, so that what was made before is known by it. `number` is that of
+    the trigger in the config."""
 
     id: str
     document: JsonObject
+    number: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"its schedule `{self.document['schedule']}`"
 
     @property
     def digest(self) -> str:
@@ -61,8 +67,14 @@ class ClockCall(Struct, frozen=True):
 
 
 def crons_in(triggers: Sequence[str]) -> list[JsonObject]:
-    found = (json.loads(text) for text in triggers)
-    return [one for one in found if one.get("type") == "cron"]
+    return [one for _, one in _numbered(triggers)]
+
+
+def _numbered(triggers: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
+    for number, text in enumerate(triggers):
+        trigger = json.loads(text)
+        if trigger.get("type") == "cron":
+            yield number, trigger
 
 
 def own_zone(trigger: JsonObject) -> str:
@@ -72,7 +84,7 @@ def own_zone(trigger: JsonObject) -> str:
 def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
     """Each schedule once."""
     found: dict[str, WantedJob] = {}
-    for trigger in crons_in(triggers):
+    for number, trigger in _numbered(triggers):
         schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
         ident = f"{called.name}-{digest_fields((schedule, zone))[:_DIGEST]}"
         event = as_json(sample_event("cron", trigger))
@@ -92,6 +104,7 @@ def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJ
                 "attemptDeadline": f"{LONGEST}s",
                 "httpTarget": target,
             },
+            number,
         )
     return found
 

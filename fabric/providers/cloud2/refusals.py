@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 _LOGIN, _RIGHTS = 401, 403
 DISABLED = "SERVICE_DISABLED"
@@ -49,4 +49,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _POLICY in error.words:
         hint = "a policy of the organisation lets nobody be called by everybody: ask for a way out"
         return Problem("provider/refused", words, hint)
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("cloud2"))

@@ -22,6 +22,7 @@ from fabric.providers.cloud2.own_settings import clock_key, owner_of, revision_i
 from fabric.providers.cloud2.revisions import let_meet
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of, function_endpoint
@@ -58,7 +59,7 @@ def released(
     kept = kept_texts(address)
 
     def release(one: LiveFunction) -> dict[str, str]:
-        with work.told(f"function `{one.name}`"):
+        with concerning(one.name), work.told(f"function `{one.name}`"):
             wanted = _wanted(work, address, one)
             _cut_over(work, address, wanted, kept)
         return wanted.kept
@@ -143,7 +144,9 @@ def _timed(
     there = jobs_of(work, owner) if text is None else list(then)
     for job in wanted.clocks.values():
         if then.get(job.id) != job.digest:
-            set_job(work, job, owner)
+            whose = f"function `{one.name}`, {job.title}"
+            with concerning(one.name, job.number), work.told(whose):
+                set_job(work, job, owner)
             work.watch.hear(f"{one.name}: the job {job.id} calls it")
     for ident in set(there) - set(wanted.clocks):
         delete_job(work, ident)

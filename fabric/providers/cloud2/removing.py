@@ -9,6 +9,7 @@ from fabric.providers.cloud2.kept import CLOCKS
 from fabric.providers.cloud2.own_settings import function_name, owner_of
 from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.kept_texts import kept_texts
@@ -23,7 +24,7 @@ def removed(
 
     def remove(one: LiveFunction) -> None:
         owner = owner_of(address, one.name)
-        with work.told(f"function `{one.name}`"):
+        with concerning(one.name), work.told(f"function `{one.name}`"):
             for job in jobs:
                 if owner.is_in(job.description):
                     delete_job(work, job.name.rpartition("/")[2])

@@ -5,7 +5,7 @@ from typing import Optional
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 _LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404
 
@@ -39,4 +39,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
         return Problem("credentials/refused", words, hint)
     if error.status == _NOT_FOUND:
         return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("cloud3"))

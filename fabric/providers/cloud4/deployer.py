@@ -1,7 +1,7 @@
 """cloud4 by its own interface: a function for each of a service's, with versions and an alias that
 leads users to one of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unfit,
 )
+from fabric.providers.found_versions import found_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, told
@@ -125,9 +126,10 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
             *unfit_region(region),
         )
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        found = self.find(address, function, mark)
-        return found.resource_id if found else ""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return found_versions(self.find, address, marks)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

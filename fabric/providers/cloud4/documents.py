@@ -13,7 +13,7 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud4.own_settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
 from fabric.providers.cloud4.source import HANDLER
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import SourceRuntime, memory_of, seconds_of
+from fabric.providers.sources import LESS_CODE, TOO_LARGE, SourceRuntime, memory_of, seconds_of
 
 # A zip in base64; more of it would have to be brought to a bucket first.
 CODE_BYTES = 100 * 1024 * 1024
@@ -106,7 +106,7 @@ def refuse_source(order: FunctionOrder, source: bytes) -> None:
     if encoded > CODE_BYTES:
         whose = f"function `{order.name}`"
         message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
-        raise FabricError(Problem("deploy/archive-too-large", message))
+        raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
 
 
 def _misfits(order: FunctionOrder) -> Iterator[Problem]:
@@ -114,15 +114,15 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
     pairs = order.env.reveal()
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > ENVIRONMENT_BYTES:
-        message = f"{whose}: its environment has {size:,} bytes, and cloud4 takes "
-        yield Problem("deploy/environment-too-large", f"{message}{ENVIRONMENT_BYTES:,}")
+        why = f"its environment has {size:,} bytes, and cloud4 takes {ENVIRONMENT_BYTES:,}"
+        yield Problem("deploy/environment-too-large", f"{whose}: {why}", TOO_LARGE)
     yield from tag_problems(order.name, order.tags)
 
 
 def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     if len(tags) > _TAGS:
         why = f"has {len(tags)} tags, and cloud4 takes {_TAGS}"
-        yield Problem("config/unfit", f"function `{function}` {why}")
+        yield Problem("config/unfit", f"function `{function}` {why}", "leave some out")
     for name, value in tags:
         is_web = "http://" in name + value or "https://" in name + value
         if is_web or not (_TAG.fullmatch(name) and _VALUE.fullmatch(value)):

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.beside import beside_of, set_beside
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.documents import (
     Cloud4Plan,
@@ -14,7 +15,7 @@ from fabric.providers.cloud4.documents import (
     new_function_document,
     refuse_source,
 )
-from fabric.providers.cloud4.kept import refuse_unproven
+from fabric.providers.cloud4.kept import MET_VERSION, refuse_unproven
 from fabric.providers.cloud4.own_settings import (
     Cloud4Owner,
     FunctionVersion,
@@ -24,7 +25,7 @@ from fabric.providers.cloud4.own_settings import (
     version_in,
 )
 from fabric.providers.cloud4.source import function_source, require_runtime
-from fabric.providers.cloud4.tags import FunctionTag, set_tags
+from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
     PublishedVersion,
     live_alias,
@@ -34,7 +35,9 @@ from fabric.providers.cloud4.versions import (
 )
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.kept_texts import kept_texts
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.waiting import Waiting, until
 from fabric.system.retry import TransientError
 
@@ -79,9 +82,10 @@ class _SourcedPlan(Struct, frozen=True):
 
 
 def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    runtime = require_runtime(order)
-    source = function_source(order, runtime, work.place.region)
-    refuse_source(order, source)
+    with untouched():
+        runtime = require_runtime(order)
+        source = function_source(order, runtime, work.place.region)
+        refuse_source(order, source)
     name, owner = function_name(address, order.name), owner_of(address, order.name)
     # What stands around a handler, and what the config says of it, are a part of what is made.
     around = _digest(runtime.digest, *work.own.fields)
@@ -111,11 +115,18 @@ def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -
         row = _written(work, sourced, is_new=row is None)
         found = published(work, plan.name, plan.mark)
         work.watch.hear(f"{plan.order.name}: version {found.version_id} is there, not met yet")
-    if before is not None or plan.order.reserved_concurrency:
-        set_concurrency(work, plan.name, plan.order.reserved_concurrency)
-    if before is not None:
-        set_tags(work, row.function_arn, before.tags, plan.order.tags)
+    if MET_VERSION + plan.order.name not in kept_texts(address).texts:
+        _set_unmet(work, plan, before)
     return _live(row, found, plan)
+
+
+def _set_unmet(work: Cloud4Work, plan: Cloud4Plan, before: Cloud4Row | None) -> None:
+    """Of what users meet, a release sets it; what is new was made with its tags."""
+    wanted = beside_of(plan.order)
+    if before is not None:
+        set_beside(work, plan.name, before, wanted)
+    elif wanted.reserved:
+        set_concurrency(work, plan.name, wanted.reserved)
 
 
 def function_row(work: Cloud4Work, name: str) -> Cloud4Row | None:
@@ -167,6 +178,8 @@ def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
         found = function_row(work, plan.name)
         return None if found is None or found.is_moving else found
 
+    if row.is_moving:
+        work.watch.hear(f"{plan.order.name}: waiting until its code is ready")
     found = until(look, PREPARING, work.watch) if row.is_moving else row
     if found is None:
         raise TransientError(f"the function `{plan.name}` is still being made ready")

@@ -7,8 +7,8 @@ from fabric.model.records.record import Record
 from fabric.providers.cloud4.own_settings import Cloud4Place, version_in
 from fabric.providers.contract import DeploymentAddress
 
-# Of each function: the version that is met, its address, and its clocks.
-MET_VERSION, ROUTE, CLOCKS = "version:", "route:", "clocks:"
+# Of each function: the version that is met, its address, its clocks, and what it has beside.
+MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"
 
 
 def where_it_is(address: DeploymentAddress) -> DeploymentAddress:

@@ -6,6 +6,7 @@ import re
 from msgspec import Struct
 
 from fabric.model.hashing import digest_fields
+from fabric.model.hosts import is_name_in_host
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import resource_name, shortened
 
@@ -16,7 +17,6 @@ OWNER = "fabric-owner"
 LIVE = "live"
 # How long a function may take where nobody says it.
 SECONDS = 3
-_REGION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Cloud4Settings(Struct, frozen=True, rename="camel"):
@@ -45,7 +45,7 @@ class Cloud4Place(Struct, frozen=True):
     @property
     def is_sound(self) -> bool:
         """A region is a part of the host that is called."""
-        return not self.region or bool(_REGION.fullmatch(self.region))
+        return not self.region or is_name_in_host(self.region)
 
 
 def function_name(address: DeploymentAddress, function: str) -> str:

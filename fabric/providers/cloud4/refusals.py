@@ -1,7 +1,7 @@
 """What cloud4 answers instead of doing as asked, in words: who, what, and what to do."""
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 CONFLICT = 409
 _LOGIN, _RIGHTS = 401, 403
@@ -26,4 +26,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if error.status == _RIGHTS:
         hint = "check the account, and the rights that the guide of cloud4-fc names"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("cloud4"))

@@ -6,7 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.kept import CLOCKS, MET_VERSION, ROUTE
+from fabric.providers.cloud4.beside import beside_of, set_beside
+from fabric.providers.cloud4.functions import function_row
+from fabric.providers.cloud4.kept import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.own_settings import FunctionVersion, version_in
 from fabric.providers.cloud4.pruning import pruned
 from fabric.providers.cloud4.side_by_side import side_by_side
@@ -22,10 +24,11 @@ from fabric.providers.cloud4.triggers import (
 )
 from fabric.providers.cloud4.versions import let_meet
 from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of, function_endpoint
-from fabric.providers.trigger_kinds import kinds_of
+from fabric.providers.trigger_kinds import kinds_of, number_of
 
 
 class _MeetingPlan(Struct, frozen=True):
@@ -50,12 +53,19 @@ class _MeetingPlan(Struct, frozen=True):
             return None
         return self.kept.sure(name + self.live.name)
 
+    @property
+    def is_stale_beside(self) -> bool:
+        """What was never met has it from its deploy."""
+        is_first = self.sure(MET_VERSION) == ""
+        return not is_first and self.sure(BESIDE) != beside_of(self.live).digest
+
     def noted(self, url: str) -> dict[str, str]:
         name = self.live.name
         texts = {
             MET_VERSION + name: self.live.resource_id,
             ROUTE + name: url,
             CLOCKS + name: schedules_text(self.schedules),
+            BESIDE + name: beside_of(self.live).digest,
         }
         return {key: text for key, text in texts.items() if text}
 
@@ -69,7 +79,8 @@ def released(
     plans = [_MeetingPlan(one, wanted_schedules(one.triggers), kept) for one in functions]
 
     def release(plan: _MeetingPlan) -> tuple[LiveFunction, dict[str, str]]:
-        with work.told(f"function `{plan.live.name}`"):
+        name = plan.live.name
+        with concerning(name), work.told(f"function `{name}`"):
             url = _cut_over(work, address, plan)
         endpoint = function_endpoint(url, plan.live.triggers)
         return replace(plan.live, endpoint=endpoint), plan.noted(url)
@@ -94,11 +105,20 @@ def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) 
     is_new = plan.sure(MET_VERSION) != one.resource_id
     if is_new and let_meet(work, name, plan.version.version):
         work.watch.hear(f"{one.name}: users meet version {plan.version.version}")
-    url = (route or opened_route(work, name)) if plan.is_open else ""
+    row = function_row(work, name) if plan.is_stale_beside else None
+    if row is not None:
+        set_beside(work, name, row, beside_of(one))
+    url = (route or _opened(work, one)) if plan.is_open else ""
     _timed(work, plan)
     if is_new:
         pruned(work, address, one)
     return url
+
+
+def _opened(work: Cloud4Work, one: LiveFunction) -> str:
+    number = number_of("http", one.triggers)
+    with concerning(one.name, number), work.told(f"function `{one.name}`, its address"):
+        return opened_route(work, one.resource_name)
 
 
 def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
@@ -112,7 +132,9 @@ def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
         there = list(then)
     for schedule in plan.schedules.values():
         if then.get(schedule.id) != schedule.digest:
-            set_schedule(work, name, schedule)
+            whose = f"function `{plan.live.name}`, {schedule.title}"
+            with concerning(plan.live.name, schedule.number), work.told(whose):
+                set_schedule(work, name, schedule)
             work.watch.hear(f"{plan.live.name}: the trigger {schedule.id} calls it")
     for ident in sorted(set(there) - set(plan.schedules)):
         delete_trigger(work, name, ident)

@@ -15,6 +15,7 @@ from fabric.providers.cloud4.versions import (
     versions_of,
 )
 from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 
@@ -25,7 +26,7 @@ def removed(
     them."""
 
     def remove(one: LiveFunction) -> None:
-        with work.told(f"function `{one.name}`"):
+        with concerning(one.name), work.told(f"function `{one.name}`"):
             _delete(work, address, one)
 
     side_by_side(remove, functions)

@@ -65,10 +65,16 @@ class _TriggerPage(Struct, frozen=True, rename="camel"):
 
 
 class FunctionSchedule(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it."""
+    """`digest` says all of it, so that what was made before is known by it. `number` is that of
+    the trigger in the config."""
 
     id: str
     config: JsonObject
+    number: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"its schedule `{self.config['cronExpression']}`"
 
     @property
     def digest(self) -> str:
@@ -88,7 +94,7 @@ def schedule_of(schedule: str, zone: str = "") -> str:
 def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
     """Each schedule once."""
     found: dict[str, FunctionSchedule] = {}
-    for trigger in map(json.loads, triggers):
+    for number, trigger in enumerate(map(json.loads, triggers)):
         if trigger.get("type") != "cron":
             continue
         zone = str(trigger.get("timezone") or "")
@@ -96,7 +102,7 @@ def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
         ident = f"{_CLOCK_BEGINS}{digest_fields((expression,))[:_DIGEST]}"
         payload = as_json({_EVENT: sample_event("cron", trigger)})
         config: JsonObject = {"cronExpression": expression, "enable": True, "payload": payload}
-        found[ident] = FunctionSchedule(ident, config)
+        found[ident] = FunctionSchedule(ident, config, number)
     return found
 
 

@@ -26,6 +26,7 @@ _RUNTIMES = WhiskRuntimes(
 )
 _LIMITS = WhiskLimits("cloud5", _RUNTIMES, has_zones=False)
 _JUDGED = judging(
+    "cloud5",
     f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the id of a namespace that it may see",
     f"check that `{_TOKEN}` may read and change functions",
 )

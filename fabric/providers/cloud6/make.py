@@ -3,13 +3,13 @@
 import base64
 from collections.abc import Mapping
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import host_of, is_name_in_host
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
 from fabric.providers.connections import Connections
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.refused_calls import refuse_other_host, refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
@@ -30,6 +30,7 @@ _RUNTIMES = WhiskRuntimes(
 )
 _LIMITS = WhiskLimits("cloud6", _RUNTIMES, has_zones=True)
 _JUDGED = judging(
+    "cloud6",
     f"check `{_KEY}`, which is written as user:password",
     f"check `{_NAMESPACE}`: the key has to be one of this namespace",
 )
@@ -61,12 +62,14 @@ def _url(env: Mapping[str, str]) -> str:
     said = env.get(_BASE_URL) or env.get(_HOST) or ""
     if not said:
         region = env.get(_REGION, "")
-        return f"https://{region}.functions.cloud.ibm.com" if region else ""
+        return f"https://{region}.functions.cloud.ibm.com" if is_name_in_host(region) else ""
     return said if "://" in said else f"https://{said}"
 
 
 def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
     require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE), any_letters=(_NAMESPACE,))
+    if not url:
+        refuse_other_host(_REGION, env[_REGION])
     key, namespace = env[_KEY], env[_NAMESPACE]
     if ":" not in key:
         message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fabric.model.problems import Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.providers.cluster.settings import CONFIG, CONTEXT, ClusterPlace
+from fabric.providers.refused_calls import own_words
 
 _UNREACHABLE = re.compile(
     r"unable to connect|connection refused|was refused - did you|no such host|i/o timeout"
@@ -33,7 +34,8 @@ def refused(place: ClusterPlace, said: str) -> Problem:
     if _UNREACHABLE.search(words):
         hint = "check the network and the cluster, then run the command again"
         return Problem("provider/unreachable", f"the cluster: {words[:_LONGEST]}", hint)
-    return Problem("provider/refused", f"the cluster refused it: {words[:_LONGEST]}")
+    message = f"the cluster refused it: {words[:_LONGEST]}"
+    return Problem("provider/refused", message, own_words("the cluster"))
 
 
 def _rights(place: ClusterPlace, said: str) -> Problem | None:

@@ -1,16 +1,28 @@
 """Objects on their way to be as wanted: what is there is looked at, what differs is applied."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem
-from fabric.providers.cluster.names import MANAGER, is_ours, selector
-from fabric.providers.cluster.objects import KubeObject, by_key, includes, key_of, text_at
+from fabric.model.problems import ConfigSpot, FabricError, Problem, retold
+from fabric.providers.cluster.names import FUNCTION, MANAGER, is_ours, selector
+from fabric.providers.cluster.objects import (
+    KubeObject,
+    by_key,
+    includes,
+    key_of,
+    text_at,
+    texts_at,
+)
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
 from fabric.providers.contract import CallWatch, DeploymentAddress
 from fabric.providers.waiting import Waiting
+
+_OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 
 
 class ClusterWork(Struct, frozen=True):
@@ -40,8 +52,41 @@ def brought_up(
         return False
     _refuse_foreign(work, [key_of(one) for one in stale if key_of(one) not in there])
     work.watch.hear(f"applying {_counted(stale)}")
-    work.tool.apply(stale, MANAGER, takes_over=work.own.take_over, watch=work.watch)
+    with _telling_of(work, stale):
+        work.tool.apply(stale, MANAGER, takes_over=work.own.take_over, watch=work.watch)
     return True
+
+
+@contextlib.contextmanager
+def _telling_of(work: ClusterWork, things: Sequence[KubeObject]) -> Iterator[None]:
+    """The cluster names what it refuses by the name of an object: that tells the function."""
+    try:
+        yield
+    except FabricError as error:
+        told = (_told(work, things, problem) for problem in error.problems)
+        raise retold(error, told) from error
+
+
+def _told(work: ClusterWork, things: Sequence[KubeObject], problem: Problem) -> Problem:
+    if problem.code not in _OF_OBJECTS:
+        return problem
+    named = [one for one in things if _is_named(one, problem.message)]
+    functions = sorted({_function(one) for one in named or things} - {""})
+    if len(functions) != 1:
+        whose = f"`{work.address.service}`, {_counted(named or things)}"
+        return replace(problem, message=f"{whose}: {problem.message}")
+    objects = ", ".join(f"`{key_of(one)}`" for one in named or things)
+    message = f"function `{functions[0]}`, {objects}: {problem.message}"
+    return replace(problem, message=message, about=ConfigSpot(functions[0]))
+
+
+def _is_named(thing: KubeObject, message: str) -> bool:
+    name = text_at(thing, "metadata", "name")
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message) is not None
+
+
+def _function(thing: KubeObject) -> str:
+    return texts_at(thing, "metadata", "labels").get(FUNCTION, "")
 
 
 def _is_as_wanted(there: KubeObject | None, wanted: KubeObject) -> bool:

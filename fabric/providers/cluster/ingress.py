@@ -16,6 +16,7 @@ from fabric.providers.cluster.names import own_name, service_labels
 from fabric.providers.cluster.objects import KubeObject, count_at, rows_at, text_at
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.naming import as_sent
 
 _USUAL = frozenset((80, 443))
 
@@ -37,12 +38,14 @@ class IngressPath(Struct, frozen=True, order=True):
 
 
 def paths_of(path: str) -> Iterator[IngressPath]:
-    """Up to the first parameter. A slash at the end makes no other route."""
+    """Up to the first parameter, or to what is sent with escapes: some controllers compare paths
+    as they were sent, some as they are meant, and some take no such path. A slash at the end makes
+    no other route."""
     whole = path if path.startswith("/") else f"/{path}"
     segments = whole.strip("/").split("/")
     fixed: list[str] = []
     for segment in segments:
-        if "{" in segment:
+        if "{" in segment or not is_plain(segment):
             yield IngressPath("/" + "/".join(fixed), is_prefix=True)
             return
         fixed.append(segment)
@@ -50,6 +53,11 @@ def paths_of(path: str) -> Iterator[IngressPath]:
     yield IngressPath(plain, is_prefix=False)
     if plain != "/":
         yield IngressPath(f"{plain}/", is_prefix=False)
+
+
+def is_plain(path: str) -> bool:
+    """Whether it is sent as it is written."""
+    return as_sent(path) == path
 
 
 class HttpPath(Struct, frozen=True, order=True):

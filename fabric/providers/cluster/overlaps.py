@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cluster.ingress import HttpPath, Routed, http_paths
+from fabric.providers.cluster.ingress import HttpPath, Routed, http_paths, is_plain
 
 _Segments = tuple[str, ...]
 
@@ -27,11 +27,11 @@ class _Reach(Struct, frozen=True):
 
 
 def needs_gate(functions: Sequence[Routed]) -> bool:
-    """Whether some request would have two rows that lead to two functions, or is a browser's
-    question that no function is asked."""
+    """Whether some request would have two rows that lead to two functions, is a browser's question
+    that no function is asked, or has escapes."""
     prefixes, exact = defaultdict[_Segments, list[_Reach]](list), dict[_Segments, str]()
     paths = tuple(http_paths(functions))
-    if any(one.cors for one in paths):
+    if any(one.cors or not is_plain(one.path) for one in paths):
         return True
     rows = [_reach(one) for one in paths]
     for one in rows:

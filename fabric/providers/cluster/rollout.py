@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
 from fabric.providers.cluster.names import FUNCTION, MARK, selector
 from fabric.providers.cluster.objects import (
@@ -121,9 +121,8 @@ def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
         if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
             why = text_at(row, "message")
             message = f"{_who(deployment)}: the cluster makes no pod of it: {why}"
-            yield Problem(
-                "deploy/rollout", message, "the quota or the rules of the namespace say so"
-            )
+            hint = "the quota or the rules of the namespace say so"
+            yield Problem("deploy/rollout", message, hint, about=ConfigSpot(_function(deployment)))
 
 
 def _of_pods(
@@ -159,7 +158,8 @@ def _of_container(
     words = _telling_line(frame) if frame else why
     message = f"{_who(pod)} does not start, {reason}: {words}".rstrip(": ")
     hints = _HINTS if _function(pod) else _GATE_HINTS
-    return Problem("deploy/rollout", message, hints.get(reason, _BY_HAND), frame=frame)
+    hint, spot = hints.get(reason, _BY_HAND), ConfigSpot(_function(pod))
+    return Problem("deploy/rollout", message, hint, frame=frame, about=spot)
 
 
 def _telling_line(log: str) -> str:
@@ -204,7 +204,8 @@ def _function(thing: KubeObject) -> str:
 
 
 def _gone(name: str) -> Problem:
-    return Problem("provider/failed", f"`{name}` was there and was gone a moment later")
+    message = f"`{name}` was there and was gone a moment later"
+    return Problem("provider/failed", message, "run the command again: it is made anew")
 
 
 def _too_late(work: ClusterWork, seen: _Rolling) -> Problem:

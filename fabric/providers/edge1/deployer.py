@@ -1,6 +1,6 @@
 """edge1 by its own interface: a Worker for each function, and one gate before all of a service."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ from fabric.providers.edge1.releasing import released
 from fabric.providers.edge1.removing import destroyed, dissolved
 from fabric.providers.edge1.unfit import unfit_drafts, unfit_settings
 from fabric.providers.edge1.versions import Edge1Work
+from fabric.providers.found_versions import found_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, told
@@ -75,9 +76,10 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         settings = unfit_settings(self.own, self.place)
         return (*unfit_drafts(address, functions), *settings)
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        found = self.find(address, function, mark)
-        return found.resource_id if found else ""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return found_versions(self.find, address, marks)
 
     def missing(
         self,

@@ -14,6 +14,8 @@ from fabric.providers.edge1.versions import (
     versions,
 )
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
+from fabric.providers.sources import TOO_LARGE
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
@@ -26,7 +28,9 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
     date = work.own.compatibility_date
     if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
         refuse_without_version(order)
-        ident = uploaded(work, name, function_upload(order, owner, date))
+        with untouched():
+            upload = function_upload(order, owner, date)
+        ident = uploaded(work, name, upload)
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,
@@ -52,7 +56,8 @@ def refuse_variables(order: FunctionOrder) -> None:
     ]
     if len(pairs) > _VARIABLES:
         why = f"has {len(pairs)} variables, and edge1 takes {_VARIABLES}"
-        problems.append(Problem("deploy/environment-too-large", f"function `{order.name}` {why}"))
+        message = f"function `{order.name}` {why}"
+        problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
     if problems:
         raise FabricError(*problems)
 

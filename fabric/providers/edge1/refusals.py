@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 _UPLOAD = "10021"
 _NO_ROUTE = "7003"
@@ -47,4 +47,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _UPLOAD in error.codes:
         message = f"{whose}: the upload was refused: {quoted(error.words)}"
         return Problem("provider/refused", message, "the words are those of the runtime there")
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("edge1"))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from fabric.model.hashing import digest_fields
 from fabric.model.task import Pairs
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.edge1.addresses import opened
 from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
@@ -15,6 +16,7 @@ from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import function_endpoint
+from fabric.providers.trigger_kinds import number_of
 
 _VERSION, _CRONS = "version:", "crons:"
 
@@ -45,7 +47,7 @@ def _cut_over(
 ) -> None:
     wanted, name = version_in(one.resource_id), worker_name(address, one.name)
     known = kept.sure(_VERSION + one.name)
-    with work.told(f"function `{one.name}`"):
+    with concerning(one.name), work.told(f"function `{one.name}`"):
         there = met_version(work, name) if known is None else known
         if there != wanted:
             let_meet(work, name, wanted)
@@ -61,7 +63,9 @@ def _timed(
 ) -> None:
     one, crons = wanted
     rows = ", ".join(f"`{row}`" for row in crons) or "none"
-    with work.told(f"function `{one.name}`, its schedules ({rows})"):
+    number = number_of("cron", one.triggers)
+    whose = f"function `{one.name}`, its schedules ({rows})"
+    with concerning(one.name, number), work.told(whose):
         set_crons(work, worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
@@ -17,7 +18,7 @@ def destroyed(
 ) -> None:
     def delete(one: LiveFunction) -> None:
         name = one.resource_name or worker_name(address, one.name)
-        with work.told(f"function `{one.name}`"):
+        with concerning(one.name), work.told(f"function `{one.name}`"):
             if _deleted_own(work, name, owner_of(address, one.name)):
                 work.watch.hear(f"{one.name}: deleted, with all of its versions")
 

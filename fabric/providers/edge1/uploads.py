@@ -21,6 +21,7 @@ from fabric.providers.edge1.own_settings import (
     message_of,
     timeout_of,
 )
+from fabric.providers.sources import NO_MODULE
 
 _SHIM = Path(__file__).with_name("worker")
 _SERVING = Path(__file__).parents[2] / "runtimes" / "nodejs"
@@ -94,7 +95,7 @@ def function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
     path, _, export = order.artifact.handler.rpartition(".")
     main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
     if not main:
-        raise FabricError(_problem(order, f"its archive has no module `{path}`"))
+        raise FabricError(_problem(order, f"its archive has no module `{path}`", NO_MODULE))
     text = _MAIN.format(module=json.dumps(f"../{main}"), said=json.dumps(_said(order, export)))
     shim = (_own("function.mjs"), _own("http.mjs"), _own("routes.mjs"))
     bindings = tuple(_variable(order, *pair) for pair in order.env.reveal())

@@ -1,7 +1,7 @@
 """host1 by its own interface: one project for a service, one
 deployment for all of its functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -77,9 +77,11 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(address, functions))
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        with self._call(f"function `{function}`", address) as work:
-            return kept_under(work, address, function, mark)
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return kept_under(work, address, marks)
 
     def missing(
         self,

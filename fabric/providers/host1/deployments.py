@@ -16,7 +16,13 @@ from fabric.providers.host1.output import BuildFile
 from fabric.providers.host1.own_settings import mark_in
 from fabric.providers.host1.refusals import judged
 from fabric.providers.http_calls import ProviderCall, patient, sending
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.refused_calls import (
+    Quoted,
+    RefusedCallError,
+    explained,
+    own_words,
+    unless_gone,
+)
 from fabric.providers.side_by_side import each_at_once
 from fabric.providers.waiting import WAITING, Waiting, until
 
@@ -184,6 +190,8 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
             seen = found.ready_state
         return found if found.is_failed or found.is_ready else None
 
+    if not row.is_ready:
+        work.watch.hear(f"waiting until the deployment {row.ident} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
@@ -193,7 +201,7 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.ready_state.lower())
         message = f"the deployment {row.ident} failed: {said}"
-        raise FabricError(Problem("provider/refused", message))
+        raise FabricError(Problem("provider/refused", message, own_words("host1")))
 
 
 def deleted(work: Host1Work, ident: str) -> None:

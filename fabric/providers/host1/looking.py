@@ -1,6 +1,6 @@
 """What there is of a service at host1, as far as its deployments tell by their metadata."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
@@ -57,14 +57,19 @@ def made_under(
     return LiveFunction(function, function_name(address, function), version.text, mark=mark)
 
 
-def kept_under(work: Host1Work, address: DeploymentAddress, function: str, mark: str) -> str:
-    """In any deployment: which one is gone back to follows from all functions together."""
-    owner = owner_of(address)
-    for one in newest_deployments(work):
-        count = owner.count_in(one.meta, function, mark) if one.is_ready else 0
-        if count:
-            return ProjectVersion(work.project, one.ident, count).text
-    return ""
+def kept_under(
+    work: Host1Work, address: DeploymentAddress, marks: Mapping[str, str]
+) -> dict[str, str]:
+    """In any deployment, by one look for all: which one is gone back to follows from all functions
+    together."""
+    owner, found = owner_of(address), dict[str, str]()
+    ready = [one for one in newest_deployments(work) if one.is_ready] if marks else []
+    for function, mark in marks.items():
+        counts = ((one.ident, owner.count_in(one.meta, function, mark)) for one in ready)
+        first = next(((ident, count) for ident, count in counts if count), None)
+        if first is not None:
+            found[function] = ProjectVersion(work.project, *first).text
+    return found
 
 
 def lost(work: Host1Work, address: DeploymentAddress) -> Iterator[str]:

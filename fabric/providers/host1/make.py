@@ -1,18 +1,24 @@
 """host1's deployer from what surrounds a run: which project, with whose token, at which address."""
 
+import re
 from collections.abc import Mapping
 
+from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.host1.api import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
 from fabric.providers.host1.own_settings import Host1Place
 from fabric.providers.redaction import redaction_of
-from fabric.providers.refused_calls import refuse_plain, require_variables
+from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.run_command import CommandEnvironment
+from fabric.system.urls import is_web_address
 
+# What no address has, among them braces around another name.
+_OTHERS = re.compile(r"[{}<>\\^`|\"]")
 _OFFICIAL = "https://api.vercel.com"
 _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
+_TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
 
 
 def host1_projects(around: CommandEnvironment, connections: Connections) -> Host1Projects:
@@ -33,5 +39,16 @@ def _account(env: Mapping[str, str]) -> Host1Account:
     require_variables("host1", env, (_TOKEN, _PROJECT))
     base_url = env.get("HOST1_API_BASE_URL") or _OFFICIAL
     refuse_plain("HOST1_API_BASE_URL", base_url)
-    team, sites = env.get("HOST1_ORG_ID", ""), env.get("HOST1_SITES_URL", "")
+    team, sites = env.get(_TEAM, ""), env.get(_SITES, "")
+    refuse_unsendable(_TEAM, team)
+    _refuse_sites(sites)
     return Host1Account(base_url, Secret(env[_TOKEN]), env[_PROJECT], team, sites)
+
+
+def _refuse_sites(sites: str) -> None:
+    """It goes into addresses that others are given, and that are recorded."""
+    url = sites.replace(_DOMAIN, "shop.example")
+    if sites and (not is_web_address(url) or _OTHERS.search(url)):
+        message = f"`{_SITES}` is no address of sites"
+        hint = f"write it as http://localhost:3000/{_DOMAIN}, or leave it out"
+        raise FabricError(Problem("credentials/unreadable", message, hint))

@@ -19,12 +19,14 @@ from fabric.providers.host1.own_settings import (
 )
 from fabric.providers.host1.projects import domain_of, own_project, shown
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 
 
 def made(
     work: Host1Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
-    wanted = planned(address, orders)
+    with untouched():
+        wanted = planned(address, orders)
     project = own_project(work)
     shown(work, wanted.owner, domain_of(work))
     row = _then(work, wanted, orders)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.conventions import conventions_of
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host1.crons import own_cron
 from fabric.providers.host1.own_settings import (
@@ -22,6 +22,7 @@ from fabric.providers.host1.own_settings import (
     own_runtime,
 )
 from fabric.providers.host1.routes import ProjectRoute, own_routes, routes_in
+from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host1 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
@@ -140,14 +141,16 @@ def _mode(entry: zipfile.ZipInfo) -> int:
 def _refuse_taken(order: FunctionOrder, there: frozenset[str]) -> None:
     module = order.artifact.handler.rpartition(".")[0]
     if not any(f"{module}{end}" in there for end in _ENDS):
-        raise FabricError(_problem(order, f"its archive has no module `{module}`"))
+        raise FabricError(_problem(order, f"its archive has no module `{module}`", NO_MODULE))
     taken = sorted(one for one in there if one == _CONFIG or one.startswith(f"{_FOLDER}/"))
     if taken:
-        raise FabricError(_problem(order, f"its archive has `{taken[0]}`, which fabric puts there"))
+        why = f"its archive has `{taken[0]}`, which fabric puts there"
+        raise FabricError(_problem(order, why, "give it another name"))
 
 
-def _problem(order: FunctionOrder, why: str) -> Problem:
-    return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}")
+def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:
+    message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
+    return Problem("deploy/unfit-archive", message, hint, about=spot)
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 import re
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 # Whatever is below it may be gone by itself.
 _OF_THE_PROJECT = re.compile(r"GET /v9/projects/[^/]+(/domains)?")
@@ -24,4 +24,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
             "`HOST1_ORG_ID` is the id of the team that has it"
         )
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("host1"))

@@ -18,6 +18,7 @@ ANY = "ANY"
 _MANY = 2
 _LATER = {"GET": 1, ANY: 2}
 _PARAMETER = re.compile(r"\{[^{}+]+(\+?)\}")
+_ESCAPE = re.compile(r"%([0-9A-F]{2})")
 _EXPRESSIONS = {"{}": "[^/]+", "{+}": ".+"}
 
 
@@ -107,6 +108,12 @@ def expression_of(shape: tuple[str, ...]) -> str:
 
 
 def _literal(segment: str) -> str:
-    """A path comes as it was sent, and may be sent in either way."""
-    forms = sorted({re.escape(segment), re.escape(quote(segment))})
+    """A path comes as it was sent, and may be sent with escapes: in large letters or small ones."""
+    sent = re.sub(_ESCAPE, _in_both_cases, re.escape(quote(segment)))
+    forms = sorted({re.escape(segment), sent})
     return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"
+
+
+def _in_both_cases(escape: re.Match[str]) -> str:
+    signs = (one if one.isdigit() else f"[{one}{one.lower()}]" for one in escape[1])
+    return f"%{''.join(signs)}"

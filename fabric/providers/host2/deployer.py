@@ -1,6 +1,6 @@
 """host2 by its own interface: one site for a service, and one deploy for all of its functions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
@@ -74,9 +74,11 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(address, functions))
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        with self._call(f"function `{function}`", address) as work:
-            return kept_under(work, address, function, mark)
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        with self._call(f"`{address.service}`", address) as work:
+            return kept_under(work, address, marks)
 
     def missing(
         self,

@@ -14,7 +14,13 @@ from fabric.providers.contract import CallWatch
 from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.refusals import judged
 from fabric.providers.http_calls import ProviderCall, patient, sending
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.refused_calls import (
+    Quoted,
+    RefusedCallError,
+    explained,
+    own_words,
+    unless_gone,
+)
 from fabric.providers.waiting import WAITING, Waiting, until
 
 T = TypeVar("T")
@@ -174,6 +180,8 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
             seen = found.state
         return found if found.is_failed or found.is_ready else None
 
+    if not row.is_ready:
+        work.watch.hear(f"waiting until the deploy {row.id} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
@@ -182,7 +190,8 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
         raise FabricError(Problem("provider/not-ready", message, hint))
     if found.is_failed:
         said = work.quoted(found.error_message or found.state)
-        raise FabricError(Problem("provider/refused", f"the deploy {row.id} failed: {said}"))
+        message = f"the deploy {row.id} failed: {said}"
+        raise FabricError(Problem("provider/refused", message, own_words("host2")))
 
 
 def published(work: Host2Work, ident: str) -> None:

@@ -1,6 +1,8 @@
 """What there is of a service at host2, as far as its deploys tell by their titles."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.contract import DeploymentAddress, LiveFunction
@@ -52,18 +54,28 @@ def made_under(
     return LiveFunction(function, function_name(address, function), version.text, mark=mark)
 
 
-def kept_under(work: Host2Work, address: DeploymentAddress, function: str, mark: str) -> str:
-    """In any deploy: which one is gone back to follows from all functions together."""
+def kept_under(
+    work: Host2Work, address: DeploymentAddress, marks: Mapping[str, str]
+) -> dict[str, str]:
+    """In any deploy, each looked at once: which one is gone back to follows from all functions
+    together."""
     owner = owner_of(address)
-    for version in noted_versions(address.previous, function, mark):
-        there = deploy_of(work, version.deploy)
-        if there is not None and there.is_ready and owner.is_of(there.title):
-            return version.text
-    for one in newest_deploys(work):
-        count = owner.count_in(one.title, function, mark) if one.is_ready else 0
-        if count:
-            return SiteVersion(work.site, one.id, count).text
-    return ""
+    deploy = functools.cache(partial(deploy_of, work))
+    newest = functools.cache(partial(newest_deploys, work))
+
+    def kept(function: str, mark: str) -> str:
+        for version in noted_versions(address.previous, function, mark):
+            there = deploy(version.deploy)
+            if there is not None and there.is_ready and owner.is_of(there.title):
+                return version.text
+        for one in newest():
+            count = owner.count_in(one.title, function, mark) if one.is_ready else 0
+            if count:
+                return SiteVersion(work.site, one.id, count).text
+        return ""
+
+    found = {function: kept(function, mark) for function, mark in marks.items()}
+    return {function: text for function, text in found.items() if text}
 
 
 def lost(work: Host2Work, address: DeploymentAddress) -> Iterator[str]:

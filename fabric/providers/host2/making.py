@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.host2.deploy_plan import DeployPlan, planned
 from fabric.providers.host2.deploys import (
@@ -29,6 +30,7 @@ from fabric.providers.host2.own_settings import (
 from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.only_version import refuse_without_version
+from fabric.providers.refused_calls import untouched
 from fabric.providers.side_by_side import each_at_once
 
 _AT_ONCE = 8
@@ -38,7 +40,8 @@ _BYTES = "application/octet-stream"
 def made(
     work: Host2Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
-    plan = planned(address, orders)
+    with untouched():
+        plan = planned(address, orders)
     own_site(work, owner_of(address))
     row = _then(work, address, plan, orders)
     if row is None:
@@ -106,7 +109,7 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
         if next(tries) == 0 or is_required(work, ident, upload.sha256):
             work.api.once(call, object)
 
-    with work.told(f"function `{upload.function}`"):
+    with concerning(upload.function), work.told(f"function `{upload.function}`"):
         work.patient(act)
 
 

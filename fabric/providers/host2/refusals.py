@@ -3,7 +3,7 @@
 import re
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError
+from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
 
 # Whatever is below it may be gone by itself.
 _OF_THE_SITE = re.compile(r"GET /sites/[^/]+")
@@ -18,4 +18,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if error.is_gone and _OF_THE_SITE.fullmatch(error.call):
         hint = "check `HOST2_SITE_ID`: it is the id of a site that the token's user may see"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words)
+    return Problem("provider/refused", words, own_words("host2"))

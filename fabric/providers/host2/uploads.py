@@ -14,9 +14,10 @@ from fabric.model.conventions import conventions_of
 from fabric.model.cors import cors_row
 from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.host2.own_settings import clock_name, count_of, function_name
+from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host2 alone.
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
@@ -111,18 +112,20 @@ def _entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
 def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> None:
     module = order.artifact.handler.rpartition(".")[0]
     if not any(f"{module}{end}" in there for end in _ENDS):
-        raise FabricError(_problem(order, f"its archive has no module `{module}`"))
+        raise FabricError(_problem(order, f"its archive has no module `{module}`", NO_MODULE))
     taken = sorted(
         path
         for path in there
         if path in {f"{name}{end}" for end in _ENDS} or path.startswith(f"{_FOLDER}/")
     )
     if taken:
-        raise FabricError(_problem(order, f"its archive has `{taken[0]}`, which fabric puts there"))
+        why = f"its archive has `{taken[0]}`, which fabric puts there"
+        raise FabricError(_problem(order, why, "give it another name"))
 
 
-def _problem(order: FunctionOrder, why: str) -> Problem:
-    return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}")
+def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:
+    message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
+    return Problem("deploy/unfit-archive", message, hint, about=spot)
 
 
 @functools.cache

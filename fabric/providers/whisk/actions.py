@@ -9,7 +9,7 @@ from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunc
 from fabric.providers.http_calls import sending
 from fabric.providers.naming import function_endpoint
 from fabric.providers.only_version import refuse_without_version
-from fabric.providers.refused_calls import RefusedCallError
+from fabric.providers.refused_calls import RefusedCallError, untouched
 from fabric.providers.whisk.documents import VersionPlan, refuse_order, version_document
 from fabric.providers.whisk.own_names import (
     ARCHIVE,
@@ -46,9 +46,10 @@ class _VersionMaking(Struct, frozen=True):
 def made(
     work: WhiskWork, address: DeploymentAddress, order: FunctionOrder, runtimes: WhiskRuntimes
 ) -> LiveFunction:
-    runtime = runtimes.require(order, work.titles.name)
-    source = action_source(order, runtime, work.titles.id)
-    refuse_order(order, source)
+    with untouched():
+        runtime = runtimes.require(order, work.titles.name)
+        source = action_source(order, runtime, work.titles.id)
+        refuse_order(order, source)
     name = version_name(order.name, order.mark, runtime.digest)
     owner = action_owner(address, order.name)
     plan = VersionPlan(order, name, owner, runtime.id, runtime.digest)

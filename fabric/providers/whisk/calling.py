@@ -59,7 +59,8 @@ def activated(
     found = until(lambda: _ended(work, begun.activation_id), _CALLING, work.watch)
     if found is None:
         message = f"`{path}` did not end within {_CALLING.most:.0f} s"
-        raise FabricError(Problem("provider/not-ready", message))
+        hint = "it may end yet: look at its activations, then run the command again"
+        raise FabricError(Problem("provider/not-ready", message, hint))
     return found
 
 

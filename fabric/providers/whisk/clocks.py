@@ -18,13 +18,19 @@ _DIGEST = 8
 
 
 class WhiskClock(Struct, frozen=True):
-    """`function` is the action that it calls, with its package; `event` is what that is given."""
+    """`function` is the action that it calls, with its package; `event` is what that is given,
+    and `number` that of the trigger in the config."""
 
     id: str
     function: str
     schedule: str
     zone: str
     event: JsonObject
+    number: int = 0
+
+    @property
+    def title(self) -> str:
+        return f"its schedule `{self.schedule}`"
 
     @property
     def payload(self) -> JsonObject:
@@ -53,14 +59,17 @@ class Clocks(Protocol):
 def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
     """Each schedule once."""
     found: dict[str, WhiskClock] = {}
-    for text in triggers:
+    for number, text in enumerate(triggers):
         trigger = json.loads(text)
         if trigger.get("type") != "cron":
             continue
         schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
-        ident = f"{package}-{function}-{digest_fields((schedule, zone))[:_DIGEST]}"
+        # Hyphens may stand in all parts: what is before the digest may read the same for two.
+        digest = digest_fields((package, function, schedule, zone))[:_DIGEST]
+        ident = f"{package}-{function}-{digest}"
         event = sample_event("cron", trigger)
-        found[ident] = WhiskClock(ident, f"{package}/{function}", schedule, zone, event)
+        called = f"{package}/{function}"
+        found[ident] = WhiskClock(ident, called, schedule, zone, event, number)
     return found
 
 

@@ -1,7 +1,7 @@
 """A namespace of OpenWhisk by its own interface: an action for each version of a function, and one
 that users meet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -20,6 +20,7 @@ from fabric.providers.contract import (
     LiveFunction,
     Unfit,
 )
+from fabric.providers.found_versions import found_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Judged, Quoted, told
@@ -98,9 +99,10 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     ) -> Sequence[Unfit]:
         return tuple(unfit_drafts(address, functions, self.provider.limits))
 
-    def kept_version(self, address: DeploymentAddress, function: str, mark: str) -> str:
-        found = self.find(address, function, mark)
-        return found.resource_id if found else ""
+    def kept_versions(
+        self, address: DeploymentAddress, marks: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        return found_versions(self.find, address, marks)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes

@@ -10,7 +10,7 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.sources import memory_of, seconds_of
+from fabric.providers.sources import LESS_CODE, TOO_LARGE, memory_of, seconds_of
 from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, annotations_of
 
 CODE_BYTES = 48 * 1024 * 1024
@@ -114,11 +114,11 @@ def refuse_order(order: FunctionOrder, source: bytes) -> None:
     encoded = -(-len(source) // 3) * 4
     if encoded > CODE_BYTES:
         message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
-        raise FabricError(Problem("deploy/archive-too-large", message))
+        raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
     size = _size(order.env.reveal())
     if size > _VARIABLES_BYTES:
         message = f"{whose}: its environment has {size:,} bytes, of {_VARIABLES_BYTES:,}"
-        raise FabricError(Problem("deploy/environment-too-large", message))
+        raise FabricError(Problem("deploy/environment-too-large", message, TOO_LARGE))
 
 
 def _size(pairs: Pairs) -> int:

@@ -1,13 +1,13 @@
 """What OpenWhisk answers instead of doing as asked, in words: who, what, and what to do."""
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError
+from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, own_words
 
 _LOGIN, _RIGHTS, _LARGE = 401, 403, 413
 CONFLICT = 409
 
 
-def judging(login: str, rights: str) -> Judged:
+def judging(provider: str, login: str, rights: str) -> Judged:
     """`login` and `rights` are what to do about one's own key, and about what it may not do."""
 
     def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
@@ -16,7 +16,7 @@ def judging(login: str, rights: str) -> Judged:
         if error.status in (_LOGIN, _RIGHTS):
             hint = login if error.status == _LOGIN else rights
             return Problem("credentials/refused", words, hint)
-        return Problem("provider/refused", words, hint or "")
+        return Problem("provider/refused", words, hint or own_words(provider))
 
     return judged
 

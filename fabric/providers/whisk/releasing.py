@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
+from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.http_calls import sending
 from fabric.providers.kept_texts import KeptTexts, kept_texts
@@ -65,7 +66,7 @@ def released(
     package = own_package(work, address) if moved else None
 
     def release(one: _FunctionRelease) -> dict[str, str]:
-        with work.told(f"function `{one.name}`"):
+        with concerning(one.name), work.told(f"function `{one.name}`"):
             if one in moved:
                 _cut_over(work, one, package)
             _timed(work, address, one, kept, clocks)
@@ -126,7 +127,9 @@ def _timed(
         there = list(then)
     for clock in plan.clocks.values():
         if then.get(clock.id) != clock.digest:
-            clocks.set(work, clock)
+            whose = f"function `{plan.name}`, {clock.title}"
+            with concerning(plan.name, clock.number), work.told(whose):
+                clocks.set(work, clock)
             work.watch.hear(f"{plan.name}: the trigger {clock.id} calls it")
     for ident in set(there) - set(plan.clocks):
         clocks.delete(work, ident)

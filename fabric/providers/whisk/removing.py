@@ -39,12 +39,13 @@ def _taken_away(
 ) -> None:
     package = package_row(work, address)
     name = package_name(address)
-    if package is not None and not package.is_of(address):
-        # What was never ours keeps nobody from taking away what is.
-        work.watch.hear(f"the package `{name}` is not {package_owner(address)}: it stays")
-        return
+    own = {one.name: one.said(OWNER) for one in package.actions} if package else {}
+    is_others = package is not None and not package.is_of(address)
     for ident, called in clocks.there(work, name).items():
-        if is_meant(action_owner(address, called.rpartition("/")[2])):
+        action = called.rpartition("/")[2]
+        # In a package of others what it calls has to say itself that it is ours.
+        owner = own.get(action, "") if is_others else action_owner(address, action)
+        if is_meant(owner):
             clocks.delete(work, ident)
     if package is None:
         return
@@ -55,7 +56,10 @@ def _taken_away(
     for one in sorted(package.actions, key=_in_turn):
         if not one.said(OWNER).startswith(begin):
             work.watch.hear(f"{name}: the action `{one.name}` is not of this service: it stays")
-    if len(going) == len(package.actions):
+    if is_others:
+        # What was never ours keeps nobody from taking away what is.
+        work.watch.hear(f"the package `{name}` is not {package_owner(address)}: it stays")
+    elif len(going) == len(package.actions):
         delete_package(work, address)
 
 

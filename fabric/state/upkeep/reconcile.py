@@ -23,8 +23,9 @@ class Evidence(Struct, frozen=True):
     there is none; `functions` are those of the config, None where no config names the record;
     `live` are the digests of the code that the provider has of the functions that it was asked
     for: empty where it does not tell, None where it has no such function; `lost` is what else of
-    the service it has no more. `is_errored`: a later state lies on this machine and waits to be
-    pushed. The misfits say what is no receipt, and no deploy record, in these files."""
+    the service it has no more, `foreign` tells what somebody else has there. `is_errored`: a later
+    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
+    deploy record, in these files."""
 
     ref: RecordRef
     record: Record | None
@@ -38,6 +39,7 @@ class Evidence(Struct, frozen=True):
     receipt_misfit: str = ""
     deploy_record_misfit: str = ""
     lost: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
 class Divergence(Struct, frozen=True):
@@ -97,6 +99,8 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
             )
     for what in evidence.lost:
         yield Divergence(SyncStatus.MISSING, f"{what} is not at the provider")
+    for said in evidence.foreign:
+        yield Divergence(SyncStatus.DRIFTED, said)
 
 
 def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:

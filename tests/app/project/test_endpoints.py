@@ -42,6 +42,8 @@ REFUSED: list[tuple[Words, Words]] = [
     ({"EDGE1_API_BASE_URL": _URL}, {"EDGE1_API_TOKEN": "mine"}),
     ({"EDGE1_API_BASE_URL": _URL}, {}),
     ({"CLOUD5_API_HOST": "objects.example"}, {"CLOUD5_ACCESS_TOKEN": "mine"}),
+    ({"CLOUD6_REGION": "objects.example/?"}, {"CLOUD6_API_KEY": "mine"}),
+    ({"CLOUD4_REGION": "objects.example:443#"}, {"CLOUD4_ACCESS_KEY_SECRET": "mine"}),
 ]
 TAKEN: list[tuple[Words, Words]] = [
     ({"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}, {}),
@@ -52,6 +54,7 @@ TAKEN: list[tuple[Words, Words]] = [
     ({"OBJSTORE3_ENDPOINT_URL": _URL, "OBJSTORE3_ACCOUNT": "me", "OBJSTORE3_KEY": "k"}, {}),
     ({"OBJSTORE3_CONNECTION_STRING": f"AccountName=me;AccountKey=k=;{_BLOB}"}, {}),
     ({"EDGE1_API_BASE_URL": _URL, "EDGE1_API_TOKEN": "t"}, {}),
+    ({"CLOUD6_REGION": "us-south"}, {"CLOUD6_API_KEY": "mine"}),
     # What the user says, or what stays on this machine, is nobody else's.
     ({}, {"OBJSTORE1_ENDPOINT_URL": _URL, **_CLOUD1}),
     ({"AWS_ENDPOINT_URL": _URL}, {"AWS_ENDPOINT_URL": "https://mine.example", **_AWS}),

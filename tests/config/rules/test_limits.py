@@ -52,6 +52,7 @@ def test_a_name_counts_with_its_service_and_stage() -> None:
     [
         *("/{id", "/id}", "/{}", "/{id}/{id}", "/x?y=1", "/x#y"),
         *("/files/{name}.json", "/v{major}", "/{a}-{b}", "/{rest+}/x", "/two%20words"),
+        *("//", "//x", "/x//y", "/x//", "/x/../y", "/x/..", "/./x", "/."),
     ],
 )
 def test_a_path_that_is_no_template(path: str) -> None:
@@ -60,7 +61,8 @@ def test_a_path_that_is_no_template(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/x", "/{id}", "/{a}/{b}", "/{rest+}", "/a.b/c-d_e~", "/caf\u00e9"]
+    "path",
+    ["/", "/x", "/{id}", "/{a}/{b}", "/{rest+}", "/a.b/c-d_e~", "/caf\u00e9", "/x/", "/..x/.y"],
 )
 def test_a_path_that_is_one(path: str) -> None:
     assert codes(http(f"path: '{path}'")) == []
@@ -135,3 +137,14 @@ def test_an_event_under_the_name_of_another_tool_gets_ours() -> None:
 @pytest.mark.parametrize("bucket", ["Uploads", "my_bucket", "ab", "x-"])
 def test_a_bucket_that_cannot_be(bucket: str) -> None:
     assert codes(storage(bucket, "objstore1:ObjectCreated:*")) == ["config/bad-bucket"]
+
+
+@pytest.mark.parametrize("env", ['{MOOD: "a\\0b"}', '{CALM: x, MOOD: "\\0"}'])
+def test_a_variable_holds_no_end_of_a_text(env: str) -> None:
+    (problem,) = refused(f"{{name: a, entry: a.ts, env: {env}}}")
+    assert problem.code == "config/bad-value"
+    assert problem.message == "the variable `MOOD` has a NUL character in it"
+    assert problem.where is not None
+    assert problem.where.line == 3
+    (other,) = refused(f"{{name: a, entry: a.ts}}]\nenv: {env}\nlayers: [")
+    assert (other.message, other.where and other.where.line) == (problem.message, 4)

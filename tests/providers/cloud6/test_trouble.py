@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
+from fabric.providers.whisk.clocks import wanted_clocks
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR
@@ -48,6 +49,9 @@ def test_missing_credentials_are_all_named_at_once(site: WhiskSite) -> None:
         ({"CLOUD6_API_KEY": "no-colon"}, "credentials/unreadable"),
         ({"CLOUD6_NAMESPACE": "_"}, "credentials/unreadable"),
         ({"CLOUD6_API_HOST": "http://whisk.example"}, "credentials/plain-endpoint"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "127.0.0.1:9/?"}, "credentials/unreadable"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "me@evil.example/#"}, "credentials/unreadable"),
+        ({"CLOUD6_API_HOST": "", "CLOUD6_REGION": "evil.example\\"}, "credentials/unreadable"),
     ],
 )
 def test_variables_that_cannot_be_meant_are_told_before_any_call(
@@ -113,6 +117,22 @@ def test_a_trigger_of_others_is_left_as_it_is(site: WhiskSite) -> None:
         site.up(site.order("hello", HTTP, EVERY_HOUR))
     assert raised.value.first.code == "deploy/foreign"
     assert site.server.space.triggers == {ident: other}
+
+
+def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: WhiskSite) -> None:
+    site.up(site.order("hello", HTTP, EVERY_HOUR), site.order("bye", BYE))
+    space = site.server.space
+    space.packages["shop-dev"]["annotations"] = []
+    site.dissolve()
+    assert site.server.left().keys().isdisjoint(("triggers", "rules", "clocks", "actions"))
+    assert list(space.packages) == ["shop-dev"]
+    assert "the package `shop-dev` is not shop/dev: it stays" in site.talk
+
+
+def test_schedules_of_two_stages_have_names_of_their_own() -> None:
+    first = wanted_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
+    second = wanted_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
+    assert first.keys().isdisjoint(second)
 
 
 def test_who_is_asked_to_wait_comes_back_then(site: WhiskSite) -> None:

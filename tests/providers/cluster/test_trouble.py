@@ -182,7 +182,7 @@ def test_a_field_that_somebody_else_set_is_named_with_its_manager(site: ClusterS
         site.up(order)
     found = caught.value.first
     said = "somebody else has changed what fabric set: `kubectl-edit` manages .spec.replicas"
-    assert found.message == said
+    assert found.message == f"function `hello`, `Deployment/shop-dev-hello`: {said}"
     assert "takeOver" in found.hint
     site.extension = {"takeOver": True}
     site.up(order)

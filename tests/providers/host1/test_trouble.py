@@ -179,6 +179,25 @@ def test_a_team_that_is_not_the_projects_is_77(site: Host1Site) -> None:
     assert "HOST1_ORG_ID" in error.first.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HOST1_ORG_ID", "team_a\n"),
+        ("HOST1_SITES_URL", "garbage"),
+        ("HOST1_SITES_URL", "http://localhost/{nope}"),
+        ("HOST1_SITES_URL", "http://localhost/{domain}\n"),
+    ],
+)
+def test_variables_that_cannot_be_meant_are_told_before_any_call(
+    site: Host1Site, name: str, value: str
+) -> None:
+    error = refused(site, **{name: value})
+    assert error.exit_code is ExitCode.NO_CREDENTIALS
+    assert f"`{name}`" in error.first.message
+    assert error.first.hint
+    assert site.calls() == 0
+
+
 def test_a_release_that_is_refused_leaves_what_is_met(site: Host1Site) -> None:
     site.up(site.order("hello", HTTP))
     site.refuse_release()

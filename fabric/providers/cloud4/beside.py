@@ -1,0 +1,43 @@
+"""What is a function's and of none of its versions: tags, and calls that are kept for it. A release
+sets them, for users meet both at once; what nobody meets yet has them from its deploy."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from fabric.model.hashing import digest_fields
+from fabric.model.task import Pairs
+from fabric.providers.cloud4.concurrency import set_concurrency
+from fabric.providers.cloud4.tags import FunctionTag, set_tags
+from fabric.providers.cloud4.work import Cloud4Work
+from fabric.providers.contract import FunctionOrder, LiveFunction
+
+_DIGEST = 16
+
+
+class Cloud4Beside(Struct, frozen=True):
+    tags: Pairs = ()
+    reserved: int | None = None
+
+    @property
+    def digest(self) -> str:
+        parts = (part for pair in sorted(self.tags) for part in pair)
+        return digest_fields((str(self.reserved), *parts))[:_DIGEST]
+
+
+def beside_of(one: FunctionOrder | LiveFunction) -> Cloud4Beside:
+    return Cloud4Beside(one.tags, one.reserved_concurrency)
+
+
+class TaggedRow(Protocol):
+    """What a function says of itself."""
+
+    @property
+    def function_arn(self) -> str: ...
+    @property
+    def tags(self) -> tuple[FunctionTag, ...]: ...
+
+
+def set_beside(work: Cloud4Work, name: str, row: TaggedRow, wanted: Cloud4Beside) -> None:
+    set_concurrency(work, name, wanted.reserved)
+    set_tags(work, row.function_arn, row.tags, wanted.tags)

@@ -1,0 +1,15 @@
+"""Versions that are asked for one by one, where each function has its own."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from fabric.providers.contract import DeploymentAddress, LiveFunction
+
+Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]
+
+
+def found_versions(
+    find: Find, address: DeploymentAddress, marks: Mapping[str, str]
+) -> dict[str, str]:
+    rows = {name: find(address, name, mark) for name, mark in marks.items()}
+    return {name: one.resource_id for name, one in rows.items() if one is not None}

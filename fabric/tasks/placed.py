@@ -1,0 +1,40 @@
+"""Tasks that change the world, with the places in the config that their failures are about."""
+
+from collections.abc import Mapping
+
+from fabric.graph.decide import Decision
+from fabric.graph.plan import Known
+from fabric.model.problems import FabricError, UntouchedError, retold
+from fabric.model.task import InputEntry, Output, Task
+from fabric.model.task_id import TaskId
+from fabric.tasks.contract import Made, RecordKind, TaskTools
+from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy_tools import PlacesInConfigs
+
+
+class PlacedKind:
+    """Any of those kinds, for which providers are called."""
+
+    def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
+        self._kind = kind
+        self._places = places
+
+    def code(self, task: Task) -> tuple[InputEntry, ...]:
+        return self._kind.code(task)
+
+    def judge(self, known: Known) -> Decision:
+        return self._kind.judge(known)
+
+    def claim(self, task: Task) -> None:
+        self._kind.claim(task)
+
+    def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
+        try:
+            return self._kind.run(task, upstream, shop)
+        except FabricError as error:
+            # Whatever else it is says how the run ended, and not what was wrong.
+            if type(error) not in (FabricError, UntouchedError):
+                raise
+            function = task.inputs.function
+            placed = self._places.placed(ref_of(task.inputs), function, error.problems)
+            raise retold(error, placed) from error
