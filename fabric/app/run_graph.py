@@ -93,9 +93,10 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
     caps = caps_of(request.concurrency, session.settings.cores)
-    if session.builds_elsewhere:
-        # Who waits for another machine needs no core of this one.
-        caps = Caps(caps.total, caps.total)
+    if session.threads_elsewhere:
+        # Who waits for another machine needs no core of this one. One more is on its way there:
+        # what lay in a queue could not be left undone any more when the run is to stop.
+        caps = Caps(caps.total, min(caps.total, session.threads_elsewhere + 1))
     seconds = seconds_of(session, work.graph)
     return Job(
         work.graph,

@@ -100,8 +100,10 @@ class Session:
         return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
 
     @property
-    def builds_elsewhere(self) -> bool:
-        return self._options.executor is not None
+    def threads_elsewhere(self) -> int:
+        """How many builds other machines carry out at once; none without an executor."""
+        executor = self._options.executor
+        return executor.workers.threads if executor is not None else 0
 
     @property
     def lost_child(self) -> Problem | None:

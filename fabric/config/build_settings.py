@@ -13,6 +13,7 @@ def build_settings(node: Node | None, under: BuildSettings = DEFAULT_BUILD) -> B
         return under
     return BuildSettings(
         command=_command(node) if child(node, "command") else under.command,
+        portable=read.flag(node, "portable", default=under.portable),
         ignore=_texts(node, "ignore", under.ignore),
         minify=read.flag(node, "minify", default=under.minify),
         sourcemap=read.flag(node, "sourcemap", default=under.sourcemap),

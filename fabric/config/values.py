@@ -92,9 +92,11 @@ class Provider(Struct, frozen=True):
 
 
 class BuildSettings(Struct, frozen=True):
-    """`external` to `banner` are for the bundler, as people know them from it."""
+    """`external` to `banner` are for the bundler, as people know them from it. What is `portable`
+    may be carried out on another machine."""
 
     command: tuple[str, ...] = ()
+    portable: bool = False
     ignore: tuple[str, ...] = ()
     minify: bool = False
     sourcemap: bool = False

@@ -207,7 +207,7 @@ class TaskRunner:
         begin, began_ns = self._clock.monotonic(), self._stores.files.now_ns()
         made = self._make(task, upstream, tools)
         output = self._keep(task, made)
-        ms = round((self._clock.monotonic() - begin) * 1000)
+        ms = made.took_ms or round((self._clock.monotonic() - begin) * 1000)
         trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
         return Outcome(
             Status.RAN, decision.reason, output, decision, ms,

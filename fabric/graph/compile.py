@@ -233,6 +233,7 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         command=build.command,
         env=command_env(unit.config, function) if build.command else (),
         apart=apart,
+        is_portable=bool(build.command) and build.portable,
     )
     if build.command:
         return inputs

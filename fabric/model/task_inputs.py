@@ -56,7 +56,7 @@ class VendorInputs(Struct, frozen=True):
         return (lock, *option_entries(self, "service", "root", "source", "without"))
 
 
-_NAMES = ("service", "function", "root", "apart", "is_wanted")
+_NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")
 _ASKED_FOR = (
     "external", "provided", "architecture", "format", "target", "define", "loader", "tsconfig",
     "keep_names", "banner", "handlers", "methods",
@@ -74,7 +74,8 @@ class BuildInputs(Struct, frozen=True):
     `handlers` are the exports that count after `handler` where the entry names none; an object is
     a handler where it has one of `methods`. With `apart` it is shown beside those for other
     targets. Where it is not wanted for itself, only for what needs it, a folder that is not there
-    is not made for what is merely remembered.
+    is not made for what is merely remembered. A command that is portable gives the same wherever
+    the files of the workspace are.
     """
 
     kind: ClassVar[str] = "build"
@@ -107,6 +108,7 @@ class BuildInputs(Struct, frozen=True):
     methods: tuple[str, ...] = ()
     apart: str = ""
     is_wanted: bool = True
+    is_portable: bool = False
 
     @property
     def lane(self) -> Lane:

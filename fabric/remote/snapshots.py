@@ -31,11 +31,13 @@ class SnapshotFile(Struct, frozen=True, array_like=True):
 
 class Snapshot(Struct, frozen=True):
     """`streams` are the packs that extents of files lie in, `links` are symbolic ones with where
-    they lead, seen from their own folder."""
+    they lead, seen from their own folder. Other folders are there because something lies in them.
+    """
 
     streams: Mapping[str, tuple[Digest, ...]]
     files: tuple[SnapshotFile, ...]
     links: tuple[tuple[str, str], ...] = ()
+    empty_folders: tuple[str, ...] = ()
 
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
@@ -52,7 +54,8 @@ def decode_snapshot(content: bytes) -> Snapshot | None:
 
 
 def _is_sound(found: Snapshot) -> bool:
-    leaves = [one.path for one in found.files] + [path for path, _ in found.links]
+    linked = (path for path, _ in found.links)
+    leaves = [*(one.path for one in found.files), *linked, *found.empty_folders]
     taken = frozenset(leaves)
     return (
         len(taken) == len(leaves)

@@ -62,6 +62,7 @@ class Built(Struct, frozen=True):
     made with (the bundler could not be installed after all), the result must not be stored.
     `before` are digests of files as they were before a tool ran that does not tell what it read.
     `wanted` are imports that something has to answer: the archive's files, or packages.
+    `took_ms` is how long it took, where that is not as long as it was waited for.
     """
 
     files: tuple[BuiltFile, ...]
@@ -71,6 +72,7 @@ class Built(Struct, frozen=True):
     toolchain: str = ""
     before: Pairs = ()
     wanted: tuple[WantedModule, ...] = ()
+    took_ms: int = 0
 
 
 class Toolchain(Struct, frozen=True):

@@ -70,6 +70,7 @@ class BuildKind:
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
             before=built.before,
+            took_ms=built.took_ms,
         )
 
     def warnings(

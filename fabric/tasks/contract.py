@@ -28,7 +28,8 @@ class Made(Struct, frozen=True):
     """What a task gave. `digest` is what downstream keys see; files are stored by content.
 
     Without `keep` the result is used in this run and not remembered. `before` are digests of files
-    that were read, from before the task ran; for the others their times have to do.
+    that were read, from before the task ran; for the others their times have to do. `took_ms` is
+    how long it took, where it was waited for longer than that.
     """
 
     digest: Digest
@@ -41,6 +42,7 @@ class Made(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
     keep: bool = True
     before: Pairs = ()
+    took_ms: int = 0
 
 
 class TaskTools(Protocol):

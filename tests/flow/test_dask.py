@@ -26,7 +26,7 @@ COMMAND = """\
 service: shop
 provider: {name: cloud1-lambda, runtime: python3.11}
 functions:
-  - {name: made, entry: src/made.handler, build: {command: [sh, made.sh]}}
+  - {name: made, entry: src/made.handler, build: {command: [sh, made.sh], portable: true}}
 """
 
 
@@ -239,6 +239,88 @@ def test_a_worker_that_is_lost_loses_no_task(
     assert "`shop/made`" in done.error["message"]
 
 
+def waiting(folder: Path, **scripts: str) -> Project:
+    """A service of functions that commands build, each by a script of its own."""
+    rows = "".join(
+        f"  - {{name: {name}, entry: src/{name}.handler, "
+        f"build: {{command: [sh, {name}.sh], portable: true}}}}\n"
+        for name in scripts
+    )
+    head = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\nfunctions:\n"
+    files = {f"src/{name}.py": "" for name in scripts}
+    texts = {f"{name}.sh": f"{text}\necho >$FABRIC_OUT_DIR/a.py" for name, text in scripts.items()}
+    return project(folder, head + rows, {**files, **texts})
+
+
+def test_who_was_on_a_worker_that_another_one_ended_is_built(
+    place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    killer = f"kill -9 {OF_THE_WORKER}; sleep 9"
+    made = waiting(tmp_path / "made", a="sleep 0.5", b="sleep 0.5", c=killer, d="sleep 0.5")
+    with dask_cluster(tmp_path / "dask", place.env, workers=0) as cluster:
+        cluster.add_worker(threads=2)
+        done = made.json("build", "--executor", cluster.executor, env=place.env)
+    assert (done.code, done.error["code"]) == (2, "executor/worker-lost")
+    assert [one["message"].split("`")[1] for one in done.error["problems"]] == ["shop/c"]
+    assert done.document["result"]["summary"]["ran"] == 3
+
+
+def test_what_had_not_begun_when_a_run_is_stopped_is_not_begun(
+    own_cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    scripts = {name: f"touch {told}; sleep 1" for name in "abcdef"}
+    made = waiting(tmp_path / "made", **scripts)
+    run = made.start("build", "--json", "--executor", own_cluster.executor, env=place.env)
+    until(lambda: told.exists() or run.poll() is not None)
+    run.send_signal(signal.SIGINT)
+    done = ended(run)
+    assert (done.code, done.error["code"]) == (130, "run/interrupted")
+    assert "4 tasks not started" in done.error["message"]
+
+
+def test_a_worker_that_comes_later_and_is_unlike_fails_nothing(
+    own_cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    made = waiting(tmp_path / "made", **{name: f"touch {told}; sleep 1" for name in "abcdef"})
+    run = made.start("build", "--json", "--executor", own_cluster.executor, env=place.env)
+    until(lambda: told.exists() or run.poll() is not None)
+    other = {**place.env, "FABRIC_REMOTE_CACHE_KEY": "another-key-of-another-team-0123456789"}
+    own_cluster.add_worker(env=other)
+    done = ended(run)
+    assert done.result["summary"]["failed"] == 0
+
+
+def test_where_files_cannot_be_sent_all_is_built_here_and_said_once(
+    cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    made = project(tmp_path, *KINDS["python"])
+    refused = {**place.env, "OBJSTORE2_ACCESS_TOKEN": "wrong"}
+    done = made.json("build", "--executor", cluster.executor, env=refused)
+    assert done.result["summary"]["failed"] == 0
+    assert done.err.count("the workspace cannot be sent to the workers") == 1
+    assert "2 functions of this run were built on this machine" in done.err
+
+
+def test_a_command_that_may_look_at_more_than_files_stays_here(
+    cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
+) -> None:
+    made = commanded(tmp_path, 'pwd >"$FABRIC_OUT_DIR/made.py"')
+    made.write({"fabric.yml": COMMAND.replace(", portable: true", "")})
+    done = made.json("build", "--executor", cluster.executor, env=place.env)
+    assert "`build.portable` does not say that their commands run anywhere" in done.err
+    assert content(made, "made/made.py").decode().strip() == str(made.root)
+
+
+def test_whether_it_may_be_built_elsewhere_changes_nothing_of_a_build(tmp_path: Path) -> None:
+    made = commanded(tmp_path, 'echo >"$FABRIC_OUT_DIR/made.py"')
+    made.write({".fabricignore": "fabric.yml\n"})
+    made.json("build")
+    made.write({"fabric.yml": COMMAND.replace(", portable: true", "")})
+    assert made.json("build").result["summary"]["ran"] == 0
+
+
 def test_a_cluster_that_goes_away_costs_nothing_but_time(
     own_cluster: DaskCluster, place: CachePlaceOfTests, tmp_path: Path
 ) -> None:
@@ -308,6 +390,9 @@ def test_workers_that_are_not_like_this_machine_are_refused_by_name(
         done = made.json("build", *executor, env=place.env)
         assert (done.code, done.error["code"]) == (1, "executor/other-worker")
         assert "has another shared cache, team or key" in done.error["message"]
+        both = f"{other['FABRIC_REMOTE_CACHE_KEY']},{KEY}"
+        done = made.json("build", *executor, env={**place.env, "FABRIC_REMOTE_CACHE_KEY": both})
+        assert done.result["summary"]["ran"] == 1, "it seals with a key that the worker has"
         later = tmp_path / "later"
         later.mkdir()
         text = "import fabric.manifest\nfabric.manifest.VERSION = '99.0.0'\n"
@@ -315,7 +400,6 @@ def test_workers_that_are_not_like_this_machine_are_refused_by_name(
         cluster.add_worker(env={**place.env, "PYTHONPATH": f"{later}:{REPO}"})
         done = made.json("build", *executor, env=place.env)
         assert "has fabric 99.0.0" in done.error["message"]
-    assert not (made.root / ".fabric/build").exists()
 
 
 def test_an_executor_that_cannot_be_used_is_told_before_anything_is_built(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from fabric.app.settings import read_settings
 from fabric.app.toolchains import toolchain_of
-from fabric.model.task import Pairs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
+from fabric.runtimes.elsewhere.messages import BuildQuestion
 from fabric.runtimes.elsewhere.program import answer_all
 
 
@@ -16,9 +16,11 @@ def main() -> None:
     with toolchain_of(settings) as folder:
         own = Runtimes(folder, settings.env)
 
-        def builder_for(told: Pairs) -> Builder:
-            """Commands alone are told of another machine; they need none of our tools."""
-            return Runtimes(Path(), dict(told), install=False) if told else own
+        def builder_for(asked: BuildQuestion) -> Builder:
+            """Commands are told of the machine that asks, and need none of our tools."""
+            if not asked.inputs.command:
+                return own
+            return Runtimes(Path(), dict(asked.environment), install=False)
 
         try:
             answer_all(sys.stdin.buffer, sys.stdout.buffer, builder_for)

@@ -21,5 +21,5 @@ def open_executor(address: DaskAddress, settings: Settings) -> Executor:
                 hint="pip install 'fabric-deploy[dask]'",
             )
         ) from error
-    side = side_of(store.cache)
+    side = side_of(store)
     return Executor(connect(address, side, settings.chance(8)), side, store)

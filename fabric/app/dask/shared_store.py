@@ -23,7 +23,7 @@ def shared_store(settings: Settings) -> SharedStore:
         opener = carrier_opener(address_of(settings))
     except ValueError as error:
         raise _unusable(str(error)) from error
-    cache = digest_fields((url, settings.env.get(TEAM_VARIABLE, ""), keys.first.id))
+    cache = digest_fields((url, settings.env.get(TEAM_VARIABLE, "")))
     return SharedStore(Errands(opener), keys, cache)
 
 
@@ -32,6 +32,7 @@ def _unusable(why: str) -> FabricError:
         Problem(
             "usage/no-shared-cache",
             f"--executor needs a shared cache, which carries files to workers and back: {why}",
-            hint="set FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY here and for the workers",
+            hint="FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY have to be right, here and "
+            "for the workers: `fabric cache key` makes a key",
         )
     )

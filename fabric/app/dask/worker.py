@@ -18,6 +18,7 @@ from fabric.app.settings import Settings, read_settings
 from fabric.engine.dask.fetching import Packs
 from fabric.engine.dask.messages import FarAnswer, SameSide, decode_question, encode
 from fabric.engine.dask.seats import ChildProgram, Seats
+from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide
 from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
@@ -46,17 +47,19 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
         return encode(FarAnswer(worker.address, lacks="was asked in another way, or cannot answer"))
 
 
-def side_of(cache: str) -> SameSide:
-    """This machine, with that shared cache."""
-    return SameSide(VERSION, ".".join(map(str, sys.version_info[:2])), cache)
+def side_of(store: SharedStore | None) -> SameSide:
+    """This machine, with that shared cache; without one it can be told, and nothing be built."""
+    python = ".".join(map(str, sys.version_info[:2]))
+    if store is None:
+        return SameSide(VERSION, python, "")
+    return SameSide(VERSION, python, store.cache, tuple(one.id for one in store.keys.all))
 
 
 def _side(settings: Settings) -> SameSide:
-    """Without a shared cache it can be told, and nothing can be built."""
     try:
-        return side_of(shared_store(settings).cache)
+        return side_of(shared_store(settings))
     except FabricError:
-        return side_of("")
+        return side_of(None)
 
 
 @functools.cache
@@ -69,7 +72,7 @@ def _this_side() -> WorkerSide:
     home = Path(mkdtemp(prefix="fabric-", dir=worker.local_directory)).resolve()
     seats = Seats(home, packs, ChildProgram(_CHILD, settings.env))
     atexit.register(_close, seats)
-    return WorkerSide(worker.address, side_of(store.cache), store, packs, seats)
+    return WorkerSide(worker.address, side_of(store), store, packs, seats, settings.clock)
 
 
 def _close(seats: Seats) -> None:

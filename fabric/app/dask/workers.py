@@ -6,6 +6,11 @@ import logging
 import socket
 import threading
 from asyncio import CancelledError
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future as PlainFuture
+from concurrent.futures import wait
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 from distributed import Client, Future, Security
@@ -15,11 +20,16 @@ from fabric.app.dask.worker import about_worker, build_on_worker
 from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.messages import SameSide
 from fabric.engine.dask.worker_side import unlike
+from fabric.engine.shared.errands import beside
 from fabric.model.executor import DaskAddress
 from fabric.model.problems import FabricError, Problem, StoppedError
 from fabric.system.child_group import child_group
 
 _CONNECT_SECONDS = 10
+_ANSWER_SECONDS = 8
+# Each has a level of its own.
+_LOGS = ("distributed", "distributed.client", "tornado.application")
+T = TypeVar("T")
 _LOOK_SECONDS = 20
 # So often in a row there may be nobody.
 _LOOKS_WITHOUT = 3
@@ -29,20 +39,43 @@ _NAMED = 3
 class DaskWorkers:
     """Thread-safe. Closing it cancels what is under way; its workers end the children of that."""
 
-    def __init__(self, client: Client, address: DaskAddress, run: str) -> None:
+    def __init__(self, client: Client, address: DaskAddress, run: str, *silent: str) -> None:
         self._client = client
         self._address = address
         self._run = run
+        self.silent = silent
+        self.threads = sum(client.ncores().values())
         self._numbers = itertools.count()
         self._is_closed = False
+        self._left_out = set(silent)
         self._under_way: set[Future[bytes]] = set()
         self._lock = threading.Lock()
+        self._alone = threading.Lock()
 
     @property
     def place(self) -> str:
         return f"the cluster at {self._address}"
 
+    def leave_out(self, worker: str) -> None:
+        with self._lock:
+            self._left_out.add(worker)
+
     def ask(self, question: bytes) -> bytes:
+        try:
+            return self._asked(question)
+        except KilledWorker:
+            pass
+        # Dask blames whatever a worker had when it ended: of several that were there together,
+        # one by one shows which it was.
+        with self._alone:
+            try:
+                return self._asked(question)
+            except KilledWorker as error:
+                message = "workers ended while they built it, one after the other"
+                raise GaveUpError(message) from error
+
+    def _asked(self, question: bytes) -> bytes:
+        """Raises KilledWorker as Dask does."""
         future, is_cut = self._submitted(question), threading.Event()
 
         def cut() -> None:
@@ -52,14 +85,12 @@ class DaskWorkers:
         try:
             with child_group().ended_with(cut):
                 answer = self._waited_for(future)
-        except KilledWorker as error:
-            raise GaveUpError("workers ended while they built it, one after the other") from error
-        except GoneError:
+        except (KilledWorker, GoneError):
             raise
         except (Exception, CancelledError) as error:
             if is_cut.is_set():
                 raise StoppedError(Problem("run/cancelled", "the run was cut off")) from error
-            raise GoneError(type(error).__name__) from error
+            raise GoneError("cannot be reached any more") from error
         finally:
             with self._lock:
                 self._under_way.discard(future)
@@ -73,21 +104,27 @@ class DaskWorkers:
             try:
                 return future.result(timeout=_LOOK_SECONDS)
             except TimeoutError:
-                without = 0 if self._client.ncores() else without + 1
+                without = 0 if set(self._client.ncores()) - self._left_out else without + 1
         future.cancel()
-        raise GoneError("it has no worker any more")
+        raise GoneError("has no worker any more")
 
     def _submitted(self, question: bytes) -> Future[bytes]:
         key = f"fabric-build-{self._run}-{next(self._numbers)}"
         with self._lock:
             if self._is_closed:
-                raise GoneError("the run is over")
+                raise GoneError("was left")
             try:
-                future = self._client.submit(build_on_worker, question, key, key=key, pure=False)
+                future = self._client.submit(
+                    build_on_worker, question, key, key=key, pure=False, workers=self._fit()
+                )
             except Exception as error:
-                raise GoneError(type(error).__name__) from error
+                raise GoneError("cannot be reached any more") from error
             self._under_way.add(future)
             return future
+
+    def _fit(self) -> list[str] | None:
+        """Whoever there is, or all but those that are left out."""
+        return sorted(set(self._client.ncores()) - self._left_out) if self._left_out else None
 
     def close(self) -> None:
         with self._lock:
@@ -105,16 +142,18 @@ def connect(address: DaskAddress, side: SameSide, run: str) -> DaskWorkers:
     is_sealed = security.get_connection_args("client").get("ssl_context") is not None
     if not is_sealed and not address.is_this_machine:
         raise FabricError(_unsealed(address))
-    scheme = "tls" if is_sealed else "tcp"
-    # What Dask writes to its log is told here, in plain words.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
-    client = _client(f"{scheme}://{address}", security, address)
+    # What Dask writes to its logs is told here, in plain words.
+    for name in _LOGS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    url = f"{'tls' if is_sealed else 'tcp'}://{address}"
+    client = _in_time(lambda: _client(url, security, address), _CONNECT_SECONDS + 2)
+    if client is None:
+        raise FabricError(_unreachable(address))
     try:
-        _refuse_unlike(client, address, side)
+        return DaskWorkers(client, address, run, *_refuse_unlike(client, address, side))
     except BaseException:
         client.close(timeout=2)
         raise
-    return DaskWorkers(client, address, run)
 
 
 def _client(url: str, security: Security, address: DaskAddress) -> Client:
@@ -123,18 +162,24 @@ def _client(url: str, security: Security, address: DaskAddress) -> Client:
         socket.create_connection((address.host.strip("[]"), address.port), _CONNECT_SECONDS).close()
         return Client(url, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        hint = (
-            "is `dask scheduler` running there, and is it reached with TLS just where it uses it?"
-        )
-        problem = Problem("executor/unreachable", f"no Dask scheduler answers at {address}", hint)
-        raise FabricError(problem) from error
+        raise FabricError(_unreachable(address)) from error
 
 
-def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> None:
-    found = client.run(about_worker, on_error="return")
-    if not found:
+def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tuple[str, ...]:
+    """Those that do not say what they are."""
+    workers = sorted(client.ncores())
+    if not workers:
         hint = "start one with `dask worker`; an adaptive cluster needs a minimum of one"
         message = f"the cluster at {address} has no worker"
+        raise FabricError(Problem("executor/no-workers", message, hint))
+    found = _in_time(lambda: _said(client, workers), _ANSWER_SECONDS)
+    if found is None:
+        # One of many keeps them all: each is asked by itself.
+        calls = [(one, _begun(partial(_said, client, [one]))) for one in workers]
+        answers = [_result(call, _ANSWER_SECONDS) or {} for _, call in calls]
+        found = {worker: said for one in answers for worker, said in one.items()}
+    if not found:
+        message, hint = f"no worker of the cluster at {address} answers", "start them anew"
         raise FabricError(Problem("executor/no-workers", message, hint))
     told = [
         f"{worker} {why}" for worker, said in sorted(found.items()) if (why := _why(said, side))
@@ -146,6 +191,34 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> None
             "workers need the same fabric-deploy[dask,cloud] and Python, and the same shared cache"
         )
         raise FabricError(Problem("executor/other-worker", message, hint))
+    return tuple(one for one in workers if one not in found)
+
+
+def _said(client: Client, workers: list[str]) -> Mapping[str, object]:
+    said = client.run(about_worker, workers=workers, on_error="return")
+    return dict(said)
+
+
+def _in_time(call: Callable[[], T], seconds: float) -> T | None:
+    """None where it does not end: Dask's own time-outs do not bound all that it waits for."""
+    return _result(_begun(call), seconds)
+
+
+def _begun(call: Callable[[], T]) -> PlainFuture[T]:
+    future: PlainFuture[T] = PlainFuture()
+
+    def carry_out() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            future.set_exception(error)
+
+    beside(carry_out)
+    return future
+
+
+def _result(call: PlainFuture[T], seconds: float) -> T | None:
+    return call.result() if call in wait((call,), seconds).done else None
 
 
 def _why(said: object, side: SameSide) -> str:
@@ -155,6 +228,11 @@ def _why(said: object, side: SameSide) -> str:
         return unlike(msgspec.msgpack.decode(said, type=SameSide), side)
     except msgspec.DecodeError:
         return "has another fabric"
+
+
+def _unreachable(address: DaskAddress) -> Problem:
+    hint = "is `dask scheduler` running there, and is it reached with TLS just where it uses it?"
+    return Problem("executor/unreachable", f"no Dask scheduler answers at {address}", hint)
 
 
 def _unsealed(address: DaskAddress) -> Problem:

@@ -35,6 +35,12 @@ BUILD = Fields(
             "Builds the functions in place of the built-in build: a list, or one line.",
             ["npm", "run", "build"],
         ),
+        Field(
+            "portable",
+            Flag(),
+            "The command needs files of the workspace alone: an executor may run it elsewhere.",
+            example=True,
+        ),
         Field("ignore", Many(FILLED), "Files that `include` leaves out.", ["**/*.test.ts"]),
         Field("minify", Flag(), "Make the bundle small; false when left out.", example=True),
         Field("sourcemap", Flag(), "Put a source map in; false when left out.", example=True),

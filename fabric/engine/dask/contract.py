@@ -10,6 +10,17 @@ class Workers(Protocol):
     def place(self) -> str:
         """Where they are, for people."""
 
+    @property
+    def threads(self) -> int:
+        """How many builds they carry out at once, as far as is known when the run begins."""
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """Those that are left out because they did not answer."""
+
+    def leave_out(self, worker: str) -> None:
+        """It is asked nothing more."""
+
     def ask(self, question: bytes) -> bytes:
         """Waits for the answer of one of them. Raises GaveUpError or GoneError."""
 

@@ -5,13 +5,14 @@ An answer counts where it fits the files that are here; whatever does not is bui
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.engine.dask.contract import GaveUpError, GoneError, Workers
-from fabric.engine.dask.fetching import Packs
+from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.messages import (
     FarAnswer,
     FarQuestion,
@@ -21,6 +22,7 @@ from fabric.engine.dask.messages import (
 )
 from fabric.engine.dask.sending import SentSnapshot, SnapshotSender
 from fabric.engine.dask.worker_side import with_contents
+from fabric.engine.shared.errands import why_failed
 from fabric.model.amounts import plural
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
@@ -30,7 +32,9 @@ from fabric.runtimes.seen import look_ups_hold
 
 _NAMED = 3
 # What is wrong with a worker, and not with the build.
-_EXECUTORS = ("executor/other-worker", "build/child-lost")
+_EXECUTORS = ("build/child-lost",)
+# So many workers in turn may be unlike this machine before a function is built here.
+_TRIES = 8
 
 
 class BuiltHereError(Exception):
@@ -64,10 +68,11 @@ class FarBuilds:
         """What was built here after all, and why."""
         with self._lock:
             reasons = self._reasons.most_common()
+        silent = [f"{one} does not answer and is left out" for one in self._cluster.workers.silent]
         if not reasons:
-            return None
+            return _silence(silent)
         count = sum(times for _, times in reasons)
-        told = "; ".join(reason for reason, _ in reasons[:_NAMED])
+        told = "; ".join([*(reason for reason, _ in reasons[:_NAMED]), *silent[:_NAMED]])
         return Problem(
             "executor/built-here",
             f"{plural(count, 'function')} of this run {'was' if count == 1 else 'were'} built on "
@@ -87,11 +92,23 @@ class FarBuilds:
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """One function's files, wherever they are made."""
         try:
-            return self._built_there(workspace, inputs, self._snapshot(workspace))
+            return self._built_elsewhere(workspace, inputs)
         except BuiltHereError as error:
-            with self._lock:
-                self._reasons[str(error)] += 1
-        return self._builder.build(workspace, inputs)
+            reason = str(error)
+        built = self._builder.build(workspace, inputs)
+        with self._lock:
+            self._reasons[reason] += 1
+        return built
+
+    def _built_elsewhere(self, workspace: Path, inputs: BuildInputs) -> Built:
+        if inputs.command and not inputs.is_portable:
+            raise BuiltHereError("`build.portable` does not say that their commands run anywhere")
+        sent = self._snapshot(workspace)
+        if inputs.command and _stayed(inputs, sent):
+            looked_at = self._builder.seen(workspace, inputs).files
+            if not set(looked_at).isdisjoint(sent.left_out):
+                raise BuiltHereError(_why_other(inputs, sent))
+        return self._built_there(workspace, inputs, sent)
 
     def close(self) -> None:
         self._cluster.workers.close()
@@ -99,8 +116,13 @@ class FarBuilds:
     def _snapshot(self, workspace: Path) -> SentSnapshot:
         """Sent once a run, when the first build wants it."""
         with self._sending:
+            if self._sent is None and not self._gone:
+                try:
+                    self._sent = self._sender.send(workspace)
+                except FabricError as error:
+                    self._gone = error.first.message
             if self._sent is None:
-                self._sent = self._sender.send(workspace)
+                raise BuiltHereError(self._gone)
             return self._sent
 
     def _anew(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
@@ -121,10 +143,24 @@ class FarBuilds:
             raise _failed(answer)
         if answer.built is None:
             raise BuiltHereError(f"{answer.worker} {answer.lacks}")
-        built = self._whole(answer, answer.built)
-        return _fitting(workspace, inputs, built, sent)
+        built = _fitting(workspace, inputs, self._whole(answer, answer.built), sent)
+        return replace(built, took_ms=answer.took_ms)
 
     def _answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+        """Of the first worker that can build anything for this machine."""
+        unlike = ""
+        for _ in range(_TRIES):
+            answer = self._one_answer(workspace, inputs, sent)
+            if answer.is_cut_off:
+                self._gone = f"{answer.worker} does not reach the shared cache: {answer.lacks}"
+                raise BuiltHereError(self._gone)
+            if not answer.is_unlike:
+                return answer
+            self._cluster.workers.leave_out(answer.worker)
+            unlike = f"{answer.worker} {answer.lacks}"
+        raise BuiltHereError(unlike)
+
+    def _one_answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
         if self._gone:
             raise BuiltHereError(self._gone)
         toolchain = self._builder.toolchain(workspace, inputs)
@@ -142,7 +178,7 @@ class FarBuilds:
         except GaveUpError as error:
             raise FabricError(_gave_up(inputs, workers.place, error)) from error
         except GoneError as error:
-            self._gone = f"{workers.place} cannot be reached any more ({error})"
+            self._gone = f"{workers.place} {error}"
             raise BuiltHereError(self._gone) from error
 
     def _whole(self, answer: FarAnswer, built: Built) -> Built:
@@ -152,6 +188,8 @@ class FarBuilds:
         try:
             content = self._cluster.packs.joined(answer.stored)
         except Exception as error:  # whatever a carrier says
+            if not isinstance(error, MissingError):
+                self._gone = f"the shared cache cannot be reached: {why_failed(error)}"
             raise BuiltHereError(lost) from error
         whole = with_contents(built, content, answer.sizes)
         if whole is None:
@@ -196,10 +234,19 @@ def _real(workspace: Path, path: str) -> str:
     return real.relative_to(workspace).as_posix() if real.is_relative_to(workspace) else ""
 
 
+def _silence(silent: Sequence[str]) -> Problem | None:
+    if not silent:
+        return None
+    more = f", and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
+    return Problem(
+        "executor/silent-worker", "; ".join(silent[:_NAMED]) + more, hint="end it, or start it anew"
+    )
+
+
 def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
     stayed = _stayed(inputs, sent)
     if stayed:
-        return f"{stayed[0]} stays here, and their builds look at it"
+        return f"{stayed[0]} stays here, and their builds look at it (.fabricignore changes that)"
     return "their builds look at files outside of the workspace, or at some that moved"
 
 

@@ -11,7 +11,7 @@ from fabric.remote.seal import open_object
 from fabric.remote.snapshots import Snapshot, SnapshotFile, StoredBytes, decode_snapshot
 
 _HELD = 16
-_GET_SECONDS = 60.0
+_GET_SECONDS = 10.0
 
 
 class MissingError(Exception):

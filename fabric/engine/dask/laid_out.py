@@ -14,6 +14,7 @@ from fabric.system.disk import make_folder
 
 # mtime_ns, ctime_ns, size, inode and mode: what a write cannot leave as it was.
 _Stat = tuple[int, int, int, int, int]
+_ALL = os.R_OK | os.W_OK | os.X_OK
 _MODES = {False: 0o644, True: 0o755}
 
 
@@ -43,9 +44,12 @@ class LaidOut:
             if not place.is_symlink():
                 make_folder(place.parent, 0o700)
                 place.symlink_to(target)
+        for path in snapshot.empty_folders:
+            make_folder(self.folder / path, 0o700)
 
     def _clear(self, links: dict[str, str], wanted: dict[str, SnapshotFile]) -> None:
         """What is there and not wanted goes: files, links, and folders that nothing lies in."""
+        _make_writable(str(self.folder))
         for path, entry in list(_entries(str(self.folder), "")):
             if path in links:
                 keep = entry.is_symlink() and os.readlink(entry.path) == links[path]  # noqa: PTH115
@@ -81,6 +85,15 @@ class LaidOut:
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _make_writable(folder: str) -> None:
+    """Tools make what they fetched read-only, folders too."""
+    for parent, folders, _ in os.walk(folder):
+        for name in folders:
+            path = f"{parent}/{name}"
+            if not os.path.islink(path) and not os.access(path, _ALL):  # noqa: PTH114
+                os.chmod(path, 0o700)  # noqa: PTH101
 
 
 def _stat(place: Path) -> _Stat:

@@ -14,11 +14,13 @@ INLINE_BYTES = 64 << 10
 
 
 class SameSide(Struct, frozen=True):
-    """What has to be equal on both sides: versions, and the shared cache between them."""
+    """What has to be equal on both sides: versions, and the shared cache between them. Of its keys
+    each has to know the first of the other, which seals."""
 
     fabric: str
     python: str
     cache: str
+    keys: tuple[str, ...] = ()
 
 
 class FarQuestion(Struct, frozen=True):
@@ -38,8 +40,10 @@ class FarAnswer(Struct, frozen=True):
     """What was built, or why it cannot be. Contents that are not in `built` lie in `stored`, one
     after the other, with these `sizes`.
 
-    `lacks` is what keeps this worker from building it: somebody else may. With `is_missing` what
-    the question names is not in the shared cache any more."""
+    `lacks` is what keeps this worker from building it: somebody else may. With `is_unlike` it can
+    build nothing for whoever asked; with `is_missing` what the question names is not in the shared
+    cache any more, with `is_cut_off` that cannot be reached. `took_ms` is how long the build took.
+    """
 
     worker: str
     built: Built | None = None
@@ -47,7 +51,10 @@ class FarAnswer(Struct, frozen=True):
     stored: StoredBytes | None = None
     sizes: tuple[int, ...] = ()
     lacks: str = ""
+    is_unlike: bool = False
     is_missing: bool = False
+    is_cut_off: bool = False
+    took_ms: int = 0
 
 
 def encode(said: FarQuestion | FarAnswer) -> bytes:

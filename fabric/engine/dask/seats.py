@@ -106,9 +106,18 @@ class Seats:
         seat = seat or self._new(number, depth)
         try:
             yield seat
-        finally:
-            with self._lock:
-                self._free.append(seat)
+        except OSError:
+            # Whatever is wrong with its folder, the next build has another one.
+            seat.close()
+            raise
+        except BaseException:
+            self._give_back(seat)
+            raise
+        self._give_back(seat)
+
+    def _give_back(self, seat: Seat) -> None:
+        with self._lock:
+            self._free.append(seat)
 
     def _new(self, number: int, depth: int) -> Seat:
         folder = self._home / f"seat-{number}" / "w"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 # So many packs are on their way at once; no server takes longer for one that will take it at all.
 _IN_FLIGHT = 4
-_PUT_SECONDS = 60.0
+_PUT_SECONDS = 20.0
 
 
 class SharedStore(Struct, frozen=True):
@@ -72,7 +72,7 @@ class SnapshotSender:
             before = SentContents(self._store.cache, now)
         found = workspace_files(str(workspace))
         after, files = self._contents(before, found, workspace)
-        snapshot = Snapshot(after.streams, files, found.links)
+        snapshot = Snapshot(after.streams, files, found.links, found.empty_folders)
         stored, objects = stored_bytes(self._store.keys, [encode_snapshot(snapshot)])
         self._put(objects)
         self._settle(0)

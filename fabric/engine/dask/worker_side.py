@@ -13,12 +13,14 @@ from fabric.engine.dask.sending import SharedStore
 from fabric.engine.shared.errands import why_failed
 from fabric.model.amounts import plural
 from fabric.model.problems import Problem
+from fabric.remote.contract import CarrierError
 from fabric.remote.snapshots import stored_bytes
 from fabric.runtimes.contract import Built, BuiltFile
 from fabric.runtimes.elsewhere.child import LostChildError
 from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+from fabric.system.clock import Clock
 
-_PUT_SECONDS = 60.0
+_PUT_SECONDS = 20.0
 
 
 class WorkerSide(Struct, frozen=True):
@@ -29,19 +31,27 @@ class WorkerSide(Struct, frozen=True):
     store: SharedStore
     packs: Packs
     seats: Seats
+    clock: Clock
 
     def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
         """Never raises: what a worker raises is written to its log, with all that it was asked."""
         if why := unlike(self.side, question.side):
-            return self._failed(Problem("executor/other-worker", f"{self.place} {why}"))
+            return FarAnswer(self.place, lacks=why, is_unlike=True)
+        begin = self.clock.monotonic()
+        answer = self._answer(question, is_wanted)
+        return replace(answer, took_ms=round((self.clock.monotonic() - begin) * 1000))
+
+    def _answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
         try:
             return self._said(question, self._built(question, is_wanted))
         except (MissingError, DamagedSnapshotError):
             return FarAnswer(self.place, is_missing=True)
+        except (CarrierError, TimeoutError) as error:
+            return FarAnswer(self.place, lacks=why_failed(error), is_cut_off=True)
         except NotWantedError:
             return FarAnswer(self.place)
         except LostChildError:
-            return self._failed(_lost(question, self.place))
+            return FarAnswer(self.place, problems=(_lost(question, self.place),))
         except Exception as error:  # noqa: BLE001 - the boundary of a worker
             return FarAnswer(self.place, lacks=f"cannot build: {why_failed(error)}")
 
@@ -73,9 +83,6 @@ class WorkerSide(Struct, frozen=True):
         sizes = tuple(map(len, contents))
         return FarAnswer(self.place, replace(built, files=bare), stored=stored, sizes=sizes)
 
-    def _failed(self, problem: Problem) -> FarAnswer:
-        return FarAnswer(self.place, problems=(problem,))
-
 
 def unlike(there: SameSide, here: SameSide) -> str:
     """What of a worker is not as it is where the question comes from; empty where all is."""
@@ -85,7 +92,8 @@ def unlike(there: SameSide, here: SameSide) -> str:
         return f"has Python {there.python}, and this is {here.python}"
     if not there.cache:
         return "has no shared cache: set FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY there"
-    if there.cache != here.cache:
+    known = there.keys[:1] and there.keys[0] in here.keys and here.keys[0] in there.keys
+    if there.cache != here.cache or not known:
         return "has another shared cache, team or key"
     return ""
 

@@ -11,6 +11,7 @@ from fabric.runtimes.globs import PRUNED
 # Installed packages are no sources, but builds look into them.
 _LEFT_OUT_FOLDERS = PRUNED - {"node_modules"}
 _ENVIRONMENT = ".env"
+_WITHOUT_VALUES = (".example", ".sample", ".template")
 
 
 class WorkspaceFiles(Struct, frozen=True):
@@ -19,13 +20,18 @@ class WorkspaceFiles(Struct, frozen=True):
     files: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     left_out: tuple[str, ...]
+    empty_folders: tuple[str, ...] = ()
 
 
 def workspace_files(workspace: str) -> WorkspaceFiles:
     files: list[str] = []
     links: list[tuple[str, str]] = []
     left_out: list[str] = []
+    empty_folders: list[str] = []
     for path in _walk(workspace):
+        if path.endswith("/"):
+            (empty_folders if _is_text(path) else left_out).append(path.rstrip("/"))
+            continue
         if holds_values(path) or not _is_text(path):
             left_out.append(path)
         elif not os.path.islink(f"{workspace}/{path}"):  # noqa: PTH114 - thousands of them
@@ -34,22 +40,25 @@ def workspace_files(workspace: str) -> WorkspaceFiles:
             links.append((path, target))
         else:
             left_out.append(path)
-    return WorkspaceFiles(tuple(files), tuple(links), tuple(left_out))
+    return WorkspaceFiles(tuple(files), tuple(links), tuple(left_out), tuple(empty_folders))
 
 
 def holds_values(path: str) -> bool:
     """`.env` and its like are read here; what builds have of them is among their inputs."""
     name = path.rpartition("/")[2]
-    return name == _ENVIRONMENT or name.startswith(f"{_ENVIRONMENT}.")
+    is_one = name == _ENVIRONMENT or name.startswith(f"{_ENVIRONMENT}.")
+    return is_one and not name.endswith(_WITHOUT_VALUES)
 
 
 def _walk(workspace: str) -> Iterator[str]:
-    """Everything but folders; links to folders are links."""
+    """Everything but folders that something lies in; links to folders are links."""
     for parent, folders, names in os.walk(workspace):
         inside = os.path.relpath(parent, workspace)
         prefix = "" if inside == "." else f"{inside}/"
         linked = [one for one in folders if os.path.islink(f"{parent}/{one}")]  # noqa: PTH114
         folders[:] = sorted(set(folders) - set(linked) - _LEFT_OUT_FOLDERS)
+        if prefix and not (folders or names or linked):
+            yield prefix
         yield from sorted(f"{prefix}{one}" for one in (*names, *linked))
 
 

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import IO
 
 from fabric.model.problems import FabricError
-from fabric.model.task import Pairs
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
 from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, message, read_message
 
 
 def answer_all(
-    questions: IO[bytes], answers: IO[bytes], builder_for: Callable[[Pairs], Builder]
+    questions: IO[bytes], answers: IO[bytes], builder_for: Callable[[BuildQuestion], Builder]
 ) -> None:
-    """What builds may hang on what a command is told of the machine that asks."""
+    """What builds may hang on what is asked."""
     while (asked := read_message(questions, BuildQuestion)) is not None:
         try:
-            said = message(_answer(asked, builder_for(asked.environment)))
+            said = message(_answer(asked, builder_for(asked)))
         except ValueError:
             said = message(BuildAnswer())
         answers.write(said)

@@ -32,7 +32,7 @@ class DaskCluster:
     def executor(self) -> str:
         return f"dask://127.0.0.1:{self.port}"
 
-    def add_worker(self, env: Mapping[str, str] | None = None, python: str = "") -> Path:
+    def add_worker(self, env: Mapping[str, str] | None = None, threads: int = 1) -> Path:
         """Its folder; it is there once the scheduler knows it."""
         self._workers += 1
         folder = self.folder / f"worker-{self._workers}"
@@ -40,9 +40,9 @@ class DaskCluster:
         port, scheme = free_port(), "tls" if self.security else "tcp"
         command = Command(
             [
-                python or sys.executable,
-                *("-m", "dask", "worker", f"{scheme}://127.0.0.1:{self.port}"),
-                *("--nworkers", "1", "--nthreads", "1", "--worker-port", str(port)),
+                *_DASK,
+                *("worker", f"{scheme}://127.0.0.1:{self.port}"),
+                *("--nworkers", "1", "--nthreads", str(threads), "--worker-port", str(port)),
                 *("--local-directory", str(folder)),
                 *_HERE,
                 *self.security,
