@@ -695,6 +695,19 @@ def test_a_failed_first_deploy_can_be_removed(tmp_path: Path) -> None:
     assert not (made.root / RECEIPT).exists()
 
 
+def test_what_was_never_made_is_made_by_the_next_deploy(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    made.json("deploy", env=tool.env())
+    made.write({"fabric.yml": ROUTE.replace("name: two", "name: deux")})
+    tool.answers("", 3)
+    assert made.json("deploy", env=tool.env()).code == 1
+    tool.answers({"endpoint": "https://live.example"})
+    planned = made.json("plan", env=tool.env()).result
+    changes = {one["name"]: one["change"] for one in planned["services"][0]["functions"]}
+    assert changes["deux"] == "create"
+    assert statuses(made.json("deploy", env=tool.env()).result)["deux"] == "created"
+
+
 def test_a_failed_first_call_is_taken_back(tmp_path: Path) -> None:
     made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
     tool.fails_once()
