@@ -69,6 +69,8 @@ def keep_next_answer(
     request: Request, settings: Settings, done: DeployedNow, options: ScopeOptions
 ) -> None:
     """Whatever hinders this, the next run looks by itself: here all is deployed."""
+    if not (settings.takes_shortcuts and done.work.may_be_kept):
+        return
     workspace = Path(done.work.info.workspace)
     # Records were written a moment ago.
     let_settle(lambda: file_time_ns(settings.cwd))
