@@ -19,6 +19,7 @@ from benchmarks.rows import (
     daemon_beside,
     daemon_memory,
     daemon_requests,
+    edge1,
     edit,
     executor,
     fleet_size,
@@ -62,6 +63,7 @@ MODULES = (
     cloud1,
     cloud1_beside,
     cluster,
+    edge1,
     logs,
     router,
 )

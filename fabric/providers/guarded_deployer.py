@@ -2,11 +2,12 @@
 by whose it was, and nothing that is said of it shows a secret."""
 
 import contextlib
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, StructMeta
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
@@ -45,7 +46,11 @@ def one_by_one(
     return lambda work, address, orders: (made(work, address, one) for one in orders)
 
 
-class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
+class _AbstractStruct(StructMeta, ABCMeta):
+    """A struct that cannot be made while a method of it is missing."""
+
+
+class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclass=_AbstractStruct):
     """`hide` are values that no message may show. `Work` is one call on its way: who is asked, and
     how. A provider says what raises here."""
 
@@ -53,23 +58,23 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True):
     waiting: Waiting = WAITING
 
     @property
-    def unit(self) -> DeployUnit:
-        raise NotImplementedError
+    @abstractmethod
+    def unit(self) -> DeployUnit: ...
 
     @property
-    def operations(self) -> Operations[Work]:
-        raise NotImplementedError
+    @abstractmethod
+    def operations(self) -> Operations[Work]: ...
 
+    @abstractmethod
     def _guarded(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         """Around all that is asked of a provider: its refusals as problems, without secrets."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
         """Raises for a record of another place. `quoted` is how words of others are shown, and who
         watches hears no other ones."""
-        raise NotImplementedError
 
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
         """Raises for orders that this provider cannot fulfil, as far as no call is needed: values

@@ -63,6 +63,25 @@ def test_concurrency_is_not_passed_over() -> None:
     assert "`reservedConcurrency`" in message
 
 
+@pytest.mark.parametrize("memory", ["64", "10241"])
+def test_more_or_less_memory_than_host1_has_is_named(memory: str) -> None:
+    (message,) = told(replace(GOOD, settings=(*GOOD.settings, ("memory", memory))))
+    assert message == f"function `hello` asks for {memory} MB, and host1 takes 128 to 10240"
+    assert told(replace(GOOD, settings=(*GOOD.settings, ("memory", "0")))) == []
+
+
+def test_tags_that_would_have_no_effect_are_named() -> None:
+    (message,) = told(replace(GOOD, tags=(("team", "a"),)))
+    assert message == "function `hello` has the tag `team`, and host1 keeps none of functions"
+
+
+def test_a_region_is_one_of_host1() -> None:
+    (found,) = unfit_drafts(address("host1", region="eu-central-1"), [GOOD])
+    assert found.problem.message == "`eu-central-1` is no region of host1"
+    assert found.keys == ("provider", "region")
+    assert not list(unfit_drafts(address("host1", region="fra1"), [GOOD]))
+
+
 @pytest.mark.parametrize("name", ["AWS_REGION", "VERCEL", "VERCEL_ENV", "TZ", "AWS_LAMBDA_X"])
 def test_variables_that_host1_sets_are_named(name: str) -> None:
     (message,) = told(replace(GOOD, variables=(name, "MY_TZ", "URL")))

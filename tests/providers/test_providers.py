@@ -12,6 +12,8 @@ from fabric.model.records.record import Mode
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.command import Command
 from fabric.providers.contract import Deployed, Deployer, DeploymentAddress, FunctionOrder, Released
+from fabric.providers.guarded_deployer import GuardedDeployer
+from fabric.providers.redaction import NOTHING_HIDDEN
 from fabric.providers.registry import REAL_PROVIDERS, deployer_of
 from fabric.providers.simulated import Simulated
 from tests.support.orders import CLOUD1, CRON, HTTP, address, around, order, recorder
@@ -172,3 +174,11 @@ def test_a_command_may_only_deploy_or_only_destroy(tmp_path: Path) -> None:
     error = refused(lambda: nothing.dissolve(address(), ()))
     assert error.first.code == "remove/no-destroy-command"
     assert "FABRIC_CLOUD1_DESTROY_CMD" in error.first.hint
+
+
+def test_a_deployer_that_lacks_a_part_cannot_be_made() -> None:
+    class Half(GuardedDeployer[int], frozen=True):
+        unit = DeployUnit.FUNCTION
+
+    with pytest.raises(TypeError, match="'_guarded', '_opened', 'operations'"):
+        Half(hide=NOTHING_HIDDEN)  # type: ignore[abstract]

@@ -41,6 +41,15 @@ def test_an_ordinary_function_fits(provider: str, runtime: str) -> None:
     assert told(replace(GOOD, triggers=triggers, settings=settings), provider=provider) == []
 
 
+@pytest.mark.parametrize("provider", _BOTH)
+def test_a_region_is_not_passed_over(provider: str) -> None:
+    deployer = deployer_of(provider, Mode.REAL, around(Path("/"), {}))
+    (found,) = deployer.unfit(address(provider, region="eu-de"), [GOOD])
+    name = provider.partition("-")[0]
+    assert found.problem.message == f"the region `eu-de` has no effect at {name}"
+    assert found.keys == ("provider", "region")
+
+
 @pytest.mark.parametrize("runtime", ["nodejs20.x", "python3.10", "ruby3"])
 def test_runtimes_that_cloud5_does_not_have_are_named(runtime: str) -> None:
     draft = replace(GOOD, settings=(("runtime", runtime),))

@@ -15,13 +15,13 @@ from fabric.providers.registry import deployer_of
 from fabric.system.cloud1_account import Trying, account_of
 from tests.support.orders import HTTP, around, trigger
 from tests.support.servers.strict_cloud1.client import StrictCloud1
+from tests.support.servers.strict_cloud1.faults import is_change
 from tests.support.servers.strict_cloud1.samples import role_of
 from tests.support.service_site import LostAnswer, ServiceSite
 
 _STATEMENT = {"effect": "Allow", "actions": ["sqs:*"], "resources": ["*"]}
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 # Calls that change nothing.
-_READS = ("Get", "List", "Describe", "Head", "Filter")
 
 
 class _OnceClients(Cloud1Clients):
@@ -67,6 +67,10 @@ class Cloud1Site(ServiceSite):
     def refuse_release(self) -> None:
         asked = {"status": 400, "code": "InvalidParameterValueException"}
         self.cloud1.fault("events.PutRule", **asked)
+
+    def refuse_change(self, skip: int) -> None:
+        asked = {"status": 400, "code": "InvalidParameterValueException"}
+        self.cloud1.fault("*", changing=True, skip=skip, **asked)
 
     def close(self) -> None:
         self._clients.close()
@@ -149,11 +153,7 @@ class Cloud1Site(ServiceSite):
 
 
 def changing(cloud1: StrictCloud1) -> dict[str, int]:
-    return {
-        name: count
-        for name, count in cloud1.calls().items()
-        if not name.partition(".")[2].startswith(_READS)
-    }
+    return {name: count for name, count in cloud1.calls().items() if is_change(name)}
 
 
 def make_queue(cloud1: StrictCloud1, name: str = "work", visibility: int = 30) -> str:

@@ -53,6 +53,10 @@ class Cloud2Site(ServiceSite):
     def refuse_release(self) -> None:
         self.cloud2.fault("jobs$", method="POST", status=400, word="INVALID_ARGUMENT")
 
+    def refuse_change(self, skip: int) -> None:
+        asked = {"status": 400, "word": "INVALID_ARGUMENT"}
+        self.cloud2.fault("", changing=True, skip=skip, **asked)
+
     def close(self) -> None:
         self._connections.close()
 

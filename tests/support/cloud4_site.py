@@ -53,6 +53,10 @@ class Cloud4Site(ServiceSite):
     def refuse_release(self) -> None:
         self.cloud4.fault("triggers$", method="POST", status=400, code="InvalidArgument")
 
+    def refuse_change(self, skip: int) -> None:
+        asked = {"status": 400, "code": "InvalidArgument"}
+        self.cloud4.fault("", changing=True, skip=skip, **asked)
+
     def close(self) -> None:
         self._connections.close()
 

@@ -16,6 +16,7 @@ from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
 
+_REFUSED = ToolAnswer(1, err="Error from server (Invalid): it is refused\n")
 _PODS = Waiting(base=0.02, cap=0.1, most=20.0)
 
 
@@ -47,8 +48,10 @@ class ClusterSite(ServiceSite):
 
     def refuse_release(self) -> None:
         """What a deploy applies is taken, and the way in is not."""
-        answer = ToolAnswer(1, err="Error from server (Invalid): it is refused\n")
-        self.cluster.door.faults.append(Fault("apply", answer, skip=1))
+        self.cluster.door.faults.append(Fault("apply", _REFUSED, skip=1))
+
+    def refuse_change(self, skip: int) -> None:
+        self.cluster.door.faults.append(Fault("", _REFUSED, changing=True, skip=skip))
 
     def full_orders(self) -> Iterable[FunctionOrder]:
         return (self.order("hello", HTTP, EVERY_HOUR, MODE="-x"), self.order("bye", BYE))

@@ -51,6 +51,9 @@ class Edge1Site(ServiceSite):
     def refuse_release(self) -> None:
         self.edge1.fault("schedules", status=400, code=10100, message="invalid cron string")
 
+    def refuse_change(self, skip: int) -> None:
+        self.edge1.fault("", changing=True, skip=skip, status=400, message="not today")
+
     def close(self) -> None:
         self._connections.close()
 

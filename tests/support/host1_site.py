@@ -54,6 +54,9 @@ class Host1Site(ServiceSite):
     def refuse_release(self) -> None:
         self.host1.fault("/(promote|rollback)/", status=422, message="not today", times=2)
 
+    def refuse_change(self, skip: int) -> None:
+        self.host1.fault("", changing=True, skip=skip, status=422, message="not today")
+
     def close(self) -> None:
         self._connections.close()
 

@@ -54,6 +54,9 @@ class Host2Site(ServiceSite):
     def refuse_release(self) -> None:
         self.host2.fault("restore", status=422, message="not today")
 
+    def refuse_change(self, skip: int) -> None:
+        self.host2.fault("", changing=True, skip=skip, status=422, message="not today")
+
     def close(self) -> None:
         self._connections.close()
 

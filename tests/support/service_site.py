@@ -110,6 +110,10 @@ class ServiceSite(ABC):
     def refuse_release(self) -> None:
         """The next release is refused half-way."""
 
+    @abstractmethod
+    def refuse_change(self, skip: int) -> None:
+        """One call that changes something is refused, after `skip` such calls from now on."""
+
     @property
     def region(self) -> str:
         return ""

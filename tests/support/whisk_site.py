@@ -51,6 +51,9 @@ class WhiskSite(ServiceSite):
         for method in ("PUT", "POST"):
             self.server.fault("triggers", method=method, status=400, message="no")
 
+    def refuse_change(self, skip: int) -> None:
+        self.server.fault("", changing=True, skip=skip, status=400, message="not today")
+
     def close(self) -> None:
         self._connections.close()
 

@@ -116,7 +116,7 @@ def _function_row(
     if planned is None:
         return replace(row, change="none", fields={})
     was = record.function(row.name) if record else None
-    if record is None or was is None:
+    if record is None or was is None or not was.was_made:
         return replace(row, change="create", fields={})
     fields = {} if planned.decision.action is Action.SKIP else _fields(row, planned, record, code)
     return replace(row, change="update" if fields else "none", fields=fields)

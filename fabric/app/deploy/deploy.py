@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
-from fabric.app.deploy.live_traces import renew_traces
 from fabric.app.deploy.lost_addresses import lost_addresses
 from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
 from fabric.app.deploy.other_accounts import other_places
@@ -19,7 +18,7 @@ from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
-from fabric.app.deploy.report import deploy_report, unchanged_report
+from fabric.app.deploy.report import deploy_report
 from fabric.app.deploy.scope import (
     DeployScope,
     MakeNames,
@@ -30,17 +29,17 @@ from fabric.app.deploy.scope import (
     open_deploy_scope,
 )
 from fabric.app.deploy.shared_places import shared_places
+from fabric.app.deploy.unchanged import DeployedNow, keep_next_answer, told_unchanged
 from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, may_be_told_again, tell_idle, told_of_run
+from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import open_shared_cache
-from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
@@ -50,7 +49,6 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
 from fabric.state.dev_journal import wired_problem
-from fabric.state.records.receipts import receipt_path, write_lost_receipts
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 
@@ -92,27 +90,18 @@ def deploy(
                 if not seen.plan.anything_to_do and not request.out:
                     seen = warned_of_outputs(session, seen)
                     tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                    return _unchanged(request, seen, scope, session, command_line)
+                    return told_unchanged(request, seen, scope, session, command_line)
             request, change = _change_to_make(request, seen, scope, options, started)
             change = replace(change, shared=shared)
             changed = change_records(request, change, make_listeners)
-            return deploy_report(request, seen, _copied_out(request, settings, changed))
-
-
-def _unchanged(
-    request: Request,
-    seen: Preview,
-    scope: DeployScope,
-    session: Session,
-    command_line: CommandLine | None,
-) -> Report:
-    """All is live as it should be; what is written beside it may be missing."""
-    renew_traces(scope)
-    seen = _with_receipts(seen, scope)
-    report = unchanged_report(request, seen, scope)
-    if may_be_told_again(session, seen.plan):
-        keep_preview(command_line, session, seen, report)
-    return replace(report, warnings=told_of_run(seen.work.info, session).warnings)
+            report = deploy_report(request, seen, _copied_out(request, settings, changed))
+        asks_again = options.force or options.plan
+        # Where records lie elsewhere, stage 0 has no answer to give.
+        if command_line and changed.result.ok and not asks_again and seen.sources is not None:
+            done = DeployedNow(work, started, command_line)
+            again = _scope_options(work, request, settings, options)
+            keep_next_answer(request, settings, done, again)
+    return report
 
 
 def _change_to_make(
@@ -132,19 +121,6 @@ def _change_to_make(
     claimed = tuple(_claimed(seen, scope))
     change = RecordsChange(scope, Deploying(rollback=rollback), job, claimed, started)
     return replace(request, fail_fast=request.fail_fast or rollback), change
-
-
-def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
-    """Receipts that somebody deleted are written again; the answer hangs on them from now on."""
-    paths: set[str] = set()
-    for ref, placement in scope.placements.items():
-        home, record = Path(placement.home), scope.record(ref)
-        if record is not None:
-            # Whoever may look, but not write, has looked.
-            with contextlib.suppress(OSError, FabricError):
-                write_lost_receipts(home, record)
-            paths.add(str(receipt_path(home, ref.stage)))
-    return seen if seen.sources is None else replace(seen, sources=seen.sources | paths)
 
 
 def _scope_options(

@@ -204,7 +204,8 @@ def _deployed(
         status = _word(outcome)
         if outcome.status is Status.RAN:
             same = was is not None and was == now
-            status = "created" if was is None else "unchanged" if same else "updated"
+            is_new = was is None or not was.was_made
+            status = "created" if is_new else "unchanged" if same else "updated"
         row = _function(name, status, outcome)
         yield replace(row, reason=UP_TO_DATE) if status == "unchanged" else row
     if outcome.status is Status.RAN and base is not None:

@@ -68,6 +68,11 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
     upstream: Pairs = ()
     updated_at: str = ""
 
+    @property
+    def was_made(self) -> bool:
+        """Else nobody knows of more than a call that was to make it, and failed."""
+        return bool(self.artifact_sha256)
+
 
 class Deployment(Struct, frozen=True, rename="camel"):
     """A past state of a record that can be gone back to."""

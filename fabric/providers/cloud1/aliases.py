@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from fabric.providers.cloud1.answers import CONFLICT, GONE, explained
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import ALIAS, version_in
 from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import LiveFunction
+from fabric.providers.side_by_side import side_by_side
 from fabric.system.cloud1_account import code_of
 
 _VERSION, _MARK = "version:", "mark:"
@@ -34,7 +35,7 @@ def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptStat
         work.watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
         return is_fresh
 
-    made = side_by_side(move, moved)
+    made = side_by_side(move, moved, AT_ONCE)
     fresh = (one.name for one, is_fresh in zip(moved, made, strict=True) if is_fresh)
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
 
@@ -53,7 +54,7 @@ def alias_versions(
     if kept.is_sure:
         found = [kept_version(kept.texts, one.name) for one in functions]
     else:
-        found = side_by_side(lambda one: _looked_up(work, one), functions)
+        found = side_by_side(lambda one: _looked_up(work, one), functions, AT_ONCE)
     return {one.name: text for one, text in zip(functions, found, strict=True) if text}
 
 

@@ -10,12 +10,13 @@ from fabric.model.hashing import digest_fields
 from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import kept_version
 from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import function_of, own_tags
 from fabric.providers.cloud1.kept import KeptState, kept_in
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 
 _BESIDE = "beside:"
 _DIGEST = 16
@@ -61,7 +62,7 @@ def released_beside(
             if found is not None:
                 set_beside(work, address, wanted[one.name], found)
 
-    side_by_side(release, stale)
+    side_by_side(release, stale, AT_ONCE)
     return {_BESIDE + name: one.digest for name, one in wanted.items()}
 
 

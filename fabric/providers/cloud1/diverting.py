@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import GONE, unless
-from fabric.providers.cloud1.clients import ONCE
+from fabric.providers.cloud1.clients import AT_ONCE, ONCE
 from fabric.providers.cloud1.gateway import api_in, has_api
 from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
 from fabric.providers.cloud1.kept import kept_in
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.diverting import in_other_account, led_away
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.waiting import until
 
 _API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
@@ -47,7 +47,7 @@ def diverted(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
     api = before[_API]
     target = _TARGET + _made(work, api, diversion)
     turned = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
-    side_by_side(lambda route: _turn(work, api, route, target), turned)
+    side_by_side(lambda route: _turn(work, api, route, target), turned, AT_ONCE)
     return sorted(one["RouteKey"] for one in turned)
 
 
@@ -71,7 +71,7 @@ def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequ
     ours = [one["IntegrationId"] for one in _integrations(work, api, _OURS + mark)]
     routes = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
     back = [one for one in routes if str(one.get("Target", "")).removeprefix(_TARGET) in ours]
-    side_by_side(lambda one: _turn(work, api, one, before[_ROUTE + one["RouteId"]]), back)
+    side_by_side(lambda one: _turn(work, api, one, before[_ROUTE + one["RouteId"]]), back, AT_ONCE)
     calls = work.clients.of(GATEWAY)
     for integration in ours:
         with unless(GONE):

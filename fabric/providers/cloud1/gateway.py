@@ -7,16 +7,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.providers.cloud1.answers import CONFLICT, GONE, explained, unless
-from fabric.providers.cloud1.clients import ONCE
+from fabric.providers.cloud1.clients import AT_ONCE, ONCE
 from fabric.providers.cloud1.function_settings import own_tags
 from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.waiting import until
 
 _STAGE = "$default"
@@ -73,7 +73,9 @@ def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
     if api or not kept.is_sure:
         removed_gateway(gateway.work, gateway.address, kept.texts)
     aliases = sorted(filter(_is_function, ways))
-    side_by_side(lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), aliases)
+    side_by_side(
+        lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), aliases, AT_ONCE
+    )
 
 
 def api_in(kept: Mapping[str, str]) -> str:
@@ -157,8 +159,9 @@ def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
     side_by_side(
         lambda alias: let_in(gateway.work, alias, for_gateway(alias, gateway.id)),
         sorted(new),
+        AT_ONCE,
     )
-    made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing))
+    made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing), AT_ONCE)
     return {**there, **dict(zip(sorted(missing), made, strict=True))}
 
 
@@ -196,9 +199,11 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
         with concerning(route.function, route.number), explained(whose, gateway.work.quoted):
             _set_route(gateway, route.key, there.get(route.key), asked)
 
-    side_by_side(put, list(wanted.values()))
+    side_by_side(put, list(wanted.values()), AT_ONCE)
     gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
-    side_by_side(lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone)
+    side_by_side(
+        lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone, AT_ONCE
+    )
 
 
 def _set_route(

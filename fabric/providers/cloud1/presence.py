@@ -7,13 +7,14 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.buckets import bucket_region
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import timeout_of
 from fabric.providers.cloud1.queues import QueueFound, found_queue
 from fabric.providers.cloud1.rules import has_bus
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, Wire
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.side_by_side import side_by_side
 
 T = TypeVar("T")
 FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
@@ -53,7 +54,9 @@ def _each(
     names: Iterable[str], work: Cloud1Work, look: Callable[[Cloud1Work, str], T]
 ) -> dict[str, T]:
     asked = sorted(set(names))
-    return dict(zip(asked, side_by_side(lambda name: look(work, name), asked), strict=True))
+    return dict(
+        zip(asked, side_by_side(lambda name: look(work, name), asked, AT_ONCE), strict=True)
+    )
 
 
 def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Iterator[Problem]:

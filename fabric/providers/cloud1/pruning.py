@@ -10,11 +10,12 @@ from msgspec import Struct
 
 from fabric.providers.cloud1.aliases import CutOver, kept_version, version_of
 from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import version_in
 from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work, versions
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 
 _KEPT = "versions:"
 # More than that between two releases, and the provider is asked.
@@ -38,7 +39,7 @@ def pruned(
     named = frozenset(_named(address, functions, kept))
     pruning = _Pruning(work, named, kept, cut.fresh)
     moved = [one for one in functions if one.name in cut.moved]
-    left = side_by_side(lambda one: _left(pruning, one), moved)
+    left = side_by_side(lambda one: _left(pruning, one), moved, AT_ONCE)
     new = {
         _KEPT + one.name: " ".join(map(str, numbers))
         for one, numbers in zip(moved, left, strict=True)

@@ -9,6 +9,7 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions, version_of
 from fabric.providers.cloud1.beside import released_beside
 from fabric.providers.cloud1.buckets import make_bucket
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import alias_of, own_tags
 from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
 from fabric.providers.cloud1.gateway_plan import WantedGateway, wanted_gateway
@@ -16,7 +17,6 @@ from fabric.providers.cloud1.kept import KeptState, kept_in
 from fabric.providers.cloud1.ownership import kept_place
 from fabric.providers.cloud1.presence import missing_buckets
 from fabric.providers.cloud1.pruning import pruned
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.statements import set_statements
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, wired_now
@@ -24,6 +24,7 @@ from fabric.providers.cloud1.wires import wanted_wires
 from fabric.providers.cloud1.wiring import Wiring, changed_functions, wire_up, wired_texts
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.naming import function_endpoint
+from fabric.providers.side_by_side import side_by_side
 
 
 class _Releasing(Struct, frozen=True):
@@ -48,7 +49,7 @@ def released(
     changed = changed_functions(wiring, kept)
     new = missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
     statements = set_statements(work, address, kept)
-    side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new)
+    side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new, AT_ONCE)
     cut = cut_over(work, functions, kept)
     beside = released_beside(work, address, functions, kept)
     now = _looked_at(releasing, cut)

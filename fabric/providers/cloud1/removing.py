@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import function_name
 from fabric.providers.cloud1.gateway import removed_gateway
 from fabric.providers.cloud1.kept import kept_in
@@ -10,11 +11,11 @@ from fabric.providers.cloud1.ownership import (
     is_foreign,
     refuse_other_account,
 )
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.statements import drop_statements
 from fabric.providers.cloud1.unwiring import planned_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.versions import Cloud1Work, described
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 
 
 def destroyed(
@@ -56,4 +57,4 @@ def _delete(
             work.functions.delete_function(FunctionName=name)
         work.watch.hear(f"{one.name}: deleted, with all of its versions")
 
-    side_by_side(delete, functions)
+    side_by_side(delete, functions, AT_ONCE)

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.providers.cloud1.buckets import BucketEntries, Row, set_entries
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import alias_of
 from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, wired_now
 from fabric.providers.cloud1.wires import (
@@ -23,6 +23,7 @@ from fabric.providers.cloud1.wires import (
 )
 from fabric.providers.cloud1.wiring import drop_wire, is_of, known_wires
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 
 
 class Unwiring(Struct, frozen=True):
@@ -77,8 +78,8 @@ def unwire_service(unwiring: Unwiring) -> None:
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
     entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
     buckets = [wire.bucket for wire in _all(unwiring) if isinstance(wire, BucketWire)]
-    side_by_side(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets)
-    side_by_side(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires))
+    side_by_side(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, AT_ONCE)
+    side_by_side(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires), AT_ONCE)
 
 
 def _all(unwiring: Unwiring) -> list[Wire]:

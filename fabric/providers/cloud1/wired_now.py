@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.permissions import sources_let_in
 from fabric.providers.cloud1.queues import mappings_of, queue_in
 from fabric.providers.cloud1.rules import schedules_there
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wires import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.contract import DeploymentAddress
+from fabric.providers.side_by_side import side_by_side
 
 
 class WiredNow(Struct, frozen=True):
@@ -37,7 +38,7 @@ def wired_now(work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str
     if not aliases:
         return NOT_LOOKED
     names = sorted(aliases)
-    sources = side_by_side(lambda name: sources_let_in(work, aliases[name]), names)
+    sources = side_by_side(lambda name: sources_let_in(work, aliases[name]), names, AT_ONCE)
     listed: dict[str, list[Wire]] = {}
     for mapping in mappings_of(work, only):
         listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from fabric.providers.cloud1.answers import explained
 from fabric.providers.cloud1.buckets import BucketEntries, Row, entry_of, set_entries
+from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import for_bucket, for_rule, let_in, shut_out
 from fabric.providers.cloud1.queues import drop_queue, set_queue
 from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
-from fabric.providers.cloud1.side_by_side import side_by_side
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import WiredNow
 from fabric.providers.cloud1.wires import (
@@ -28,6 +28,7 @@ from fabric.providers.cloud1.wires import (
     wired_text,
 )
 from fabric.providers.concerning import concerning
+from fabric.providers.side_by_side import side_by_side
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
@@ -73,9 +74,9 @@ def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNo
     """What is new comes before what is old goes: between the two no event is lost."""
     before = {name: known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names}
     ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
-    side_by_side(lambda name: _set_all(wiring, name, kept), ordered)
-    side_by_side(lambda bucket: _tell(wiring, bucket), _buckets(wiring, before))
-    side_by_side(lambda name: _drop_all(wiring, name, before[name]), ordered)
+    side_by_side(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
+    side_by_side(lambda bucket: _tell(wiring, bucket), _buckets(wiring, before), AT_ONCE)
+    side_by_side(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
 
 
 def known_wires(name: str, kept: KeptState) -> frozenset[Wire]:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
+from fabric.providers.cloud2.api import BUILDS_AT_ONCE
 from fabric.providers.cloud2.functions import function_row
 from fabric.providers.cloud2.invokers import EVERYBODY, account_member, is_open, let_call
 from fabric.providers.cloud2.jobs import (
@@ -20,12 +21,12 @@ from fabric.providers.cloud2.jobs import (
 from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.own_settings import clock_key, owner_of, revision_in
 from fabric.providers.cloud2.revisions import let_meet
-from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of, function_endpoint
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.trigger_kinds import kinds_of
 
 
@@ -65,7 +66,7 @@ def released(
         return wanted.kept
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
-    for texts in side_by_side(release, functions):
+    for texts in side_by_side(release, functions, BUILDS_AT_ONCE):
         left |= texts
     bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
     only = bases[0] if len(bases) == 1 else ""

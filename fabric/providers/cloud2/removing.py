@@ -2,17 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-from fabric.providers.cloud2.api import FUNCTIONS
+from fabric.providers.cloud2.api import BUILDS_AT_ONCE, FUNCTIONS
 from fabric.providers.cloud2.functions import function_row
 from fabric.providers.cloud2.jobs import all_jobs, delete_job
 from fabric.providers.cloud2.kept import CLOCKS
 from fabric.providers.cloud2.own_settings import function_name, owner_of
-from fabric.providers.cloud2.side_by_side import side_by_side
 from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.kept_texts import kept_texts
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.trigger_kinds import kinds_of
 
 
@@ -30,7 +30,7 @@ def removed(
                     delete_job(work, job.name.rpartition("/")[2])
             _delete(work, address, one)
 
-    side_by_side(remove, functions)
+    side_by_side(remove, functions, BUILDS_AT_ONCE)
 
 
 def _may_have_clocks(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:

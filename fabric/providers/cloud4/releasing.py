@@ -11,7 +11,6 @@ from fabric.providers.cloud4.functions import function_row
 from fabric.providers.cloud4.kept import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.own_settings import FunctionVersion, version_in
 from fabric.providers.cloud4.pruning import pruned
-from fabric.providers.cloud4.side_by_side import side_by_side
 from fabric.providers.cloud4.triggers import (
     ROUTE_TRIGGER,
     FunctionSchedule,
@@ -28,6 +27,7 @@ from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of, function_endpoint
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.trigger_kinds import kinds_of, number_of
 
 

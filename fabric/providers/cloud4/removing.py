@@ -6,7 +6,6 @@ from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import function_row
 from fabric.providers.cloud4.kept import refuse_unproven
 from fabric.providers.cloud4.own_settings import function_name, owner_of
-from fabric.providers.cloud4.side_by_side import side_by_side
 from fabric.providers.cloud4.triggers import delete_trigger, triggers_of
 from fabric.providers.cloud4.versions import (
     aliases_of,
@@ -17,6 +16,7 @@ from fabric.providers.cloud4.versions import (
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 
 
 def removed(

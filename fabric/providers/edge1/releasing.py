@@ -12,10 +12,10 @@ from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
 from fabric.providers.edge1.kept import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
 from fabric.providers.edge1.own_settings import version_in, worker_name
 from fabric.providers.edge1.removing import removed_gate
-from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import function_endpoint
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.trigger_kinds import number_of
 
 _VERSION, _CRONS = "version:", "crons:"

@@ -6,11 +6,11 @@ from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
 from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
-from fabric.providers.edge1.side_by_side import side_by_side
 from fabric.providers.edge1.versions import Edge1Work, has_own, versions
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.kept_texts import kept_texts
 from fabric.providers.refused_calls import unless_gone
+from fabric.providers.side_by_side import side_by_side
 
 
 def destroyed(

@@ -23,12 +23,11 @@ from fabric.providers.refused_calls import (
     own_words,
     unless_gone,
 )
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.waiting import WAITING, Waiting, until
 
 T = TypeVar("T")
 _PAGE = 100
-_AT_ONCE = 8
 _BYTES = "application/octet-stream"
 _READY, _PROMOTED = "READY", "PROMOTED"
 _FAILED = frozenset(("ERROR", "CANCELED", "BLOCKED", "DELETED"))
@@ -168,7 +167,7 @@ def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploym
 
 def _bring(work: Host1Work, files: Sequence[BuildFile]) -> None:
     once = {one.sha1: one for one in files}
-    each_at_once(lambda one: _bring_one(work, one), tuple(once.values()), _AT_ONCE)
+    side_by_side(lambda one: _bring_one(work, one), tuple(once.values()))
 
 
 def _bring_one(work: Host1Work, file: BuildFile) -> None:

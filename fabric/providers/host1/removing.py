@@ -11,9 +11,7 @@ from fabric.providers.host1.deployments import (
     deleted,
 )
 from fabric.providers.host1.own_settings import owner_of
-from fabric.providers.side_by_side import each_at_once
-
-_AT_ONCE = 8
+from fabric.providers.side_by_side import side_by_side
 
 
 def refuse_single(
@@ -38,7 +36,7 @@ def dissolved(
     """With what users meet go its domains' ways to it."""
     owner = owner_of(address)
     own = [one for one in all_deployments(work) if owner.is_of(one.meta)]
-    each_at_once(lambda one: _delete(work, one), own, _AT_ONCE)
+    side_by_side(lambda one: _delete(work, one), own)
     if own:
         work.watch.hear(f"{len(own)} deployments of {owner.name} were deleted, the project stays")
 

@@ -16,6 +16,9 @@ from fabric.providers.host1.routes import ProjectRoute, routes_in, twice
 
 _CODE = "config/unfit"
 _SECONDS = 800
+# Of the largest plan; in MB.
+_LEAST_MEMORY, _MOST_MEMORY = 128, 10_240
+_REGION = re.compile(r"[a-z]{3}[0-9]")
 _CRONS, _ROUTES = 100, 2048
 # host1 and the runtime below it set these, or take them for their own.
 _RESERVED = re.compile(
@@ -27,6 +30,9 @@ _OWN = (OWN_PATHS, "/_vercel/", "/.well-known/vercel/", "/.well-known/workflow/"
 
 
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+    if address.region and not _REGION.fullmatch(address.region):
+        problem = Problem(_CODE, f"`{address.region}` is no region of host1", "write it as fra1")
+        yield Unfit("", problem, keys=("provider", "region"))
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one))
         for number, text in enumerate(one.triggers):
@@ -52,6 +58,13 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     if timeout.isdigit() and int(timeout) > _SECONDS:
         why = f"asks for a timeout of {timeout} s, and host1 waits {_SECONDS} s on its largest plan"
         yield _problem(one.name, why)
+    memory = settings.get("memory", "")
+    if memory.isdigit() and int(memory) and not _LEAST_MEMORY <= int(memory) <= _MOST_MEMORY:
+        why = f"asks for {memory} MB, and host1 takes {_LEAST_MEMORY} to {_MOST_MEMORY}"
+        yield _problem(one.name, why, "its plan may allow less yet")
+    if one.tags:
+        why = f"has the tag `{one.tags[0][0]}`, and host1 keeps none of functions"
+        yield _problem(one.name, why, "take its tags out: they would have no effect")
 
 
 def _of_counts(one: FunctionDraft) -> Iterator[Problem]:

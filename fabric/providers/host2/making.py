@@ -31,9 +31,8 @@ from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import untouched
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 
-_AT_ONCE = 8
 _BYTES = "application/octet-stream"
 
 
@@ -95,7 +94,7 @@ def _then(
 def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
     required = row.required_functions or ()
     uploads = [one for one in plan.uploads if one.sha256 in required]
-    each_at_once(lambda one: _bring(work, row.id, one), uploads, _AT_ONCE)
+    side_by_side(lambda one: _bring(work, row.id, one), uploads)
 
 
 def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:

@@ -17,9 +17,8 @@ from fabric.providers.host2.deploys import (
     site_of,
 )
 from fabric.providers.host2.own_settings import ServiceOwner, is_of_nobody, owner_of
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 
-_AT_ONCE = 8
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 
 
@@ -43,7 +42,7 @@ def dissolved(
     owner = owner_of(address)
     _put_nothing_there(work, owner)
     own = [one for one in all_deploys(work) if owner.is_of(one.title)]
-    each_at_once(lambda one: _delete(work, one), own, _AT_ONCE)
+    side_by_side(lambda one: _delete(work, one), own)
     if own:
         work.watch.hear(f"{len(own)} deploys of {owner.name} were deleted")
 

@@ -6,11 +6,11 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.kept_texts import kept_texts
 from fabric.providers.refused_calls import unless_gone
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.whisk.actions import versions_of
 from fabric.providers.whisk.kept import MET_NOW
 from fabric.providers.whisk.own_names import action_owner, package_name, version_in
 from fabric.providers.whisk.packages import own_package
-from fabric.providers.whisk.side_by_side import side_by_side
 from fabric.providers.whisk.work import WhiskWork
 
 

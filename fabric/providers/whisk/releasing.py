@@ -12,6 +12,7 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.http_calls import sending
 from fabric.providers.kept_texts import KeptTexts, kept_texts
 from fabric.providers.naming import base_of
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.whisk.actions import action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, clocks_text, wanted_clocks
 from fabric.providers.whisk.documents import MetPlan, met_document
@@ -25,7 +26,6 @@ from fabric.providers.whisk.own_names import (
 )
 from fabric.providers.whisk.packages import PackageRow, foreign, own_package
 from fabric.providers.whisk.pruning import pruned
-from fabric.providers.whisk.side_by_side import side_by_side
 from fabric.providers.whisk.work import WhiskWork
 
 

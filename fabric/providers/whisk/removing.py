@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 from fabric.model.amounts import plural
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.side_by_side import side_by_side
 from fabric.providers.whisk.clocks import Clocks
 from fabric.providers.whisk.own_names import OWNER, action_owner, package_name, package_owner
 from fabric.providers.whisk.packages import ActionRow, delete_package, package_row
 from fabric.providers.whisk.pruning import delete_action
-from fabric.providers.whisk.side_by_side import side_by_side
 from fabric.providers.whisk.work import WhiskWork
 
 

@@ -31,6 +31,10 @@ class WhiskLimits(Struct, frozen=True):
 def unfit_drafts(
     address: DeploymentAddress, functions: Sequence[FunctionDraft], limits: WhiskLimits
 ) -> Iterator[Unfit]:
+    if address.region:
+        why = f"the region `{address.region}` has no effect at {limits.name}"
+        hint = "take it out: its host and its key say where a service lies"
+        yield Unfit("", Problem(_CODE, why, hint), keys=("provider", "region"))
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one, address, limits))
         for number, text in enumerate(one.triggers):

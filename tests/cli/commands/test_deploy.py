@@ -112,6 +112,32 @@ def test_what_is_live_is_not_deployed_again_and_nothing_is_written(tmp_path: Pat
     assert made.tree(".fabric/state") == before
 
 
+def answers(made: Project) -> dict[str, bytes]:
+    """What is kept for stage 0: whoever looks for himself keeps it under another salt."""
+    found = (made.root / ".fabric/cache/answers").glob("*.bin")
+    return {path.name: path.read_bytes() for path in found}
+
+
+def test_the_first_run_after_a_deploy_is_answered_by_what_that_has_kept(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    for text in ("other", "more"):
+        kept = answers(made)
+        assert len(kept) == 1
+        assert made.json("deploy").result["summary"]["ran"] == 0
+        assert answers(made) == kept
+        made.write({"src/two.py": handler(text)})
+        assert statuses(made.json("deploy").result) == {"one": "unchanged", "two": "updated"}
+
+
+def test_a_deploy_that_failed_keeps_no_answer(tmp_path: Path) -> None:
+    made = deployed(tmp_path)
+    kept = answers(made)
+    made.write({"src/two.py": "def handler(event, context:"})
+    assert made.json("deploy").code == 1
+    assert answers(made) == kept
+    assert made.json("deploy").code == 1
+
+
 def test_only_the_edited_function_is_deployed(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     made.write({"src/two.py": handler("other")})
@@ -667,6 +693,19 @@ def test_a_failed_first_deploy_can_be_removed(tmp_path: Path) -> None:
     assert tool.calls[-1]["argv"] == ["destroy"]
     assert made.json("state", "list").result["records"] == []
     assert not (made.root / RECEIPT).exists()
+
+
+def test_what_was_never_made_is_made_by_the_next_deploy(tmp_path: Path) -> None:
+    made, tool = project(tmp_path, ROUTE), Tool(tmp_path / "tool")
+    made.json("deploy", env=tool.env())
+    made.write({"fabric.yml": ROUTE.replace("name: two", "name: deux")})
+    tool.answers("", 3)
+    assert made.json("deploy", env=tool.env()).code == 1
+    tool.answers({"endpoint": "https://live.example"})
+    planned = made.json("plan", env=tool.env()).result
+    changes = {one["name"]: one["change"] for one in planned["services"][0]["functions"]}
+    assert changes["deux"] == "create"
+    assert statuses(made.json("deploy", env=tool.env()).result)["deux"] == "created"
 
 
 def test_a_failed_first_call_is_taken_back(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.observing.groups import group_of, message_line
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 
 T = TypeVar("T")
 _MS = 1_000_000
@@ -46,7 +46,7 @@ def lines_of(
                 found.append(replace(message_line(line, event.message), id=event.event_id))
         return found
 
-    every = each_at_once(lines, service.functions, _AT_ONCE)
+    every = side_by_side(lines, service.functions, _AT_ONCE)
     return [line for one in every for line in one if asked.window.has(line.at)]
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.observed import SECOND, TimeWindow, TracedCall, TracedStep
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.observing import ObservedService
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 
 # A question is about less than so many seconds, and so many letters.
 _LONGEST = 6 * 3600 - 1
@@ -75,7 +75,7 @@ def traces_of(
     names = {one.resource_name: one.name for one in service.functions}
     ids = dict.fromkeys(_ids(clients, _expressions(list(names)), window))
     groups = [list(ids)[begin : begin + _IN_ONE] for begin in range(0, len(ids), _IN_ONE)]
-    found = each_at_once(lambda group: list(_looked_up(clients, group)), groups, _AT_ONCE)
+    found = side_by_side(lambda group: list(_looked_up(clients, group)), groups, _AT_ONCE)
     calls = (_calls(service, one, names) for one in itertools.chain.from_iterable(found))
     every = itertools.chain.from_iterable(calls)
     return [one for one in every if window.has(one.started_at)]

@@ -13,9 +13,8 @@ from fabric.providers.cluster.objects import KubeObject, texts_at
 from fabric.providers.cluster.tool import ClusterTool
 from fabric.providers.contract import CallWatch
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import each_at_once
+from fabric.providers.side_by_side import side_by_side
 
-_AT_ONCE = 8
 _MOST_PODS = 200
 _MOST_CLOCKS = 20
 # Set by who makes pods for jobs, on all of them.
@@ -38,7 +37,7 @@ def lines_of(
     def lines(pod: _FunctionPod) -> list[LogLine]:
         return list(_lines(service, pod, tool.lines_since(pod.name, since, watch)))
 
-    every = each_at_once(lines, pods[-_MOST_PODS:], _AT_ONCE)
+    every = side_by_side(lines, pods[-_MOST_PODS:])
     return [line for one in every for line in one if asked.window.has(line.at)]
 
 

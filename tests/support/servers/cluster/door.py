@@ -25,13 +25,20 @@ class ToolAnswer(NamedTuple):
 
 @dataclass
 class Fault:
-    """Of the calls that begin with `word` the first `skip` go well, and `times` do not."""
+    """Of the calls that begin with `word` the first `skip` go well, and `times` do not. With
+    `changing` looks are none of them."""
 
     word: str
     answer: ToolAnswer
     after: bool = False
+    changing: bool = False
     skip: int = 0
     times: int = 1
+
+    def fits(self, words: Sequence[str]) -> bool:
+        begin = self.word.split()
+        is_kind = not self.changing or words[0] in _CHANGING
+        return is_kind and list(words[: len(begin)]) == begin
 
 
 UNREACHABLE = ToolAnswer(1, err="Unable to connect to the server: EOF\n")
@@ -78,7 +85,7 @@ class ToolDoor:
         with self._guard:
             self.calls.append(words)
             for one in self.faults:
-                if one.times and words[: len(one.word.split())] == tuple(one.word.split()):
+                if one.times and one.fits(words):
                     if one.skip:
                         one.skip -= 1
                         continue

@@ -56,9 +56,9 @@ class Host1Server:
         self.project.faults.clear()
 
     def fault(self, path: str = "", **plan: Any) -> None:
-        """`path` is a pattern; skip, times, method; status, code, message, headers; without a
-        status the connection is closed. `after`: the call is carried out and its answer lost;
-        `half`: cut in the middle."""
+        """`path` is a pattern; skip, times, method, `changing` (no look); status, code, message,
+        headers; without a status the connection is closed. `after`: the call is carried out and
+        its answer lost; `half`: cut in the middle."""
         self.project.faults.append({"path": path, **plan})
 
     def slow(self, looks: int) -> None:

@@ -115,7 +115,8 @@ class HostProject:
 
 def _fits(fault: dict[str, Any], method: str, path: str) -> bool:
     is_method = fault.get("method", method) == method
-    return is_method and re.search(fault.get("path", ""), path) is not None
+    is_kind = not (fault.get("changing") and method == "GET")
+    return is_method and is_kind and re.search(fault.get("path", ""), path) is not None
 
 
 def new_id(kind: str) -> str:

@@ -111,7 +111,7 @@ class StrictCloud1:
         self._ask("reset", {})
 
     def fault(self, operation: str, **plan: Any) -> None:
-        """See `Fault`: skip, times, after, half, status, code, message, login."""
+        """See `Fault`: skip, times, after, half, changing, status, code, message, login."""
         self._ask("fault", {"operation": operation, **plan})
 
     def role_is_slow(self, times: int) -> None:

@@ -23,6 +23,8 @@ _CODES_OF_LOGIN = {
         "denied": (403, "AccessDenied"),
     },
 }
+# How the names of operations begin that change nothing.
+_READS = ("Get", "List", "Describe", "Head", "Filter")
 # Of the calls to functions themselves only these are not counted against the common rate.
 _OUTSIDE_THE_RATE = frozenset({"lambda.Invoke", "lambda.GetFunction", "lambda.GetPolicy"})
 
@@ -31,7 +33,8 @@ class Fault(Struct, forbid_unknown_fields=True):
     """`operation` is as it is counted (`lambda.CreateFunction`), without a service, or `*`.
 
     Without a status the connection is closed. `after` carries the call out all the same; `half`
-    does too, and sends half of the answer. `login` is `expired`, `unknown` or `denied`.
+    does too, and sends half of the answer. With `changing` looks do not fit. `login` is `expired`,
+    `unknown` or `denied`.
     """
 
     operation: str
@@ -39,13 +42,15 @@ class Fault(Struct, forbid_unknown_fields=True):
     times: int = 1
     after: bool = False
     half: bool = False
+    changing: bool = False
     status: int = 0
     code: str = "ServiceException"
     message: str = "planned by a test"
     login: str = ""
 
     def fits(self, operation: str) -> bool:
-        return self.operation in {"*", operation, operation.partition(".")[2]}
+        is_kind = not self.changing or is_change(operation)
+        return is_kind and self.operation in {"*", operation, operation.partition(".")[2]}
 
     def status_and_code(self, service: str, protocol: str) -> tuple[int, str]:
         if not self.login:
@@ -56,6 +61,10 @@ class Fault(Struct, forbid_unknown_fields=True):
     @property
     def carries_out(self) -> bool:
         return self.after or self.half
+
+
+def is_change(operation: str) -> bool:
+    return not operation.partition(".")[2].startswith(_READS)
 
 
 def is_in_the_rate(operation: str) -> bool:

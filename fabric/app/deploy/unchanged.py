@@ -1,0 +1,89 @@
+"""Nothing is to be done: the report of it, kept for stage 0 to give again.
+
+Also right after a deploy: with the look that the next run would begin with, that one is answered.
+"""
+
+import contextlib
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fabric.app.deploy.live_traces import renew_traces
+from fabric.app.deploy.preview import preview, warned_of_outputs
+from fabric.app.deploy.report import unchanged_report
+from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
+from fabric.app.preview import Preview
+from fabric.app.project.compiled import Compiled
+from fabric.app.request import Request
+from fabric.app.run_graph import may_be_told_again, told_of_run
+from fabric.app.session import Session, SessionOptions
+from fabric.app.settings import Settings
+from fabric.app.shortcuts.answers import keep_preview
+from fabric.app.shortcuts.command_line import CommandLine
+from fabric.engine.memory.file_index import is_racy, let_settle
+from fabric.model.problems import FabricError
+from fabric.model.report import Report
+from fabric.state.records.receipts import receipt_path, write_lost_receipts
+from fabric.system.clock import file_time_ns
+
+
+def told_unchanged(
+    request: Request,
+    seen: Preview,
+    scope: DeployScope,
+    session: Session,
+    command_line: CommandLine | None,
+) -> Report:
+    """All is live as it should be; what is written beside it may be missing."""
+    renew_traces(scope)
+    seen = _with_receipts(seen, scope)
+    report = unchanged_report(request, seen, scope)
+    if may_be_told_again(session, seen.plan):
+        keep_preview(command_line, session, seen, report)
+    return replace(report, warnings=told_of_run(seen.work.info, session).warnings)
+
+
+def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
+    """Receipts that somebody deleted are written again; the answer hangs on them from now on."""
+    paths: set[str] = set()
+    for ref, placement in scope.placements.items():
+        home, record = Path(placement.home), scope.record(ref)
+        if record is not None:
+            # Whoever may look, but not write, has looked.
+            with contextlib.suppress(OSError, FabricError):
+                write_lost_receipts(home, record)
+            paths.add(str(receipt_path(home, ref.stage)))
+    return seen if seen.sources is None else replace(seen, sources=seen.sources | paths)
+
+
+class DeployedNow(Struct, frozen=True):
+    """What a run has made live, from files that it began to read then."""
+
+    work: Compiled
+    started_ns: int
+    command_line: CommandLine
+
+
+def keep_next_answer(
+    request: Request, settings: Settings, done: DeployedNow, options: ScopeOptions
+) -> None:
+    """Whatever hinders this, the next run looks by itself: here all is deployed."""
+    if not (settings.takes_shortcuts and done.work.may_be_kept):
+        return
+    workspace = Path(done.work.info.workspace)
+    # Records were written a moment ago.
+    let_settle(lambda: file_time_ns(settings.cwd))
+    opening = SessionOptions(file_time_ns(settings.cwd), strict=request.strict, create=False)
+    with (
+        contextlib.suppress(OSError, FabricError),
+        open_deploy_scope(done.work.placements, settings, options) as scope,
+        Session(workspace, settings, replace(opening, tools=scope.tools)) as session,
+    ):
+        files = session.stores.files
+        if any(is_racy(files.full(path), done.started_ns) for path in done.work.sources):
+            return  # what was deployed may not be what is there
+        seen = preview(session, done.work, scope)
+        if seen.sources is not None and not seen.plan.anything_to_do:
+            seen = warned_of_outputs(session, seen)
+            told_unchanged(request, seen, scope, session, done.command_line)
