@@ -21,7 +21,7 @@ _IN_THE_WAY = (
     "lock", "rollback", "state", "remove", "deploy", "invoke", "local", "observe", "dev", "router",
 )  # fmt: skip
 # Somebody behind us does not do what is asked of him.
-_BEHIND = ("provider", "backend", "credentials")
+_BEHIND = ("provider", "backend", "credentials", "executor")
 # The machine of the server itself.
 _HERE = (
     "disk", "cache", "runtime", "process", "plugin", "internal", "doctor", "run", "server",

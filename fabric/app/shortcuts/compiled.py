@@ -14,6 +14,7 @@ from fabric.app.project.compiled import Compiled
 from fabric.app.project.placement import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.settings import Settings
+from fabric.engine.leftovers import marked
 from fabric.engine.shortcuts import kept_graph
 from fabric.model.hashing import digest_bytes
 from fabric.model.task_inputs import INPUTS_BY_KIND
@@ -65,7 +66,9 @@ def _keep(folder: Path, asked: Sequence[str], found: tuple[Compiled, Settings, i
         made.info, made.graph, made.services, made.sources, made.bound_names,
         (packed(made.placements), packed(made.dependencies)),
     )  # fmt: skip
-    kept_graph.save(folder, asked, settings.env, kept, started_ns)
+    # No session is open yet, whose marker would tell what a kill left here.
+    with marked(folder, ()):
+        kept_graph.save(folder, asked, settings.env, kept, started_ns)
     if not settings.bindable.is_own:
         with contextlib.suppress(OSError):  # of others that were at it meanwhile
             kept_graph.keep_newest(folder, _MOST_OF_CALLERS)
