@@ -25,6 +25,7 @@ from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.errands import Errands
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
+from fabric.remote.snapshots import stored_bytes
 from fabric.runtimes.build import Runtimes
 from fabric.system.clock import SystemClock, file_time_ns
 from tests.engine.dask.test_laid_out import KEYS, MemoryCarrier
@@ -277,3 +278,42 @@ def test_workers_that_are_silent_are_told(bench: Bench) -> None:
     assert problem is not None
     assert problem.code == "executor/silent-worker"
     assert problem.message.endswith("and 1 more")
+
+
+def test_a_worker_of_another_version_says_so(bench: Bench) -> None:
+    bench.workers.told = lambda one: replace(one, side=replace(SIDE, fabric="2"))
+    assert "worker has fabric 1, and this is 2" in bench.why_here(python())
+    assert set(bench.workers.left_out) == {"worker"}
+
+
+LARGE = 'seq 1 90000 >"$FABRIC_OUT_DIR/a.py"'
+
+
+def test_where_the_store_is_out_of_reach_from_here_results_are_made_here(bench: Bench) -> None:
+    builder = bench.builder()
+    builder.build(bench.workspace, python())
+    bench.carrier.is_down = True
+    for _ in range(2):
+        assert builder.build(bench.workspace, command(LARGE)).files
+    assert builder.problem is not None
+    assert "cannot be reached: no way there" in builder.problem.message
+    assert bench.workers.asked == 2, "and nobody is asked any more"
+
+
+def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
+    built = HERE.build(bench.workspace, python())
+    bare = tuple(replace(one, content=b"") for one in built.files)
+    stored, objects = stored_bytes(KEYS, [b"12"])
+    for name, content in objects:
+        bench.carrier.put(name, content)
+    answer = FarAnswer("worker", replace(built, files=bare), stored=stored, sizes=(1,))
+    bench.workers.instead = lambda: answer
+    assert "cannot be had from the shared cache" in bench.why_here(python())
+    gone = replace(answer, stored=replace(stored, packs=("0" * 64,)))
+    bench.workers.instead = lambda: gone
+    assert "cannot be had from the shared cache" in bench.why_here(python())
+
+
+def test_a_worker_that_cannot_lay_out_a_workspace_says_so(bench: Bench) -> None:
+    (bench.folder / "seats").write_text("in the way")
+    assert "worker cannot build" in bench.why_here(python())

@@ -8,16 +8,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.laid_out import LaidOut
+from fabric.engine.dask.laid_out import DamagedSnapshotError, LaidOut
 from fabric.engine.dask.sending import SentSnapshot, SharedStore, SnapshotSender
 from fabric.engine.dask.workspace_files import workspace_files
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.errands import Errands
+from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError
 from fabric.remote.contract import CarrierError, ObjectName
+from fabric.remote.packs import Extent
 from fabric.remote.seal import keys_of
+from fabric.remote.snapshots import Snapshot, SnapshotFile, stored_bytes
 from fabric.system.clock import SystemClock, file_time_ns
 
 KEYS = keys_of("k" * 40)
@@ -33,8 +37,11 @@ class MemoryCarrier:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.is_full = False
+        self.is_down = False
 
     def get(self, name: ObjectName) -> bytes | None:
+        if self.is_down:
+            raise CarrierError("no way there")
         return self.objects.get(str(name))
 
     def put(self, name: ObjectName, content: bytes) -> None:
@@ -175,3 +182,35 @@ def test_a_store_that_takes_nothing_is_told(
     carrier.is_full = True
     with pytest.raises(FabricError, match="cannot be sent to the workers: no room"):
         sent(store, workspace)
+
+
+def test_names_that_are_no_unicode_stay_here(workspace: Path) -> None:
+    odd = os.fsdecode(b"\xff")
+    (workspace / odd).write_text("")
+    (workspace / "link").symlink_to(odd)
+    (workspace / "folder" / odd).mkdir(parents=True)
+    assert len(workspace_files(str(workspace)).left_out) == 3
+
+
+def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
+    store: SharedStore, carrier: MemoryCarrier
+) -> None:
+    stored, objects = stored_bytes(KEYS, [b"nonsense"])
+    for name, content in objects:
+        carrier.put(name, content)
+    packs = Packs(store)
+    with pytest.raises(MissingError):
+        packs.snapshot(stored)
+    with pytest.raises(MissingError):
+        packs.joined(replace(stored, size=9))
+    beyond = SnapshotFile("a", digest_bytes(b""), Extent("0", 4, 99))
+    with pytest.raises(MissingError):
+        packs.content(Snapshot({"0": stored.packs}, (beyond,)), beyond)
+
+
+def test_a_content_that_is_not_what_the_snapshot_says_is_not_written(tmp_path: Path) -> None:
+    laid_out = LaidOut(tmp_path / "there", lambda _, __: b"another")
+    one = SnapshotFile("a", digest_bytes(b"one"), Extent("0", 0, 3))
+    with pytest.raises(DamagedSnapshotError):
+        laid_out.bring(Snapshot({"0": ()}, (one,)))
+    assert tree(laid_out.folder) == {}
