@@ -26,7 +26,7 @@ def _project(count: int) -> Path:
     shutil.rmtree(root, ignore_errors=True)
     (root / "src").mkdir(parents=True)
     command = f"sleep {_NAP}; echo >$FABRIC_OUT_DIR/made.py"
-    build = f"{{command: [sh, -c, '{command}']}}"
+    build = f"{{command: [sh, -c, '{command}'], portable: true}}"
     functions = "".join(
         f"  - {{name: f{number}, entry: src/made.handler, build: {build}}}\n"
         for number in range(count)
