@@ -15,9 +15,9 @@ from distributed import get_worker
 
 from fabric.app.dask.shared_store import shared_store
 from fabric.app.settings import Settings, read_settings
+from fabric.engine.dask.build_places import BuildPlaces, ChildProgram
 from fabric.engine.dask.fetching import Packs
 from fabric.engine.dask.messages import FarAnswer, SameSide, decode_question, encode
-from fabric.engine.dask.seats import ChildProgram, Seats
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide
 from fabric.manifest import VERSION
@@ -70,11 +70,11 @@ def _this_side() -> WorkerSide:
     packs = Packs(store)
     # Dask takes its own folder away, also behind a worker that was killed.
     home = Path(mkdtemp(prefix="fabric-", dir=worker.local_directory)).resolve()
-    seats = Seats(home, packs, ChildProgram(_CHILD, settings.env))
-    atexit.register(_close, seats)
-    return WorkerSide(worker.address, side_of(store), store, packs, seats, settings.clock)
+    places = BuildPlaces(home, packs, ChildProgram(_CHILD, settings.env))
+    atexit.register(_close, places)
+    return WorkerSide(worker.address, side_of(store), store, packs, places, settings.clock)
 
 
-def _close(seats: Seats) -> None:
+def _close(places: BuildPlaces) -> None:
     with contextlib.suppress(OSError):
-        seats.close()
+        places.close()

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.engine.dask.build_places import BuildPlaces, NotWantedError
 from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.laid_out import DamagedSnapshotError
 from fabric.engine.dask.messages import INLINE_BYTES, FarAnswer, FarQuestion, SameSide
-from fabric.engine.dask.seats import NotWantedError, Seats
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.shared.errands import why_failed
 from fabric.model.amounts import plural
@@ -30,7 +30,7 @@ class WorkerSide(Struct, frozen=True):
     side: SameSide
     store: SharedStore
     packs: Packs
-    seats: Seats
+    places: BuildPlaces
     clock: Clock
 
     def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
@@ -58,8 +58,8 @@ class WorkerSide(Struct, frozen=True):
     def _built(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
         asked = BuildQuestion("", question.inputs, question.toolchain, question.environment)
         snapshot = self.packs.snapshot(question.snapshot)
-        with self.seats.one(question.depth) as seat:
-            return seat.answer(snapshot, asked, is_wanted)
+        with self.places.one(question.depth) as place:
+            return place.answer(snapshot, asked, is_wanted)
 
     def _said(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
         if answer.built is not None:

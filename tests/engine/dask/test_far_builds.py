@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fabric.engine.dask.build_places import BuildPlaces, ChildProgram
 from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.executor import Executor
 from fabric.engine.dask.far_builds import FarBuilds
@@ -18,7 +19,6 @@ from fabric.engine.dask.messages import (
     decode_question,
     encode,
 )
-from fabric.engine.dask.seats import ChildProgram, Seats
 from fabric.engine.dask.sending import SharedStore
 from fabric.engine.dask.worker_side import WorkerSide, unlike
 from fabric.engine.memory.file_index import FileIndex
@@ -79,16 +79,16 @@ class Bench:
         self.store = SharedStore(errands, KEYS, "cache")
         packs = Packs(self.store)
         self.program = ChildProgram("fabric.app.dask.child", {**ENVIRONMENT, "HOME": str(folder)})
-        self.seats = Seats(folder / "seats", packs, self.program)
-        side = WorkerSide("worker", SIDE, self.store, packs, self.seats, SystemClock())
+        self.places = BuildPlaces(folder / "places", packs, self.program)
+        side = WorkerSide("worker", SIDE, self.store, packs, self.places, SystemClock())
         self.workers = NearWorkers(side)
         self.folder = folder
 
     def another_worker(self) -> WorkerSide:
         """It has seen nothing yet."""
         packs = Packs(self.store)
-        seats = Seats(self.folder / "others", packs, self.program)
-        return replace(self.workers.side, packs=packs, seats=seats)
+        places = BuildPlaces(self.folder / "others", packs, self.program)
+        return replace(self.workers.side, packs=packs, places=places)
 
     def builder(self) -> FarBuilds:
         now = file_time_ns(self.workspace)
@@ -112,7 +112,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     with contextlib.closing(Errands(lambda: carrier)) as errands:
         made = Bench(tmp_path, carrier, errands)
         yield made
-        made.seats.close()
+        made.places.close()
 
 
 def command(script: str) -> BuildInputs:
@@ -253,13 +253,13 @@ def test_who_is_wanted_by_nobody_ends_its_child(bench: Bench) -> None:
 
 
 def test_a_folder_that_is_spoilt_is_left_for_a_new_one(bench: Bench) -> None:
-    with pytest.raises(OSError, match="spoilt"), bench.seats.one(3):
+    with pytest.raises(OSError, match="spoilt"), bench.places.one(3):
         raise OSError("spoilt")
-    with pytest.raises(ValueError, match="other"), bench.seats.one(3) as seat:
+    with pytest.raises(ValueError, match="other"), bench.places.one(3) as place:
         raise ValueError("other")
-    with bench.seats.one(3) as again:
-        assert again is seat
-        with bench.seats.one(99) as deeper:
+    with bench.places.one(3) as again:
+        assert again is place
+        with bench.places.one(99) as deeper:
             assert deeper.depth >= 99
 
 
@@ -315,5 +315,5 @@ def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
 
 
 def test_a_worker_that_cannot_lay_out_a_workspace_says_so(bench: Bench) -> None:
-    (bench.folder / "seats").write_text("in the way")
+    (bench.folder / "places").write_text("in the way")
     assert "worker cannot build" in bench.why_here(python())

@@ -32,7 +32,7 @@ class ChildProgram(Struct, frozen=True):
     environment: Mapping[str, str]
 
 
-class Seat:
+class BuildPlace:
     """For one build at a time."""
 
     def __init__(self, folder: Path, packs: Packs, program: ChildProgram) -> None:
@@ -82,7 +82,7 @@ class Seat:
         self._laid_out.remove()
 
 
-class Seats:
+class BuildPlaces:
     """As many as there were builds at once. Thread-safe."""
 
     def __init__(self, home: Path, packs: Packs, program: ChildProgram) -> None:
@@ -90,43 +90,43 @@ class Seats:
         self._packs = packs
         self._program = program
         self._lock = Lock()
-        self._free: list[Seat] = []
+        self._free: list[BuildPlace] = []
         self._made = 0
 
     @contextmanager
-    def one(self, depth: int) -> Iterator[Seat]:
+    def one(self, depth: int) -> Iterator[BuildPlace]:
         """With at least so many folders above it. Searches for packages and configs go up through
         all of them: those of a place that is less deep would have missed some."""
         with self._lock:
-            seat = next((one for one in self._free if one.depth >= depth), None)
-            if seat is not None:
-                self._free.remove(seat)
-            self._made += seat is None
+            place = next((one for one in self._free if one.depth >= depth), None)
+            if place is not None:
+                self._free.remove(place)
+            self._made += place is None
             number = self._made
-        seat = seat or self._new(number, depth)
+        place = place or self._new(number, depth)
         try:
-            yield seat
+            yield place
         except OSError:
             # Whatever is wrong with its folder, the next build has another one.
-            seat.close()
+            place.close()
             raise
         except BaseException:
-            self._give_back(seat)
+            self._give_back(place)
             raise
-        self._give_back(seat)
+        self._give_back(place)
 
-    def _give_back(self, seat: Seat) -> None:
+    def _give_back(self, place: BuildPlace) -> None:
         with self._lock:
-            self._free.append(seat)
+            self._free.append(place)
 
-    def _new(self, number: int, depth: int) -> Seat:
-        folder = self._home / f"seat-{number}" / "w"
+    def _new(self, number: int, depth: int) -> BuildPlace:
+        folder = self._home / f"place-{number}" / "w"
         deeper = ["w"] * (depth - len(folder.parents))
-        return Seat(folder.joinpath(*deeper), self._packs, self._program)
+        return BuildPlace(folder.joinpath(*deeper), self._packs, self._program)
 
     def close(self) -> None:
         with self._lock:
             free, self._free = self._free, []
-        for seat in free:
-            seat.close()
+        for place in free:
+            place.close()
         shutil.rmtree(self._home, ignore_errors=True)
