@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.routing import LED_TO_ONE, WITH_CHECKS, Weights
 from fabric.router.simulate import simulated_shares
@@ -12,7 +13,8 @@ REQUESTS = 1000
 
 
 class Verdict(StrEnum):
-    """`pass` is what is expected of a router, whatever is down."""
+    """`pass` is what is expected of a router, whatever is down: once it is known, whoever found
+    out."""
 
     PASS = "pass"  # noqa: S105 - no password, a verdict
     FAIL = "fail"
@@ -41,11 +43,13 @@ def watch_of(backend: str, check_path: str) -> Watch:
 
 
 def chaos_scenarios(weights: Weights, watch: Watch) -> tuple[ChaosScenario, ...]:
+    """What the router does of it; and what callers meet until then, where nobody asks endpoints."""
     labels = tuple(label for label, _ in weights)
+    scenarios = (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
     if watch is Watch.ASKED:
-        return (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
+        return scenarios
     led = _to_the_heaviest(weights) if watch is Watch.ONE_ALONE else weights
-    return tuple(_unnoticed(led, down) for down in (*((label,) for label in labels), labels))
+    return tuple(_unnoticed(led, one) for one in scenarios)
 
 
 def _to_the_heaviest(weights: Weights) -> Weights:
@@ -53,16 +57,16 @@ def _to_the_heaviest(weights: Weights) -> Weights:
     return tuple((label, weight if label == first else 0) for label, weight in weights)
 
 
-def _unnoticed(weights: Weights, down: tuple[str, ...]) -> ChaosScenario:
-    """Who is down keeps what it has: callers that are led there meet nobody."""
+def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
+    """Who is down keeps what it has until somebody shifts it away."""
     shares = simulated_shares(weights, REQUESTS)
-    lost = sum(count for label, count in shares if label in down)
-    detail = (
-        f"nobody asks: {lost} of {REQUESTS} requests are still led to who is down"
-        if lost
-        else "the name does not lead there"
+    lost = sum(count for label, count in shares if label in scenario.down)
+    if not lost:
+        return scenario
+    until = (
+        f"nobody asks, so {lost} of {REQUESTS} requests are led to who is down until it is shifted"
     )
-    return ChaosScenario(down, Verdict.FAIL if lost else Verdict.PASS, shares, detail)
+    return replace(scenario, detail=f"{scenario.detail}; {until}")
 
 
 def _one_down(weights: Weights, label: str) -> ChaosScenario:

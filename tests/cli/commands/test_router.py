@@ -275,15 +275,13 @@ def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
     assert {one["verdict"] for one in scenarios} == {"pass"}
 
 
-def test_chaos_fails_where_nobody_asks_endpoints(made: Project) -> None:
-    done = made.json("router", "chaos-verify")
-    assert (done.code, done.error["code"]) == (1, "router/no-takeover")
-    assert "healthCheck" in done.error["hint"]
-    assert {one["verdict"] for one in done.document["result"]["scenarios"]} == {"fail"}
+def test_chaos_tells_where_nobody_asks_endpoints(made: Project) -> None:
+    scenarios = made.json("router", "chaos-verify").result["scenarios"]
+    assert {one["verdict"] for one in scenarios} == {"pass"}
+    assert "nobody asks" in scenarios[-1]["detail"]
     router = "{hostname: api.example.com, provider: pdns}"
     text = config_of(router).replace("routing: round-robin", "healthCheck: {enabled: true}")
     made.write({"fabric.yml": text})
-    assert "`pdns` asks nobody" in made.json("router", "chaos-verify").error["hint"]
     assert "router/nobody-asks" in made.fabric("router", "status").err
 
 
