@@ -19,7 +19,6 @@ from fabric.model.outcomes.routed import (
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.model.routing import WITH_CHECKS
 from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
 from fabric.router.diff import foreign_problem, summary_of
 from fabric.router.history import trend_of
@@ -106,9 +105,7 @@ def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios
     )
-    failed = tuple(
-        _problem(one, scope.backend.kind) for one in scenarios if one.verdict is Verdict.FAIL
-    )
+    failed = tuple(_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
     return Report(
         asked.command,
         ChaosOutcome(rows),
@@ -117,13 +114,6 @@ def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     )
 
 
-def _problem(scenario: ChaosScenario, backend: str) -> Problem:
+def _problem(scenario: ChaosScenario) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
-    hint = "name further `targets` below `fabric`"
-    if any(count for label, count in scenario.shares if label in scenario.down):
-        hint = (
-            "say `healthCheck: {enabled: true}` below `fabric`"
-            if backend in WITH_CHECKS
-            else f"`{backend}` asks nobody: {' and '.join(WITH_CHECKS)} do"
-        )
-    return Problem("router/no-takeover", message, hint)
+    return Problem("router/no-takeover", message, "name further `targets` below `fabric`")
