@@ -13,10 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.copygraph import KINDS, REGISTRY, Shape
-from benchmarks.stores import opened
+from benchmarks.stores import opened, own_seal
 from fabric import manifest, stage_zero
 from fabric.engine.bus import Bus
 from fabric.engine.listeners.journal import RunJournal
+from fabric.engine.memory.memo import SealedPath
 from fabric.engine.result import RunResult, Status
 from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
@@ -56,6 +57,15 @@ class Desk(Struct, frozen=True):
         return self.root / ".fabric" / "cache"
 
     @property
+    def sealed_cache(self) -> SealedPath:
+        return SealedPath(self.cache, own_seal(self.root))
+
+    @property
+    def last_run(self) -> last_run_file.LastRunFiles:
+        seal = own_seal(self.root)
+        return last_run_file.LastRunFiles(self.answers, self.argv, str(self.root), seal)
+
+    @property
     def answers(self) -> str:
         return str(self.cache / manifest.FOLDER)
 
@@ -76,14 +86,14 @@ def run(argv: tuple[str, ...]) -> int:
 def _graph(tools: Desk) -> TaskGraph:
     """The graph as it was kept, or woven anew: as fabric.app.project.compile does it."""
     asked = ("graph", str(tools.root))
-    kept = kept_graph.load(tools.cache, asked, os.environ, KINDS)
+    kept = kept_graph.load(tools.sealed_cache, asked, os.environ, KINDS)
     if kept:
         return kept.graph
     graph = _woven(tools)
     info = ProjectInfo(str(tools.root), "dev")
     sources = frozenset({str(tools.root / CONFIG)})
     made = kept_graph.KeptGraph(info, graph, (), sources, frozenset())
-    kept_graph.save(tools.cache, asked, os.environ, made, tools.started_ns)
+    kept_graph.save(tools.sealed_cache, asked, os.environ, made, tools.started_ns)
     return graph
 
 
@@ -126,9 +136,7 @@ def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, pac
     moved_files = stage_zero.last
     if moved_files is None:
         return None
-    warm = last_run_file.load_last_run(
-        moved_files.folder, tools.argv, str(tools.root), moved_files.salt
-    )
+    warm = last_run_file.load_last_run(tools.last_run, moved_files.salt)
     if warm is None:
         return None
     dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
@@ -217,7 +225,7 @@ def _keep(tools: Desk, stores: Stores, result: RunResult) -> None:
     prefix = prefix_of(stores.files, str(tools.root))
     info = ProjectInfo(str(tools.root), "dev")
     kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
-    last_run_file.save_last_run(tools.answers, tools.argv, str(tools.root), kept)
+    last_run_file.save_last_run(tools.last_run, kept)
 
 
 def _renew(
@@ -241,7 +249,7 @@ def _renew(
         return
     whole = packed.whole(warm, part, result, KINDS)
     again = packed.renewed_run(warm, salt, part, whole, prefix)
-    last_run_file.save_renewed_run(moved_files.folder, tools.argv, str(tools.root), again)
+    last_run_file.save_renewed_run(tools.last_run, again)
 
 
 def _told(result: RunResult, others: int) -> int:

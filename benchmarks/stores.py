@@ -1,13 +1,15 @@
 """The engine's stores below a folder, opened and closed as fabric.app.session does it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fabric.cache_seal import CacheSeal, key_file, make_key_file, usable_seal
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.memo import LazyMemo, Memo
+from fabric.engine.memory.memo import LazyMemo, Memo, SealedPath
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.task_runner import Stores
 
@@ -24,10 +26,13 @@ def opened(
     warm: bool = False,
     shared: "SharedCache | None" = None,
 ) -> Iterator[Stores]:
-    memo = LazyMemo(lambda: _memo(cache / "memo"))
+    seal = own_seal(root)
+    memo = LazyMemo(lambda: _memo(SealedPath(cache / "memo", seal)))
     blobs = Blobs(cache / "blobs", memo, shared)
     trace_store = TraceStore(memo, "here", blobs.flush)
-    files = FileIndex(root, cache / "files-here.bin", now_ns=started_ns, remembered=not warm)
+    files = FileIndex(
+        root, SealedPath(cache / "files-here.bin", seal), now_ns=started_ns, remembered=not warm
+    )
     try:
         yield Stores(root, trace_store, blobs, files, memo, shared)
     finally:
@@ -36,9 +41,20 @@ def opened(
         memo.close()
 
 
-def _memo(folder: Path) -> Memo:
+def own_seal(root: Path) -> CacheSeal:
+    """The seal of the calling user, made if there is none yet."""
+    seal = usable_seal(os.environ, str(root))
+    if seal is None:
+        make_key_file(key_file(os.environ))
+        seal = usable_seal(os.environ, str(root))
+    if seal is None:
+        raise SystemExit("no cache key: set HOME or FABRIC_CACHE_KEY")
+    return seal
+
+
+def _memo(place: SealedPath) -> Memo:
     from fabric.engine.memory.disk_memo import (
         DiskMemo,  # its database costs a start: only when it is wanted
     )
 
-    return DiskMemo(folder)
+    return DiskMemo(place.path, place.seal)

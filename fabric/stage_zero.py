@@ -10,13 +10,16 @@ import gc
 import os
 import sys
 
-from fabric import interrupts, manifest, ownership
+from fabric import cache_seal, interrupts, manifest, ownership
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    Source = tuple[str, cache_seal.CacheSeal]
+
 _GARBAGE = 1_000_000
+_HALVES = 2
 _CANNOT_WRITE = 73
 _KIND, _REGULAR = 0o170000, 0o100000  # of a mode: what it is a mode of
 # A job's summary and the trace of a run are made anew each time: a stored answer makes none.
@@ -64,13 +67,13 @@ class MovedFiles:
 
     def __init__(
         self,
-        folder: str,
+        source: Source,
         salt: bytes,
         halves: Sequence[manifest.Half],
         seen: Sequence[bytes],
         rest: tuple[Sequence[str], bytes, manifest.Half],
     ) -> None:
-        self.folder = folder
+        self.folder, self.seal = source
         self.salt = salt
         self.paths = [path for paths, _ in halves for path in manifest.split(paths)]
         self.before = b"".join(stats for _, stats in halves)
@@ -95,34 +98,38 @@ def stored(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> manifest.An
     """The answer that was kept for this command line, if all that it hangs on is as it was."""
     global last  # noqa: PLW0603: one process, one command line, one look
     last = None
-    folder, content = _read(argv, cwd, env)
-    fields = manifest.unpack(content)
-    # Megabytes for a large project, and everything in it has been copied out.
-    del content
-    if fields is None:
+    found = _read(argv, cwd, env)
+    if found is None:
         return None
+    source, fields = found
     _, salt, digest, names, halves, absent, places, given = fields
     if manifest.header(salt, argv, cwd, names, env) != digest:
         return None
-    if _is_written(folder) or any(map(os.path.lexists, manifest.split(absent))):
+    if _is_written(source[0]) or any(map(os.path.lexists, manifest.split(absent))):
         return None
     if manifest.inodes_of(manifest.split(places[0])) != places[1]:
         return None
     seen = _look(halves)
     if all(stats == now for (_, stats), now in zip(halves, seen, strict=True)):
         return given
-    last = MovedFiles(folder, salt, halves, seen, (names, absent, places))
+    last = MovedFiles(source, salt, halves, seen, (names, absent, places))
     return None
 
 
-def _read(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> tuple[str, bytes]:
-    """The manifest of this command line and its folder; or none."""
+def _read(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str]
+) -> tuple[Source, manifest.Fields] | None:
+    """Where the manifest of this command line is, and its fields; None for any that does not
+    carry the seal of this user."""
     name = manifest.file_name(argv, cwd)
     for folder in answer_folders(cwd, env):
-        content = _read_own(f"{folder}/{name}")
-        if content:
-            return folder, content
-    return "", b""
+        stored = _read_own(f"{folder}/{name}")
+        if stored:
+            seal = cache_seal.usable_seal(env, cache_seal.project_of(folder, cwd))
+            content = seal.unseal(name, stored) if seal else None
+            fields = manifest.unpack(content) if content else None
+            return ((folder, seal), fields) if seal and fields and fields[4] else None
+    return None
 
 
 def _read_own(path: str) -> bytes:
@@ -165,8 +172,8 @@ def _is_written(folder: str) -> bool:
 
 def _look(halves: Sequence[manifest.Half]) -> list[bytes]:
     """The stats of all paths as they are now."""
-    if len(halves) == 1:
-        return [_stats(halves[0])]
+    if len(halves) < _HALVES:
+        return [_stats(half) for half in halves]
     # Threads would take turns at the interpreter's lock around every look; a fork does not.
     reader, writer = os.pipe()
     child = os.fork()

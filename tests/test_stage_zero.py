@@ -16,8 +16,9 @@ import pytest
 from fabric import manifest, stage_zero
 from fabric.app import build as building
 from fabric.app.request import Request, Where
-from fabric.app.settings import Settings
+from fabric.app.settings import Settings, without_keys
 from fabric.app.shortcuts.command_line import CommandLine
+from fabric.cache_seal import KEY_VARIABLE, CacheSeal
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
@@ -27,7 +28,8 @@ from fabric.model.report import Report
 from tests.support.until import a_tick
 
 ARGV = ("package",)
-ENV = MappingProxyType({"HOME": "/nowhere"})
+KEY = "a key of forty characters for these tests"
+ENV = MappingProxyType({"HOME": "/nowhere", KEY_VARIABLE: KEY})
 NAMES = ("one", "two", "three", "low", "all")
 CONFIG = """\
 service: shop
@@ -50,8 +52,10 @@ def in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings_of(folder: Path, **env: str) -> Settings:
-    around = MappingProxyType({**ENV, **env})
-    return Settings(around, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False)
+    around, withheld = without_keys({**ENV, **env})
+    return Settings(
+        around, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False, withheld=withheld
+    )
 
 
 class Started:
@@ -272,7 +276,8 @@ def test_many_paths_are_looked_at_by_two_processes_with_the_same_answer(tmp_path
         tmp_path / ".fabric" / "cache" / manifest.FOLDER / manifest.file_name(ARGV, str(tmp_path))
     )
     store.parent.mkdir(parents=True)
-    store.write_bytes(manifest.pack(head, halves, (b"", (b"", b"")), (0, "yes", "")))
+    content = manifest.pack(head, halves, (b"", (b"", b"")), (0, "yes", ""))
+    store.write_bytes(CacheSeal(KEY.encode()).seal(store.name, content))
     assert stage_zero.stored(ARGV, str(tmp_path), ENV) == (0, "yes", "")
     for position in (0, half - 1, half, len(paths) - 1):
         (tmp_path / paths[position]).write_text("changed")

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.cache_place import cache_folder, usable_cache
 from fabric.app.executing import executing
 from fabric.app.request import Request
 from fabric.app.run_graph import (
@@ -113,8 +113,8 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
             again = build_report(had_nothing_to_do(result), warned, request, settings)
             keep_answer(command_line, session, start, result, again)
         info = told_of_run(info, session, result)
-    cache = cache_folder(workspace, settings)
-    if is_usable(cache):
+    cache = usable_cache(cache_folder(workspace, settings), settings)
+    if cache:
         prune_daily(cache, asked.started_ns / 1e9)
     if request.out:
         copy_artifacts(result, workspace, request.verb, settings.cwd / request.out)

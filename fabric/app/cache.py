@@ -53,7 +53,7 @@ def _opened(settings: Settings) -> Iterator[Housekeeping]:
     place = cache_to_read(workspace_of(settings.cwd), settings)
     if place.problem:
         raise FabricError(place.problem)
-    cache = Housekeeping(place.folder)
+    cache = Housekeeping(place.cache)
     try:
         yield cache
     finally:

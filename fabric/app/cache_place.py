@@ -1,27 +1,51 @@
 """Where the cache of a project lies, and whether it can be used: by us alone, and to write."""
 
+import contextlib
 import os
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fabric.app.settings import Settings
+from fabric.cache_seal import (
+    KEY_CHARACTERS,
+    KEY_VARIABLE,
+    CacheSeal,
+    given_seal,
+    is_inside,
+    key_file,
+    make_key_file,
+    project_of,
+    random_seal,
+    stored_seal,
+    usable_seal,
+)
+from fabric.engine.memory.memo import SealedPath
 from fabric.manifest import FOLDER
 from fabric.model.hashing import digest_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.ownership import is_ours, reach
-from fabric.system.disk import make_folder
+from fabric.ownership import OWN, is_ours, reach
+from fabric.system.disk import make_folder, read_bytes, write_atomic
+from fabric.system.git_index import is_tracked
 
 # What is swept, emptied or thrown away there must be the cache's own.
 _PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared")
+_KEY_ID = "key-id"
 _HINT = "set FABRIC_CACHE_DIR to a folder of yours, or mend its owner and mode"
 
 
 class CachePlace(Struct, frozen=True):
-    """`problem` says why nothing is remembered there: a run does without."""
+    """`problem` says why nothing is remembered there: a run does without. `warning` says why
+    nothing that is there can be used."""
 
     folder: Path
+    seal: CacheSeal = field(default_factory=random_seal)
     problem: Problem | None = None
+    warning: Problem | None = None
+
+    @property
+    def cache(self) -> SealedPath:
+        return SealedPath(self.folder, self.seal)
 
 
 def cache_folder(workspace: Path, settings: Settings) -> Path:
@@ -46,39 +70,124 @@ def project_id(workspace: Path, settings: Settings) -> str:
 
 
 def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
-    """The cache of a run, made if it is not there yet."""
+    """The cache of a run, made if it is not there yet, with the key that it is sealed with."""
     folder = cache_folder(workspace, settings)
     try:
         for one in (*_own_parents(workspace, folder), folder, folder / FOLDER):
             make_folder(one, 0o700)
     except FabricError as error:
-        return CachePlace(folder, _without(error.first.message))
-    return looked_at(folder, to_write=True)
+        return CachePlace(folder, problem=_without(error.first.message))
+    if problem := _missing_key(folder, settings):
+        return CachePlace(folder, problem=problem)
+    place = looked_at(folder, settings, to_write=True)
+    if place.problem is None:
+        with contextlib.suppress(FabricError):
+            write_key_id(folder, place.seal)
+    return place
 
 
 def cache_to_read(workspace: Path, settings: Settings) -> CachePlace:
     """The cache for a look; one that is not there is as good as an empty one."""
     folder = cache_folder(workspace, settings)
-    return looked_at(folder) if folder.exists() else CachePlace(folder)
+    return looked_at(folder, settings) if folder.exists() else CachePlace(folder)
 
 
-def is_usable(folder: Path) -> bool:
-    """Whether what lies in a cache may be believed."""
-    return looked_at(folder).problem is None
+def usable_cache(folder: Path, settings: Settings) -> SealedPath | None:
+    """A cache whose sealed contents are believed; None if it cannot be used."""
+    place = looked_at(folder, settings) if folder.is_dir() else None
+    return place.cache if place and place.problem is None else None
 
 
-def looked_at(folder: Path, *, to_write: bool = False) -> CachePlace:
+def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> CachePlace:
     """Whether a cache that is there is ours alone, and all its own."""
-    parents = [folder.parent] if folder.parent.name == ".fabric" else []
+    parents = [folder.parent] if folder.parent.name == OWN else []
     if not all(is_ours(str(one)) for one in (folder, *parents)):
         why = f"`{folder}` belongs to somebody else, or others may write it"
-        return CachePlace(folder, _without(why, "cache/not-ours"))
-    if any((folder / name).is_symlink() for name in _PARTS):
+        return CachePlace(folder, problem=_without(why, "cache/not-ours"))
+    if any(one.is_symlink() for one in (*parents, *(folder / name for name in _PARTS))):
         why = f"there are symbolic links in `{folder}`"
-        return CachePlace(folder, _without(why, "cache/not-ours"))
+        return CachePlace(folder, problem=_without(why, "cache/not-ours"))
+    if is_tracked(folder):
+        return CachePlace(folder, problem=_tracked(folder))
     if to_write and not os.access(folder, os.W_OK | os.X_OK):
-        return CachePlace(folder, _without(f"cannot write `{folder}`"))
-    return CachePlace(folder)
+        return CachePlace(folder, problem=_without(f"cannot write `{folder}`"))
+    seal = _usable_seal(folder, settings) or random_seal()
+    return CachePlace(folder, seal, warning=_other_key(folder, seal))
+
+
+def write_key_id(folder: Path, seal: CacheSeal) -> None:
+    """Say beside a cache which key it is sealed with, so that the next key is told from damage."""
+    if _key_id(folder) != seal.id:
+        write_atomic(folder / _KEY_ID, seal.id.encode(), mode=0o600)
+
+
+def _usable_seal(folder: Path, settings: Settings) -> CacheSeal | None:
+    """Raises where FABRIC_CACHE_KEY is set and cannot be used."""
+    given = settings.own(KEY_VARIABLE).reveal()
+    if not given:
+        return usable_seal(settings.env, project_of(str(folder), str(settings.cwd)))
+    seal = given_seal(given)
+    if seal is None:
+        raise FabricError(_SHORT_KEY)
+    return seal
+
+
+def _missing_key(folder: Path, settings: Settings) -> Problem | None:
+    """Why there is no key to seal with, after an attempt to make one."""
+    if _usable_seal(folder, settings):
+        return None
+    path = key_file(settings.env)
+    if not path:
+        return _without_key("HOME is not set")
+    if is_inside(path, project_of(str(folder), str(settings.cwd))):
+        return _without_key(f"`{path}` is inside the project")
+    try:
+        make_key_file(path)
+    except OSError as error:
+        return _without_key(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}")
+    if stored_seal(path):
+        return None
+    return _without_key(f"`{path}` must be a file of 32 bytes that only its owner can read")
+
+
+def _other_key(folder: Path, seal: CacheSeal) -> Problem | None:
+    if not (folder / "memo" / "cache.db").exists() or _key_id(folder) == seal.id:
+        return None
+    return Problem(
+        "cache/other-key",
+        f"ignoring the cached results in `{folder}`: they were stored with a different key",
+        hint=f"to reuse a restored cache, set {KEY_VARIABLE} to the same value on every machine",
+    )
+
+
+def _key_id(folder: Path) -> str:
+    try:
+        return read_bytes(folder / _KEY_ID).decode("ascii", "replace")
+    except OSError:
+        return ""
+
+
+def _tracked(folder: Path) -> Problem:
+    return Problem(
+        "cache/tracked",
+        f"ignoring the cache `{folder}`: git tracks files in it",
+        hint="git rm -r --cached .fabric, then add `.fabric/` to .gitignore",
+    )
+
+
+def _without_key(why: str) -> Problem:
+    return Problem(
+        "cache/no-key",
+        f"no key for the cache: {why}; this run uses no cache",
+        hint=f"set {KEY_VARIABLE} to a random text, such as the output of: openssl rand -hex 32",
+    )
+
+
+_SHORT_KEY = Problem(
+    "usage/bad-value",
+    f"{KEY_VARIABLE} is too short: at least {KEY_CHARACTERS} characters are required",
+    hint="generate a key with: openssl rand -hex 32",
+)
 
 
 def _own_parents(workspace: Path, folder: Path) -> tuple[Path, ...]:

@@ -16,7 +16,7 @@ from fabric.app.toolchains import toolchain_of, tools_problem
 from fabric.engine.leftovers import marked
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
+from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo, SealedPath
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.result import RunResult
 from fabric.engine.task_runner import Stores, TaskRunner
@@ -97,7 +97,9 @@ class Session:
     @property
     def cache_problem(self) -> Problem | None:
         """Why something of this run was not kept for the next, as far as it is known by now."""
-        return self.place.problem or self.stores.blobs.failure or self.stores.memo.failure
+        found = (self.place.problem, self.place.warning)
+        failures = (self.stores.blobs.failure, self.stores.memo.failure)
+        return next(filter(None, (*found, *failures)), None)
 
     @property
     def threads_elsewhere(self) -> int:
@@ -220,14 +222,14 @@ def _stores(
 ) -> Stores:
     folder = place.folder
     there = options.keeps and place.problem is None and (options.create or folder.is_dir())
-    memo: Memo = LazyMemo(lambda: _memo(folder / "memo")) if there else NoMemo()
+    memo: Memo = LazyMemo(lambda: _memo(place.cache)) if there else NoMemo()
     shared = options.shared.cache
     blobs = Blobs(folder / "blobs" if there else None, memo, shared)
     project = project_id(workspace, settings)
     index = folder / f"files-{project}.bin"
     files = FileIndex(
         workspace,
-        index if there else workspace / OWN / index.name,
+        SealedPath(index if there else workspace / OWN / index.name, place.seal),
         now_ns=options.started_ns,
         remembered=there and not options.warm,
     )
@@ -240,18 +242,18 @@ def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> 
     return vendor(workspace, inputs, env)
 
 
-def _memo(folder: Path) -> Memo:
+def _memo(cache: SealedPath) -> Memo:
     from fabric.engine.memory.disk_memo import (
         DiskMemo,  # its database costs a start: only when it is wanted
     )
 
     try:
-        return DiskMemo(folder)
+        return DiskMemo(cache.path / "memo", cache.seal)
     except FabricError as error:
         # What is remembered can be read all the same, and a run goes on without keeping more.
         from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 
-        return ReadOnlyMemo(folder, error.first)
+        return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
 
 
 def registry_of(

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from msgspec import Struct
 
+from fabric.cache_seal import KEY_VARIABLE
 from fabric.model.bindable import EVERYTHING, Bindable
 from fabric.model.cache_modes import in_ci
 from fabric.model.problems import FabricError, Problem
@@ -21,7 +22,7 @@ from fabric.system.clock import Clock, SystemClock
 
 REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
 REMOTE_TOKEN_VARIABLE = "FABRIC_REMOTE_CACHE_TOKEN"  # noqa: S105
-_WITHHELD = (STATE_KEY_VARIABLE, REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE)
+_WITHHELD = (STATE_KEY_VARIABLE, KEY_VARIABLE, REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE)
 _NOTHING: Secret[Mapping[str, str]] = Secret({})
 STAGE_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 _STAGE = re.compile(STAGE_NAME)

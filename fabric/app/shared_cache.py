@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.app.cache_place import caches_above, is_usable
+from fabric.app.cache_place import caches_above, usable_cache
 from fabric.app.request import Request
 from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
 from fabric.manifest import VERSION
@@ -160,7 +160,8 @@ def kept_before(request: Request, settings: Settings) -> "KeptSegments":
     from fabric.engine.shared.kept_segments import KeptSegments
 
     above = caches_above(base_folder(request, settings), settings)
-    return KeptSegments(next((one for one in above if one.is_dir() and is_usable(one)), None))
+    found = next(filter(None, (usable_cache(one, settings) for one in above)), None)
+    return KeptSegments(found.path if found else None)
 
 
 def has_other_commit(request: Request, settings: Settings) -> bool:

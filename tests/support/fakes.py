@@ -26,6 +26,7 @@ from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock, SystemClock
 from fabric.tasks.contract import Made, MadeFile, TaskTools
+from tests.support.seals import SEAL, sealed
 
 
 @dataclass
@@ -127,10 +128,10 @@ class Bench:
 
     def stores(self) -> Stores:
         cache = self.root / ".fabric" / "cache"
-        memo = DiskMemo(cache / "memo")
+        memo = DiskMemo(cache / "memo", SEAL)
         blobs = Blobs(cache / "blobs", memo)
         trace_store = TraceStore(memo, "here", blobs.flush)
-        files = FileIndex(self.root, cache / "f", now_ns=self.stamp(""), stamp=self.stamp)
+        files = FileIndex(self.root, sealed(cache / "f"), now_ns=self.stamp(""), stamp=self.stamp)
         return Stores(self.root, trace_store, blobs, files, memo)
 
     def run(self, *tasks: Task, width: int = 4, fail_fast: bool = False) -> RunResult:

@@ -29,6 +29,7 @@ from fabric.model.report import Report
 from fabric.system.clock import Clock, SystemClock
 from tests.support.fakes import Heard
 from tests.support.project import PYTHON, PYTHON_SOURCES, environment
+from tests.support.seals import GIVEN_KEY
 from tests.support.until import a_tick
 
 AnOutcome = TypeVar("AnOutcome", bound=JsonStruct)
@@ -65,6 +66,7 @@ class Workplace:
             stdout_is_terminal=False,
             stderr_is_terminal=False,
             clock=self.clock,
+            withheld=GIVEN_KEY,
         )
 
     def build(self, verb: Verb = Verb.BUILD) -> BuildOutcome:

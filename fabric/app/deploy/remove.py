@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.cache_place import cache_folder, usable_cache
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
@@ -105,7 +105,7 @@ def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tupl
     cache = cache_folder(project.workspace, settings)
     homes = [Path(placement.home) for placement in found.placements]
     is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
-    if not (is_full and cache.is_dir() and is_usable(cache)):
+    if not (is_full and usable_cache(cache, settings)):
         return ()
     from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
 

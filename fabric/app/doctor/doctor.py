@@ -111,7 +111,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
 def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
     folder = cache_folder(workspace, settings)
     return {
-        "cache": lambda: cache_checks(folder),
+        "cache": lambda: cache_checks(folder, settings),
         "disk": lambda: disk_checks(folder),
         _SHARED: lambda: shared_checks(settings),
     }

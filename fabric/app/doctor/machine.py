@@ -49,8 +49,8 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
         return failed(name, error.first)
 
 
-def cache_checks(folder: Path) -> Iterator[Check]:
-    strange = looked_at(folder).problem if folder.exists() else None
+def cache_checks(folder: Path, settings: Settings) -> Iterator[Check]:
+    strange = looked_at(folder, settings).problem if folder.exists() else None
     if strange:
         yield failed("cache", strange)
     elif not can_write(folder):

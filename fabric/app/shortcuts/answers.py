@@ -76,7 +76,7 @@ def _store(
     prefix = prefix_of(files, command_line.cwd)
     recall = session.stores.trace_store.traces
     kept = last_run.last_run_of(salt, work.info, result, recall, prefix)
-    last_run_file.save_last_run(folder, command_line.argv, command_line.cwd, kept)
+    last_run_file.save_last_run(_last_run_files(command_line, session, folder), kept)
 
 
 def _renew(
@@ -103,7 +103,14 @@ def _renew(
         return
     again = last_run.renewed_run(before, salt, warm.part, result, prefix)
     folder = warm.moved_files.folder
-    last_run_file.save_renewed_run(folder, command_line.argv, command_line.cwd, again)
+    last_run_file.save_renewed_run(_last_run_files(command_line, session, folder), again)
+
+
+def _last_run_files(
+    command_line: CommandLine, session: Session, folder: str
+) -> last_run_file.LastRunFiles:
+    seal = session.place.seal
+    return last_run_file.LastRunFiles(folder, command_line.argv, command_line.cwd, seal)
 
 
 def keep_preview(

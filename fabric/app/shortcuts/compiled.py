@@ -9,12 +9,13 @@ from pathlib import Path
 
 from msgspec.structs import astuple, replace
 
-from fabric.app.cache_place import cache_to_read, caches_above, is_usable
+from fabric.app.cache_place import cache_to_read, caches_above, usable_cache
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.placement import packed, unpacked
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.leftovers import marked
+from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts import kept_graph
 from fabric.model.hashing import digest_bytes
 from fabric.model.task_inputs import INPUTS_BY_KIND
@@ -30,28 +31,28 @@ def compiled(request: Request, settings: Settings) -> Compiled:
 def _compiled(request: Request, settings: Settings) -> Compiled:
     started_ns = file_time_ns(settings.cwd)
     asked = _asked(request, settings)
-    folder = _folder(request, settings)
-    found = _kept(folder, asked, settings) if folder else None
+    cache = _cache(request, settings)
+    found = _kept(cache, asked, settings) if cache else None
     if found:
         return found
     from fabric.app.project.compile_files import compile_files
 
     made = compile_files(request, settings)
-    if folder and made.may_be_kept:
-        _keep(folder, asked, (made, settings, started_ns))
+    if cache and made.may_be_kept:
+        _keep(cache, asked, (made, settings, started_ns))
     return _told_of_cache(made, settings)
 
 
-def _folder(request: Request, settings: Settings) -> Path | None:
+def _cache(request: Request, settings: Settings) -> SealedPath | None:
     """Where graphs are kept: the first cache from the config's folder upwards."""
     if not settings.takes_shortcuts:
         return None
     above = caches_above(_base(request, settings), settings)
-    return next((one for one in above if one.is_dir() and is_usable(one)), None)
+    return next(filter(None, (usable_cache(one, settings) for one in above)), None)
 
 
-def _kept(folder: Path, asked: Sequence[str], settings: Settings) -> Compiled | None:
-    kept = kept_graph.load(folder, asked, settings.env, INPUTS_BY_KIND)
+def _kept(cache: SealedPath, asked: Sequence[str], settings: Settings) -> Compiled | None:
+    kept = kept_graph.load(cache, asked, settings.env, INPUTS_BY_KIND)
     if kept is None:
         return None
     placements, dependencies = map(unpacked, kept.placements)
@@ -60,18 +61,18 @@ def _kept(folder: Path, asked: Sequence[str], settings: Settings) -> Compiled | 
     )
 
 
-def _keep(folder: Path, asked: Sequence[str], found: tuple[Compiled, Settings, int]) -> None:
+def _keep(cache: SealedPath, asked: Sequence[str], found: tuple[Compiled, Settings, int]) -> None:
     made, settings, started_ns = found
     kept = kept_graph.KeptGraph(
         made.info, made.graph, made.services, made.sources, made.bound_names,
         (packed(made.placements), packed(made.dependencies)),
     )  # fmt: skip
     # No session is open yet, whose marker would tell what a kill left here.
-    with marked(folder, ()):
-        kept_graph.save(folder, asked, settings.env, kept, started_ns)
+    with marked(cache.path, ()):
+        kept_graph.save(cache, asked, settings.env, kept, started_ns)
     if not settings.bindable.is_own:
         with contextlib.suppress(OSError):  # of others that were at it meanwhile
-            kept_graph.keep_newest(folder, _MOST_OF_CALLERS)
+            kept_graph.keep_newest(cache.path, _MOST_OF_CALLERS)
 
 
 def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:

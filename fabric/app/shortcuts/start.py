@@ -15,7 +15,8 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.result import Outcome, RunResult
-from fabric.engine.shortcuts import last_run, last_run_file
+from fabric.engine.shortcuts import last_run
+from fabric.engine.shortcuts.last_run_file import LastRunFiles, load_last_run
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import INPUTS_BY_KIND
@@ -77,9 +78,8 @@ def _reached(command_line: CommandLine) -> WarmStart | None:
     seen = stage_zero.last
     if seen is None:
         return None
-    before = last_run_file.load_last_run(
-        seen.folder, command_line.argv, command_line.cwd, seen.salt
-    )
+    files = LastRunFiles(seen.folder, command_line.argv, command_line.cwd, seen.seal)
+    before = load_last_run(files, seen.salt)
     if before is None:
         return None
     try:

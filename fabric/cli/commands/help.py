@@ -27,6 +27,8 @@ _ENVIRONMENT = """\
 Environment variables
   FABRIC_STAGE           the default of --stage
   FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
+  FABRIC_CACHE_KEY       secret text (32 characters or more) that seals the cache, for CI machines
+                         that restore each other's caches (default ~/.config/fabric/cache.key)
   FABRIC_NO_SHORTCUTS=1  read and check everything anew; same results, slower
   FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
                          a cache that machines share, its key (fabric cache key; new,old while it

@@ -67,7 +67,7 @@ class SnapshotSender:
     def send(self, workspace: Path, *, anew: bool = False) -> SentSnapshot:
         """Raises FabricError where the shared cache does not take it."""
         now = int(self._clock.now().timestamp())
-        before = load_sent(self._cache_folder)
+        before = load_sent(self._cache_folder, self._files.seal)
         if anew or not before.holds(self._store.cache, now):
             before = SentContents(self._store.cache, now)
         found = workspace_files(str(workspace))
@@ -76,7 +76,7 @@ class SnapshotSender:
         stored, objects = stored_bytes(self._store.keys, [encode_snapshot(snapshot)])
         self._put(objects)
         self._settle(0)
-        keep_sent(self._cache_folder, after)
+        keep_sent(self._cache_folder, self._files.seal, after)
         digests = {one.path: one.digest + EXECUTABLE * one.executable for one in files}
         return SentSnapshot(stored, digests, found.left_out)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.memo import SHARED
-from fabric.model.hashing import sealed, unsealed
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError
 from fabric.remote.packs import Extent
@@ -34,19 +34,19 @@ class SentContents(Struct, frozen=True):
         return self.cache == cache and is_fresh and len(self.streams) < _MOST_STREAMS
 
 
-def load_sent(cache_folder: Path) -> SentContents:
+def load_sent(cache_folder: Path, seal: CacheSeal) -> SentContents:
     """Nothing, where it cannot be read: then all of it is sent."""
     try:
-        content = unsealed(_NAME, read_bytes(cache_folder / SHARED / _NAME))
+        content = seal.unseal(_NAME, read_bytes(cache_folder / SHARED / _NAME))
         return msgspec.msgpack.decode(content or b"", type=SentContents)
     except (OSError, msgspec.DecodeError, ValueError):
         return SentContents()
 
 
-def keep_sent(cache_folder: Path, sent: SentContents) -> None:
+def keep_sent(cache_folder: Path, seal: CacheSeal, sent: SentContents) -> None:
     if not cache_folder.is_dir():
         return
     with contextlib.suppress(FabricError, OSError):
         make_folder(cache_folder / SHARED, 0o700)
-        content = sealed(_NAME, msgspec.msgpack.encode(sent))
+        content = seal.seal(_NAME, msgspec.msgpack.encode(sent))
         write_atomic(cache_folder / SHARED / _NAME, content, mode=0o600)

@@ -11,10 +11,10 @@ from msgspec import Struct
 from fabric import manifest
 from fabric.engine.memory.blobs import PREFIX, Blobs
 from fabric.engine.memory.disk_memo import DiskMemo
-from fabric.engine.memory.memo import SHARED, STAMP, NoMemo
+from fabric.engine.memory.memo import SHARED, STAMP, NoMemo, SealedPath
 from fabric.engine.memory.pieces import SUFFIX, open_pieces
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
-from fabric.model.hashing import is_digest, unsealed
+from fabric.model.hashing import is_digest
 from fabric.model.problems import FabricError
 from fabric.system.disk import read_bytes, write_atomic
 
@@ -34,11 +34,12 @@ class Blob(Struct, frozen=True):
 class Housekeeping:
     """Opens a cache for looking after; a cache that is not there is an empty one."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = str(folder)
-        self._memo = _memo(folder)
+    def __init__(self, cache: SealedPath) -> None:
+        self.folder = str(cache.path)
+        self._cache = cache
+        self._memo = _memo(cache)
         self._is_changed = False
-        self._blobs = Blobs(folder / "blobs", self._memo)
+        self._blobs = Blobs(cache.path / "blobs", self._memo)
 
     def records(self) -> int:
         return len(self._memo.get_range("t:"))
@@ -79,15 +80,16 @@ class Housekeeping:
     def _kept(self, path: Path) -> bool:
         """Stored answers and what lies beside them; the index of files."""
         if path.suffix == SUFFIX:
-            pieces = open_pieces(str(path))
+            pieces = open_pieces(str(path), self._cache.seal)
             return pieces.is_sound if pieces else _thrown_away(path)
         try:
             content = read_bytes(path)
         except OSError:
             return _thrown_away(path)
         is_answer = path.suffix == ".bin" and path.parent.name == manifest.FOLDER
-        found = manifest.unpack(content) if is_answer else unsealed(path.name, content)
-        return True if found is not None else _thrown_away(path)
+        found = self._cache.seal.unseal(path.name, content)
+        is_sound = found is not None and not (is_answer and manifest.unpack(found) is None)
+        return is_sound or _thrown_away(path)
 
     def drop(self, digest: str) -> None:
         self._is_changed = True
@@ -97,7 +99,7 @@ class Housekeeping:
         """Once there is room again a database can be written that could not before. One that
         still cannot: nothing is said to be gone that is there."""
         if self._memo.failure:
-            self._memo = _memo(Path(self.folder))
+            self._memo = _memo(self._cache)
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
         if self._memo.failure:
             raise FabricError(self._memo.failure)
@@ -110,14 +112,14 @@ class Housekeeping:
                 write_atomic(Path(self.folder) / "memo" / STAMP, b"", mode=0o600)
 
 
-def _memo(folder: Path) -> DiskMemo | NoMemo:
+def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
     """On a full disk no database can be opened to be written; it can be read all the same."""
-    if not folder.is_dir():
+    if not cache.path.is_dir():
         return NoMemo()
     try:
-        return DiskMemo(folder / "memo")
+        return DiskMemo(cache.path / "memo", cache.seal)
     except FabricError as error:
-        return ReadOnlyMemo(folder / "memo", error.first)
+        return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
 
 
 def make_room(folder: Path) -> int:

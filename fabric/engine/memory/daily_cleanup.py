@@ -1,8 +1,8 @@
 """A cache is bounded by default: once a day, after a run, what was unused for longest goes."""
 
 import contextlib
-from pathlib import Path
 
+from fabric.engine.memory.memo import SealedPath
 from fabric.model.problems import FabricError
 from fabric.system.disk import write_atomic
 
@@ -12,15 +12,15 @@ _EVERY_SECONDS = 86_400
 _STAMP = "pruned"
 
 
-def prune_daily(folder: Path, now: float) -> None:
+def prune_daily(cache: SealedPath, now: float) -> None:
     """Prune if the last time was a day ago; a fresh cache is left alone. A run does not fail of a
     cache that cannot be written."""
     with contextlib.suppress(FabricError):
-        _prune_daily(folder, now)
+        _prune_daily(cache, now)
 
 
-def _prune_daily(folder: Path, now: float) -> None:
-    stamp = folder / _STAMP
+def _prune_daily(cache: SealedPath, now: float) -> None:
+    stamp = cache.path / _STAMP
     try:
         if now - stamp.stat().st_mtime < _EVERY_SECONDS:
             return
@@ -30,7 +30,7 @@ def _prune_daily(folder: Path, now: float) -> None:
     write_atomic(stamp, b"", mode=0o600)
     from fabric.engine.memory.cleanup import Housekeeping, prune  # costs a start; once a day
 
-    house = Housekeeping(folder)
+    house = Housekeeping(cache)
     try:
         prune(house, keep_bytes=KEEP_BYTES, oldest=now - KEEP_SECONDS)
     finally:

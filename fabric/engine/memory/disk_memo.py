@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.memo import KEYS, SIZES, STAMP, span_of
-from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
 from fabric.system.file_systems import is_network
@@ -52,9 +52,10 @@ ON CONFLICT (key, raw) DO UPDATE SET
 class DiskMemo:
     """Bytes by key. A damaged row is a miss, a damaged database is put aside for a new one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seal: CacheSeal) -> None:
         make_folder(folder, 0o700)
         self._folder = folder
+        self._seal = seal
         # One connection for all threads, one at a time.
         self._lock = threading.Lock()
         self._database = _open(folder)
@@ -66,7 +67,7 @@ class DiskMemo:
         if not rows:
             return None
         mode, value = rows[0]
-        content = unsealed(key, value if mode == _RAW else _DAMAGED)
+        content = self._seal.unseal(key, value if mode == _RAW else _DAMAGED)
         if content is None:
             self.drop(key)
         return content
@@ -74,7 +75,7 @@ class DiskMemo:
     def get_range(self, prefix: str) -> dict[str, bytes]:
         """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
         rows = self._select(_RANGE, span_of(prefix))
-        found = {key: unsealed(key, value) for key, value in rows}
+        found = {key: self._seal.unseal(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
 
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
@@ -105,7 +106,7 @@ class DiskMemo:
         return True
 
     def _put(self, rows: Mapping[str, bytes]) -> None:
-        values = [(key, sealed(key, content)) for key, content in rows.items()]
+        values = [(key, self._seal.seal(key, content)) for key, content in rows.items()]
         with self._lock:
             _begin(self._database)
             # Committed if all went well, else taken back.

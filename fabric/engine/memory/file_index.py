@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from fabric.engine.memory.memo import SealedPath
 from fabric.graph.traces import ABSENT
-from fabric.model.hashing import digest_bytes, digest_fields, sealed, unsealed
+from fabric.model.hashing import digest_bytes, digest_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.runtimes.globs import list_files
@@ -36,7 +37,7 @@ class FileIndex:
     def __init__(
         self,
         workspace: Path,
-        store: Path,
+        store: SealedPath,
         *,
         now_ns: int,
         remembered: bool = True,
@@ -52,8 +53,9 @@ class FileIndex:
         self._real_workspace = os.path.realpath(workspace)
         self._probe = Probe(self._real_workspace)
         self._reals: dict[str, str] = {}
-        self._store = store
-        self.locks = f"{store.parent}/locks"
+        self._store = store.path
+        self.seal = store.seal
+        self.locks = f"{store.path.parent}/locks"
         self.started_ns = now_ns
         self._known = _load(store) if remembered else {}
         self._seen: dict[str, str] = {}
@@ -162,7 +164,7 @@ class FileIndex:
         with self._lock:
             content = marshal.dumps(self._known)
         try:
-            write_atomic(self._store, sealed(self._store.name, content), mode=0o600)
+            write_atomic(self._store, self.seal.seal(self._store.name, content), mode=0o600)
         except FabricError:
             return
 
@@ -247,9 +249,9 @@ def _stat(path: str) -> Stat:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, runs)
 
 
-def _load(store: Path) -> dict[str, tuple[Stat, str]]:
+def _load(store: SealedPath) -> dict[str, tuple[Stat, str]]:
     try:
-        content = unsealed(store.name, read_bytes(store))
+        content = store.seal.unseal(store.path.name, read_bytes(store.path))
         known = marshal.loads(content) if content else {}  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
         return {}

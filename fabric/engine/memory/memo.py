@@ -2,8 +2,12 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
+
+from fabric.cache_seal import CacheSeal
 from fabric.model.problems import Problem
 
 # A new file with every batch: its stat tells whether anything was remembered since.
@@ -17,6 +21,13 @@ SIZES = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key
 def span_of(prefix: str) -> tuple[str, str]:
     """From the first key with this prefix up to the first one after them all."""
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+class SealedPath(Struct, frozen=True):
+    """Where something of a cache is stored, and the seal that it must carry."""
+
+    path: Path
+    seal: CacheSeal
 
 
 class Memo(Protocol):

@@ -10,17 +10,16 @@ from itertools import accumulate
 from struct import Struct as Layout
 from struct import error as layout_error
 from struct import pack
-from zlib import crc32
 
+from fabric.cache_seal import SEAL_BYTES, CacheSeal
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.ownership import has_our_stat
 from fabric.system.disk import write_atomic
 
 SUFFIX = ".pieces"
-_CHECK_BYTES = 4
 _NUMBER_BYTES = 8
-# At the end of the file: the salt, where the table of pieces begins, its check, how many there are.
-_TRAILER = Layout("<16sQIQ")
+# At the end of the file: the salt, where the table of pieces begins, its seal, how many there are.
+_TRAILER = Layout(f"<16sQ{SEAL_BYTES}sQ")
 _SPAN = Layout("<QQ")
 
 
@@ -31,10 +30,10 @@ class DamagedPieceError(FabricError):
 class Pieces:
     """An open file of pieces; another run may put a new one in its place meanwhile."""
 
-    def __init__(self, path: str, salt: bytes, fd: int, table: bytes) -> None:
-        self._path = path
+    def __init__(self, opened: tuple[str, int], seal: CacheSeal, salt: bytes, table: bytes) -> None:
+        self._path, self._fd = opened
+        self._seal = seal
         self.salt = salt
-        self._fd = fd
         self._table = table
 
     def __len__(self) -> int:
@@ -50,8 +49,8 @@ class Pieces:
             stored = os.pread(self._fd, end - begin, begin)
         except OSError:
             stored = b""
-        content = stored[_CHECK_BYTES:]
-        if len(stored) != end - begin or stored[:_CHECK_BYTES] != _check(number, content):
+        content = self._seal.unseal(_title(self.salt, number), stored)
+        if content is None:
             raise self.damage()
         return content
 
@@ -75,15 +74,15 @@ class Pieces:
             return False
 
 
-def write_pieces(path: str, salt: bytes, pieces: Iterable[bytes]) -> None:
-    stored = [_check(number, content) + content for number, content in enumerate(pieces)]
+def write_pieces(path: str, seal: CacheSeal, salt: bytes, pieces: Iterable[bytes]) -> None:
+    stored = [seal.seal(_title(salt, number), content) for number, content in enumerate(pieces)]
     ends = list(accumulate(map(len, stored), initial=0))
     table = pack(f"<{len(ends)}Q", *ends)
-    trailer = _TRAILER.pack(salt, ends[-1], crc32(salt + table), len(stored))
+    trailer = _TRAILER.pack(salt, ends[-1], seal.mark(_title(salt, "table"), table), len(stored))
     write_atomic(path, b"".join((*stored, table, trailer)), mode=0o600)
 
 
-def open_pieces(path: str) -> Pieces | None:
+def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
     """The pieces of a file, or None for anything else; nothing but its table is read."""
     try:
         # A named pipe in its place would be waited for, were it not for O_NONBLOCK.
@@ -91,17 +90,17 @@ def open_pieces(path: str) -> Pieces | None:
     except OSError:
         return None
     try:
-        found = _table(fd)
+        found = _table(fd, seal)
     except (OSError, layout_error):
         found = None
     if found is None:
         os.close(fd)
         return None
     salt, table = found
-    return Pieces(path, salt, fd, table)
+    return Pieces((path, fd), seal, salt, table)
 
 
-def _table(fd: int) -> tuple[bytes, bytes] | None:
+def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
     """The salt of a file, and where its pieces begin: the last number is where they end."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode) or not has_our_stat(found):
@@ -114,12 +113,12 @@ def _table(fd: int) -> tuple[bytes, bytes] | None:
     if begin + length != at:
         return None
     table = os.pread(fd, length, begin)
-    return (salt, table) if crc32(salt + table) == check else None
+    return (salt, table) if seal.mark(_title(salt, "table"), table) == check else None
 
 
-def _check(number: int, content: bytes) -> bytes:
-    """A mark that damaged content does not carry, nor one that belongs elsewhere."""
-    return pack("<I", crc32(content, number))
+def _title(salt: bytes, part: int | str) -> str:
+    """What a part of a file is sealed as: no part of another file, or from another place, fits."""
+    return f"{salt.hex()}:{part}"
 
 
 def _discard(path: str) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.memo import KEYS, SIZES, NoMemo, span_of
-from fabric.model.hashing import unsealed
 from fabric.model.problems import Problem
 from fabric.system.disk import is_strange
 
@@ -19,9 +19,10 @@ _MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AN
 class ReadOnlyMemo(NoMemo):
     """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
 
-    def __init__(self, folder: Path, failure: Problem | None = None) -> None:
+    def __init__(self, folder: Path, seal: CacheSeal, failure: Problem | None = None) -> None:
         """`failure` is why it may not be written."""
         self.failure = failure
+        self._seal = seal
         # Without `immutable` SQLite wants a file for its readers beside the database.
         self._file = folder / "cache.db"
         self._address = f"file:{quote(str(folder / 'cache.db'))}?mode=ro&immutable=1"
@@ -44,7 +45,7 @@ class ReadOnlyMemo(NoMemo):
 
     def _select(self, query: str, *values: str) -> dict[str, bytes]:
         rows = self._rows(query, *values)
-        found = {key: unsealed(key, value) for key, value in rows}
+        found = {key: self._seal.unseal(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
 
     def _rows(self, query: str, *values: str) -> list[Any]:

@@ -202,10 +202,10 @@ def _stored(
         head = _head(asked)
         given = (answer.code, answer.out, answer.err)
         places = (manifest.joined(watched.places), inodes)
-        content = manifest.pack(head, halves, (manifest.joined(watched.absent), places), given)
         name = manifest.file_name(asked.argv, asked.cwd)
+        content = manifest.pack(head, halves, (manifest.joined(watched.absent), places), given)
         make_folder(Path(folder), 0o700)
-        write_atomic(f"{folder}/{name}", content, mode=0o600)
+        write_atomic(f"{folder}/{name}", files.seal.seal(name, content), mode=0o600)
     except (OSError, FabricError):
         return None
     return head[0]

@@ -15,10 +15,10 @@ from msgspec.json import decode, encode
 
 from fabric import manifest
 from fabric.engine.memory.file_index import is_racy, settled
+from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.hashing import sealed, unsealed
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
@@ -62,11 +62,11 @@ def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
 
 
 def load(
-    folder: Path, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds
+    cache: SealedPath, asked: Sequence[str], env: Mapping[str, str], kinds: Kinds
 ) -> KeptGraph | None:
     try:
         name = _name(asked)
-        content = unsealed(name, read_bytes(f"{folder}/{manifest.FOLDER}/{name}"))
+        content = cache.seal.unseal(name, read_bytes(f"{cache.path}/{manifest.FOLDER}/{name}"))
         found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
     except (OSError, ValueError, EOFError, TypeError):
         return None
@@ -84,7 +84,11 @@ def load(
 
 
 def save(
-    folder: Path, asked: Sequence[str], env: Mapping[str, str], kept: KeptGraph, started_ns: int
+    cache: SealedPath,
+    asked: Sequence[str],
+    env: Mapping[str, str],
+    kept: KeptGraph,
+    started_ns: int,
 ) -> None:
     """Nothing is kept if a source moved since the command began."""
     paths = sorted(path for path in kept.sources if os.path.lexists(path))
@@ -95,7 +99,7 @@ def save(
         return
     if any(is_racy(path, started_ns) for path in paths):
         return
-    if not settled(manifest.changes_of(stats), lambda: file_time_ns(folder)):
+    if not settled(manifest.changes_of(stats), lambda: file_time_ns(cache.path)):
         return
     salt = os.urandom(16)
     names = sorted(kept.names)
@@ -109,8 +113,8 @@ def save(
     )  # fmt: skip
     try:
         name = _name(asked)
-        content = sealed(name, marshal.dumps(packed))
-        write_atomic(f"{folder}/{manifest.FOLDER}/{name}", content, mode=0o600)
+        content = cache.seal.seal(name, marshal.dumps(packed))
+        write_atomic(f"{cache.path}/{manifest.FOLDER}/{name}", content, mode=0o600)
     except FabricError:
         return
 

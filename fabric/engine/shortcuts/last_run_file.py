@@ -8,11 +8,13 @@ import marshal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from fabric import manifest
+from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.pieces import SUFFIX, open_pieces, write_pieces
 from fabric.engine.shortcuts.last_run import FinishedRun, LastRun, Owners, group_of
 from fabric.engine.shortcuts.packing import info_of, packed_info
-from fabric.model.hashing import sealed, unsealed
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.system.disk import read_bytes, write_atomic
@@ -25,14 +27,33 @@ _PATHS_A_PIECE = 16
 _MANY_BYTES = 1 << 19
 
 
-def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> LastRun | None:
+class LastRunFiles(Struct, frozen=True):
+    """Where the last run of a command line is stored, and the seal that it must carry."""
+
+    folder: str
+    argv: Sequence[str]
+    cwd: str
+    seal: CacheSeal
+
+    @property
+    def name(self) -> str:
+        return f"{manifest.file_name(self.argv, self.cwd)}{_SUFFIX}"
+
+    @property
+    def head(self) -> str:
+        return f"{self.folder}/{self.name}"
+
+    @property
+    def pieces(self) -> str:
+        return f"{self.head.removesuffix(_SUFFIX)}{SUFFIX}"
+
+
+def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
     """What belongs to a stored answer, or None."""
-    path = _path(folder, argv, cwd)
-    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
     try:
-        content = unsealed(name, read_bytes(f"{path}{_SUFFIX}"))
+        content = files.seal.unseal(files.name, read_bytes(files.head))
         found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
-        stats = manifest.stats_of([f"{path}{SUFFIX}"])
+        stats = manifest.stats_of([files.pieces])
     except (OSError, ValueError, EOFError, TypeError):
         return None
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
@@ -40,38 +61,37 @@ def load_last_run(folder: str, argv: Sequence[str], cwd: str, salt: bytes) -> La
     _, own, info, count, groups, base, as_written, records, owners = found
     if own != salt or as_written != stats:
         return None
-    pieces = open_pieces(f"{path}{SUFFIX}")
+    pieces = open_pieces(files.pieces, files.seal)
     if pieces is None or pieces.salt != base or len(pieces) != count + groups:
         return None
     return LastRun(own, info_of(info), count, pieces, stats, records, owners)
 
 
-def save_last_run(folder: str, argv: Sequence[str], cwd: str, run: FinishedRun) -> None:
+def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:
     """The large file first: the small one says which it belongs to."""
-    path = _path(folder, argv, cwd)
     groups = _grouped(run.owners)
+    parts = (*run.records, *map(marshal.dumps, groups))
     try:
-        write_pieces(f"{path}{SUFFIX}", run.salt, (*run.records, *map(marshal.dumps, groups)))
-        stats = manifest.stats_of([f"{path}{SUFFIX}"])
+        write_pieces(files.pieces, files.seal, run.salt, parts)
+        stats = manifest.stats_of([files.pieces])
     except (OSError, FabricError):
         return
     counts = (len(run.records), len(groups))
-    _write_head(path, (run.salt, run.info, counts, run.salt, stats, {}, {}))
+    _write_head(files, (run.salt, run.info, counts, run.salt, stats, {}, {}))
 
 
-def save_renewed_run(folder: str, argv: Sequence[str], cwd: str, last: LastRun) -> None:
-    """What has changed, in the small file; all of it anew, where that has become much."""
-    path = _path(folder, argv, cwd)
+def save_renewed_run(files: LastRunFiles, last: LastRun) -> None:
+    """What has changed, in the small file; both again, where that has become much."""
     if sum(map(len, last.records.values())) > _MANY_BYTES:
         try:
             run = _unfolded(last)
         except FabricError:
             return
-        save_last_run(folder, argv, cwd, run)
+        save_last_run(files, run)
         return
     counts = (last.count, len(last.pieces) - last.count)
     changed = (last.pieces.salt, last.stats, dict(last.records), dict(last.owners))
-    _write_head(path, (last.salt, last.info, counts, *changed))
+    _write_head(files, (last.salt, last.info, counts, *changed))
 
 
 _Head = tuple[
@@ -79,20 +99,16 @@ _Head = tuple[
 ]
 
 
-def _write_head(path: str, head: _Head) -> None:
+def _write_head(files: LastRunFiles, head: _Head) -> None:
     salt, info, counts, base, stats, records, owners = head
     packed: Any = (
         manifest.FORMAT, salt, packed_info(info), *counts, base, stats, records, owners,
     )  # fmt: skip
-    name = f"{path.rpartition('/')[2]}{_SUFFIX}"
+    content = files.seal.seal(files.name, marshal.dumps(packed))
     try:
-        write_atomic(f"{path}{_SUFFIX}", sealed(name, marshal.dumps(packed)), mode=0o600)
+        write_atomic(files.head, content, mode=0o600)
     except FabricError:
         return
-
-
-def _path(folder: str, argv: Sequence[str], cwd: str) -> str:
-    return f"{folder}/{manifest.file_name(argv, cwd)}"
 
 
 def _unfolded(last: LastRun) -> FinishedRun:

@@ -14,6 +14,7 @@ from fabric.app.settings import Settings
 from fabric.app.shortcuts.compiled import compiled
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.model.names import Verb
+from tests.support.seals import GIVEN_KEY
 from tests.support.until import a_tick
 
 CONFIG = """\
@@ -40,6 +41,7 @@ def settings(tmp_path: Path) -> Settings:
         2,
         stdout_is_terminal=False,
         stderr_is_terminal=False,
+        withheld=GIVEN_KEY,
     )
 
 

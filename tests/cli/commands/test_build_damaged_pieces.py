@@ -7,9 +7,9 @@ import pytest
 
 from fabric import manifest
 from fabric.engine.memory.pieces import SUFFIX
-from fabric.model.hashing import sealed, unsealed
 from tests.support.in_process import project
 from tests.support.project import Project, handler
+from tests.support.seals import seal_of_home
 
 NAMES = ("one", *(f"other{number}" for number in range(12)))
 ROWS = "".join(f"  - {{name: {name}, entry: {name}.py}}\n" for name in NAMES)
@@ -31,17 +31,17 @@ def built(folder: Path) -> Project:
 
 def rot(made: Project, part: float) -> int:
     """One bit in each file of pieces is another one, and no time of the file tells."""
-    count = 0
+    count, seal = 0, seal_of_home(made.home)
     for pieces in (made.root / ".fabric").rglob(f"*{SUFFIX}"):
         before, content = manifest.stats_of([str(pieces)]), bytearray(pieces.read_bytes())
         content[int(len(content) * part)] ^= 4
         pieces.write_bytes(content)
         head = pieces.with_suffix(".warm")
-        known = marshal.loads(unsealed(head.name, head.read_bytes()) or b"")  # noqa: S302
+        known = marshal.loads(seal.unseal(head.name, head.read_bytes()) or b"")  # noqa: S302
         after = manifest.stats_of([str(pieces)])
         assert before in known
         fields = tuple(after if one == before else one for one in known)
-        head.write_bytes(sealed(head.name, marshal.dumps(fields)))
+        head.write_bytes(seal.seal(head.name, marshal.dumps(fields)))
         count += 1
     return count
 

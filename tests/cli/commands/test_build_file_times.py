@@ -14,6 +14,7 @@ from fabric.tasks.contract import Made, TaskTools
 from tests.support.fakes import Bench, JoinInputs, JoinKind, join
 from tests.support.in_process import project
 from tests.support.project import PYTHON
+from tests.support.seals import sealed
 
 SECOND = 1_000_000_000
 TRIALS = 4
@@ -46,7 +47,7 @@ def test_an_edit_during_a_task_is_met_by_the_next_run_whatever_our_clock_says(
 def test_an_input_that_is_other_than_when_it_was_decided_on_has_moved(tmp_path: Path) -> None:
     """No time is looked at: by the stamps, all of this is long ago."""
     (tmp_path / "a").write_text("old")
-    files = FileIndex(tmp_path, tmp_path / "index", now_ns=file_time_ns(tmp_path))
+    files = FileIndex(tmp_path, sealed(tmp_path / "index"), now_ns=file_time_ns(tmp_path))
     files.digest("a")
     (tmp_path / "a").write_text("new")
     late = file_time_ns(tmp_path) + 3600 * SECOND

@@ -10,13 +10,14 @@ import pytest
 from fabric.engine.memory.disk_memo import DiskMemo
 from tests.support.in_process import project, typescript
 from tests.support.project import PYTHON_SOURCES, Project
+from tests.support.seals import seal_of_home
 
 Change = Callable[[dict[str, Any]], None]
 
 
 def rewritten(made: Project, change: Change) -> None:
     """Every remembered run of the project says something else, under a seal that is right."""
-    memo = DiskMemo(made.root / ".fabric" / "cache" / "memo")
+    memo = DiskMemo(made.root / ".fabric" / "cache" / "memo", seal_of_home(made.home))
     rows = memo.get_range("t:")
     assert rows
     fresh = {}

@@ -32,6 +32,7 @@ from tests.engine.dask.test_laid_out import KEYS, MemoryCarrier
 from tests.support.bundler_cache import ENVIRONMENT as CALLERS
 from tests.support.project import REPO
 from tests.support.runtimes_project import python, write
+from tests.support.seals import sealed
 from tests.support.until import is_alive
 
 SIDE = SameSide("1", "3", "c", ("k",))
@@ -92,7 +93,7 @@ class Bench:
 
     def builder(self) -> FarBuilds:
         now = file_time_ns(self.workspace)
-        files = FileIndex(self.workspace, self.folder / "files.bin", now_ns=now)
+        files = FileIndex(self.workspace, sealed(self.folder / "files.bin"), now_ns=now)
         executor = Executor(self.workers, SIDE, self.store)
         return executor.around(HERE, files, self.folder / "cache", SystemClock())
 

@@ -23,6 +23,7 @@ from fabric.remote.packs import Extent
 from fabric.remote.seal import keys_of
 from fabric.remote.snapshots import Snapshot, SnapshotFile, stored_bytes
 from fabric.system.clock import SystemClock, file_time_ns
+from tests.support.seals import sealed
 
 KEYS = keys_of("k" * 40)
 ROUNDS = 25
@@ -75,7 +76,7 @@ def workspace(tmp_path: Path) -> Path:
 def sent(store: SharedStore, workspace: Path) -> SentSnapshot:
     """As a new run sends it."""
     index = workspace.parent / "files.bin"
-    files = FileIndex(workspace, index, now_ns=file_time_ns(workspace))
+    files = FileIndex(workspace, sealed(index), now_ns=file_time_ns(workspace))
     cache = workspace.parent / "cache"
     found = SnapshotSender(store, files, cache, SystemClock()).send(workspace)
     files.save()

@@ -13,8 +13,9 @@ from fabric.engine.memory.cleanup import Housekeeping, Pruned, Verified, make_ro
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
-from fabric.model.hashing import digest_bytes, sealed
+from fabric.model.hashing import digest_bytes
 from fabric.model.problems import FabricError, Problem
+from tests.support.seals import SEAL, sealed
 
 LARGE = b"large" * SMALL
 OTHER = b"other" * SMALL
@@ -23,7 +24,7 @@ DAY = 86_400
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Blobs]:
-    with closing(DiskMemo(folder / "memo")) as memo:
+    with closing(DiskMemo(folder / "memo", SEAL)) as memo:
         blobs = Blobs(folder / "blobs", memo)
         yield blobs
         blobs.flush()
@@ -35,10 +36,10 @@ def cache(tmp_path: Path) -> Path:
     with opened(tmp_path) as blobs:
         for content in (LARGE, OTHER, b"small"):
             blobs.put(content)
-    (tmp_path / "files-0.bin").write_bytes(sealed("files-0.bin", b"index"))
+    (tmp_path / "files-0.bin").write_bytes(SEAL.seal("files-0.bin", b"index"))
     answers = tmp_path / manifest.FOLDER
     answers.mkdir()
-    (answers / f"{'0' * 16}.bin.warm").write_bytes(sealed(f"{'0' * 16}.bin.warm", b"warm"))
+    (answers / f"{'0' * 16}.bin.warm").write_bytes(SEAL.seal(f"{'0' * 16}.bin.warm", b"warm"))
     return tmp_path
 
 
@@ -48,13 +49,13 @@ def file_of(cache: Path, content: bytes) -> Path:
 
 
 def verified(cache: Path) -> Verified:
-    with closing(Housekeeping(cache)) as house:
+    with closing(Housekeeping(sealed(cache))) as house:
         return house.verify()
 
 
 def test_what_is_sound_stays(cache: Path) -> None:
     assert verified(cache) == Verified(5, 0)
-    with closing(Housekeeping(cache)) as house:
+    with closing(Housekeeping(sealed(cache))) as house:
         assert sorted(one.size for one in house.blobs() if one.in_file) == [len(LARGE)] * 2
         assert [one.in_file for one in house.blobs()].count(False) == 1
         assert house.records() == 0
@@ -73,7 +74,7 @@ def test_what_is_damaged_goes_and_stored_plans_with_it(cache: Path) -> None:
 
 
 def test_a_content_in_a_row_is_read_too(cache: Path) -> None:
-    with closing(DiskMemo(cache / "memo")) as memo:
+    with closing(DiskMemo(cache / "memo", SEAL)) as memo:
         assert memo.put_all({f"b:{digest_bytes(b'small')}": b"another", "t:x": b"record"})
     assert verified(cache) == Verified(6, 1)
 
@@ -95,14 +96,14 @@ def test_a_cache_that_is_not_there_is_empty(tmp_path: Path) -> None:
 
 def test_what_was_unused_for_longest_goes_first(cache: Path) -> None:
     os.utime(file_of(cache, OTHER), (DAY, DAY))
-    with closing(Housekeeping(cache)) as house:
+    with closing(Housekeeping(sealed(cache))) as house:
         found = prune(house, keep_bytes=len(LARGE) + 100, oldest=0)
     assert found == Pruned(1, len(OTHER), len(LARGE) + len(b"small") + 32)
     assert (file_of(cache, LARGE).exists(), file_of(cache, OTHER).exists()) == (True, False)
 
 
 def test_files_go_before_rows_and_all_may_go(cache: Path) -> None:
-    with closing(Housekeeping(cache)) as house:
+    with closing(Housekeeping(sealed(cache))) as house:
         assert prune(house, keep_bytes=0, oldest=0).removed == 3
         assert list(house.blobs()) == []
 
@@ -119,18 +120,18 @@ def test_room_is_made_of_what_fabric_made_alone(cache: Path) -> None:
 def test_once_a_day_what_was_unused_for_months_goes(cache: Path) -> None:
     now = file_of(cache, LARGE).stat().st_mtime
     os.utime(file_of(cache, OTHER), (DAY, DAY))
-    prune_daily(cache, now)
+    prune_daily(sealed(cache), now)
     assert file_of(cache, OTHER).exists(), "a fresh cache is left alone"
-    prune_daily(cache, now + DAY - 1)
+    prune_daily(sealed(cache), now + DAY - 1)
     assert file_of(cache, OTHER).exists(), "it is not a day ago"
-    prune_daily(cache, now + DAY + 60)
+    prune_daily(sealed(cache), now + DAY + 60)
     assert (file_of(cache, LARGE).exists(), file_of(cache, OTHER).exists()) == (True, False)
 
 
 def test_a_run_does_not_fail_of_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "cache").touch()
     with pytest.raises(NotADirectoryError):
-        prune_daily(tmp_path / "cache", 0)
+        prune_daily(sealed(tmp_path / "cache"), 0)
 
 
 class FullMemo(NoMemo):
@@ -149,16 +150,16 @@ def test_a_content_that_finds_no_room_is_there_for_this_run(tmp_path: Path) -> N
 
 
 def test_nothing_is_said_to_be_gone_that_still_cannot_be_written(cache: Path) -> None:
-    with closing(DiskMemo(cache / "memo")) as memo:
+    with closing(DiskMemo(cache / "memo", SEAL)) as memo:
         memo.put_all({"t:x": b"record"})
     (cache / "memo" / "cache.db-wal").unlink(missing_ok=True)
-    house = Housekeeping(cache)
+    house = Housekeeping(sealed(cache))
     house.reopen()
     house.close()
     for name in ("cache.db", "cache.db-wal", "cache.db-shm", "cache.db.damaged"):
         (cache / "memo" / name).unlink(missing_ok=True)
         (cache / "memo" / name / "x").mkdir(parents=True)
-    house = Housekeeping(cache)
+    house = Housekeeping(sealed(cache))
     with pytest.raises(FabricError) as caught:
         house.reopen()
     assert caught.value.first.code == "disk/cache-unusable"

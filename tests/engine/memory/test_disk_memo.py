@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo
 from fabric.engine.memory.read_only_memo import ReadOnlyMemo
 from fabric.model.problems import FabricError, Problem
+from tests.support.seals import SEAL
 
 ROWS = {"t:a": b"one", "t:b": b"two", "u:c": b"three"}
 
@@ -18,7 +20,7 @@ ROWS = {"t:a": b"one", "t:b": b"two", "u:c": b"three"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A memo with three rows."""
-    memo = DiskMemo(tmp_path / "memo")
+    memo = DiskMemo(tmp_path / "memo", SEAL)
     assert memo.put_all(ROWS)
     memo.close()
     return tmp_path / "memo"
@@ -32,7 +34,7 @@ def changed(folder: Path, *statements: str) -> None:
     database.close()
 
 
-OPENERS: dict[str, Callable[[Path], DiskMemo | ReadOnlyMemo]] = {
+OPENERS: dict[str, Callable[[Path, CacheSeal], DiskMemo | ReadOnlyMemo]] = {
     "to write": DiskMemo,
     "to read": ReadOnlyMemo,
 }
@@ -40,7 +42,7 @@ OPENERS: dict[str, Callable[[Path], DiskMemo | ReadOnlyMemo]] = {
 
 @pytest.mark.parametrize("opener", OPENERS)
 def test_what_was_written_is_read(opener: str, folder: Path) -> None:
-    memo = OPENERS[opener](folder)
+    memo = OPENERS[opener](folder, SEAL)
     assert {key: memo.get_bytes(key) for key in memo.keys()} == ROWS  # noqa: SIM118: no mapping
     assert memo.get_range("t:") == {"t:a": b"one", "t:b": b"two"}
     assert [(key, when > 0) for key, _, when in memo.sizes("u:")] == [("u:c", True)]
@@ -51,7 +53,7 @@ def test_what_was_written_is_read(opener: str, folder: Path) -> None:
 @pytest.mark.parametrize("opener", OPENERS)
 def test_a_row_that_was_changed_is_a_miss(opener: str, folder: Path) -> None:
     changed(folder, "UPDATE Cache SET value = x'00' WHERE key = 't:a'")
-    memo = OPENERS[opener](folder)
+    memo = OPENERS[opener](folder, SEAL)
     assert (memo.get_bytes("t:a"), memo.is_sound("t:a")) == (None, False)
     assert memo.get_range("t:") == {"t:b": b"two"}
     memo.close()
@@ -60,14 +62,14 @@ def test_a_row_that_was_changed_is_a_miss(opener: str, folder: Path) -> None:
 @pytest.mark.parametrize("opener", OPENERS)
 def test_a_pickled_row_is_a_miss_and_is_not_loaded(opener: str, folder: Path) -> None:
     changed(folder, "UPDATE Cache SET mode = 4 WHERE key = 't:a'")
-    memo = OPENERS[opener](folder)
+    memo = OPENERS[opener](folder, SEAL)
     assert memo.get_bytes("t:a") is None
     assert memo.get_range("t:") == {"t:b": b"two"}
     memo.close()
 
 
 def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
-    memo = DiskMemo(folder)
+    memo = DiskMemo(folder, SEAL)
     changed(folder, "DROP TABLE Cache")
     assert memo.get_bytes("t:a") is None
     assert (memo.get_range("t:"), memo.keys(), memo.sizes("t:")) == ({}, [], [])
@@ -80,8 +82,8 @@ def test_a_table_that_is_gone_is_no_row_and_comes_again(folder: Path) -> None:
 
 def test_a_file_that_is_no_database_is_put_aside(folder: Path) -> None:
     (folder / "cache.db").write_bytes(b"no database" * 1000)
-    assert ReadOnlyMemo(folder).get_bytes("t:a") is None
-    memo = DiskMemo(folder)
+    assert ReadOnlyMemo(folder, SEAL).get_bytes("t:a") is None
+    memo = DiskMemo(folder, SEAL)
     assert memo.get_bytes("t:a") is None
     assert memo.put_all(ROWS)
     memo.close()
@@ -91,7 +93,7 @@ def test_a_file_that_is_no_database_is_put_aside(folder: Path) -> None:
 def test_what_is_no_file_is_not_opened_to_be_read(folder: Path) -> None:
     (folder / "cache.db").unlink()
     os.mkfifo(folder / "cache.db")
-    assert ReadOnlyMemo(folder).keys() == []
+    assert ReadOnlyMemo(folder, SEAL).keys() == []
 
 
 def test_a_memo_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
@@ -99,13 +101,13 @@ def test_a_memo_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "memo" / "cache.db.damaged").mkdir()
     (tmp_path / "memo" / "cache.db.damaged" / "in the way").touch()
     with pytest.raises(FabricError) as caught:
-        DiskMemo(tmp_path / "memo")
+        DiskMemo(tmp_path / "memo", SEAL)
     assert caught.value.first.code == "disk/cache-unusable"
     assert "FABRIC_CACHE_DIR" in caught.value.first.hint
 
 
 def test_a_memo_that_somebody_holds_is_not_put_aside(folder: Path) -> None:
-    memo = DiskMemo(folder)
+    memo = DiskMemo(folder, SEAL)
     memo.close()
     (folder / "stamp").unlink()
     (folder / "stamp").mkdir()
@@ -131,7 +133,7 @@ def test_one_that_is_opened_late_is_opened_once_and_only_if_asked(folder: Path) 
 
     def now() -> Memo:
         opened.append("now")
-        return DiskMemo(folder)
+        return DiskMemo(folder, SEAL)
 
     memo = LazyMemo(now)
     memo.close()
@@ -147,6 +149,6 @@ def test_one_that_is_opened_late_is_opened_once_and_only_if_asked(folder: Path) 
 
 def test_why_a_memo_may_not_be_written_is_kept_with_it(folder: Path) -> None:
     problem = Problem("disk/cache-unusable", "it may not")
-    memo = ReadOnlyMemo(folder, problem)
+    memo = ReadOnlyMemo(folder, SEAL, problem)
     assert memo.failure == problem
     assert not memo.put_all(ROWS)

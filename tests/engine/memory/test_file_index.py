@@ -7,8 +7,9 @@ import pytest
 
 from fabric.engine.memory.file_index import FileIndex, is_racy, settled
 from fabric.graph.traces import ABSENT
-from fabric.model.hashing import digest_bytes, sealed
+from fabric.model.hashing import digest_bytes
 from fabric.model.task import EXECUTABLE, UNREADABLE
+from tests.support.seals import SEAL, sealed
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -23,7 +24,9 @@ class Place:
 
     def opened(self, *, late: int | None = None) -> FileIndex:
         now = self.now() + (self.late if late is None else late)
-        return FileIndex(self.root, self.root / "index.bin", now_ns=now, stamp=lambda _: now)
+        return FileIndex(
+            self.root, sealed(self.root / "index.bin"), now_ns=now, stamp=lambda _: now
+        )
 
     def now(self) -> int:
         (self.root / "clock").touch()
@@ -124,7 +127,7 @@ def test_links_are_led_to_where_they_lie(place: Place) -> None:
     assert (index.real("link"), index.real("folder/../a")) == ("folder", "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"garbage", sealed("index.bin", b"garbage"), b"\xfb"])
+@pytest.mark.parametrize("content", [b"", b"garbage", SEAL.seal("index.bin", b"garbage"), b"\xfb"])
 def test_an_index_that_cannot_be_read_is_an_empty_one(content: bytes, place: Place) -> None:
     (place.root / "index.bin").write_bytes(content)
     index = place.opened()

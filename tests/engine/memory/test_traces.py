@@ -15,13 +15,14 @@ from fabric.model.hashing import digest_bytes
 from fabric.model.names import Digest
 from fabric.model.task import Output
 from fabric.model.task_id import TaskId
+from tests.support.seals import SEAL
 
 TASK = TaskId("build:shop/one")
 
 
 @pytest.fixture
 def memo(tmp_path: Path) -> Iterator[Memo]:
-    with closing(DiskMemo(tmp_path / "memo")) as made:
+    with closing(DiskMemo(tmp_path / "memo", SEAL)) as made:
         yield made
 
 

@@ -16,7 +16,12 @@ from fabric.engine.shortcuts.last_run import (
     reached,
     renewed_run,
 )
-from fabric.engine.shortcuts.last_run_file import load_last_run, save_last_run, save_renewed_run
+from fabric.engine.shortcuts.last_run_file import (
+    LastRunFiles,
+    load_last_run,
+    save_last_run,
+    save_renewed_run,
+)
 from fabric.engine.shortcuts.packing import info_of, packed_info
 from fabric.graph.build_graph import build_graph
 from fabric.graph.traces import Trace, static_digest
@@ -26,6 +31,7 @@ from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Output, Task, TaskInputs
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs, PackageInputs, VendorInputs
+from tests.support.seals import SEAL
 
 BUILD = BuildInputs(
     "shop", "hello", ".", "src/a.ts", "nodejs20.x", include=("a/*", "b"), ignore=("c",),
@@ -58,10 +64,14 @@ def result_of(traces: Sequence[Trace]) -> RunResult:
     )
 
 
+def files_at(folder: Path, cwd: str = "/w") -> LastRunFiles:
+    return LastRunFiles(str(folder), ARGV, cwd, SEAL)
+
+
 def kept(folder: Path, salt: bytes = b"salt of 16 bytes") -> LastRun:
     run = last_run_of(salt, INFO, result_of(TRACES), lambda _: (), "")
-    save_last_run(str(folder), ARGV, "/w", run)
-    found = load_last_run(str(folder), ARGV, "/w", salt)
+    save_last_run(files_at(folder), run)
+    found = load_last_run(files_at(folder), salt)
     assert found
     return found
 
@@ -70,8 +80,8 @@ def renewed(folder: Path, last: LastRun, salt: bytes, trace: Trace) -> LastRun |
     """The run after another one of its first task alone."""
     part = reached(last, {0}, INPUTS_BY_KIND)
     again = renewed_run(last, salt, part, result_of([trace, *TRACES[1:]]), "")
-    save_renewed_run(str(folder), ARGV, "/w", again)
-    return load_last_run(str(folder), ARGV, "/w", salt)
+    save_renewed_run(files_at(folder), again)
+    return load_last_run(files_at(folder), salt)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -118,8 +128,8 @@ def test_many_changes_are_written_into_the_large_file(tmp_path: Path) -> None:
 
 def test_a_run_of_another_answer_is_no_last_run(tmp_path: Path) -> None:
     kept(tmp_path)
-    assert load_last_run(str(tmp_path), ARGV, "/w", b"another salt, of") is None
-    assert load_last_run(str(tmp_path), ARGV, "/elsewhere", b"salt of 16 bytes") is None
+    assert load_last_run(files_at(tmp_path), b"another salt, of") is None
+    assert load_last_run(files_at(tmp_path, "/elsewhere"), b"salt of 16 bytes") is None
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -142,7 +152,7 @@ def test_a_file_that_is_not_as_it_was_written_is_no_last_run(
         case _:
             other = {"cut": content[:-9], "empty": b"", "longer": content + b"x"}
             path.write_bytes(other[harm])
-    found = load_last_run(str(tmp_path), ARGV, "/w", b"salt of 16 bytes")
+    found = load_last_run(files_at(tmp_path), b"salt of 16 bytes")
     # The small file is sealed: whoever may write it cannot make another one of it by chance.
     assert found is None or (harm, which) == ("others may write", 1)
 
@@ -154,7 +164,7 @@ def test_a_large_file_of_another_run_is_not_taken_for_its_own(tmp_path: Path) ->
     kept(tmp_path, b"salt of another.")
     pieces = next(path for path in files_of(tmp_path) if path.suffix == SUFFIX)
     pieces.write_bytes(large)
-    assert load_last_run(str(tmp_path), ARGV, "/w", b"salt of another.") is None
+    assert load_last_run(files_at(tmp_path), b"salt of another.") is None
 
 
 def test_a_damaged_piece_is_told_once_and_gone(tmp_path: Path) -> None:

@@ -1,0 +1,112 @@
+"""Whether git tracks files of a directory, read from its index: no command of a checkout runs."""
+
+import functools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct as Layout
+
+from fabric.system.disk import read_bytes
+
+_HEADER = Layout(">4sII")
+# Of an entry: its times, numbers, mode and sizes, its hash, then flags; names follow.
+_FIXED = 60
+_FLAGS = Layout(">H")
+_EXTENDED, _NAME_LENGTH, _LONG_NAME = 0x4000, 0x0FFF, 0x0FFF
+_PADDING = 8
+_PREFIXED = 4  # from this version on a name says how much of the last one it keeps
+_SHA256_EXTRA = 12
+_GIT_DIR = b"gitdir: "
+
+
+def is_tracked(folder: Path) -> bool:
+    """Whether the index of the repository around a directory names a file below it."""
+    found = _repository(folder)
+    if found is None:
+        return False
+    top, git_dir = found
+    try:
+        below = f"{os.path.relpath(os.path.realpath(folder), os.path.realpath(top))}/".encode()
+        indexes = [git_dir / "index", *sorted(git_dir.glob("sharedindex.*"))]
+        return any(_names(one, _stamp(one), below) for one in indexes if one.is_file())
+    except OSError:
+        return False
+
+
+def _repository(folder: Path) -> tuple[Path, Path] | None:
+    """The working tree that a directory is in, and where its index is stored."""
+    for above in folder.parents:
+        own = above / ".git"
+        if own.is_dir():
+            return above, own
+        if own.is_file():
+            content = read_bytes(own)
+            if content.startswith(_GIT_DIR):
+                path = os.fsdecode(content[len(_GIT_DIR) :].strip())
+                return above, above / path
+    return None
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.lru_cache(maxsize=16)
+def _names(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
+    """One process asks this several times of the same index; `stamp` says whether it is."""
+    del stamp
+    content = read_bytes(index)
+    if len(content) < _HEADER.size:
+        return False
+    magic, version, count = _HEADER.unpack_from(content)
+    if magic != b"DIRC":
+        return False
+    if version < _PREFIXED and below not in content:
+        return False  # names are whole there, and a search is a thousand times as fast
+    fixed = _FIXED + (_SHA256_EXTRA if _is_sha256(index) else 0)
+    return any(name.startswith(below) for name in _entries(content, version, count, fixed))
+
+
+def _is_sha256(index: Path) -> bool:
+    try:
+        return b"sha256" in read_bytes(index.parent / "config").lower()
+    except OSError:
+        return False
+
+
+def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[bytes]:
+    """The names of an index, until its form is not understood any further."""
+    at, name = _HEADER.size, b""
+    for _ in range(count):
+        start = at
+        at += fixed
+        if at + _FLAGS.size > len(content):
+            return
+        (flags,) = _FLAGS.unpack_from(content, at)
+        at += _FLAGS.size * (2 if flags & _EXTENDED else 1)
+        if version >= _PREFIXED:
+            dropped, at = _varint(content, at)
+            name = name[: len(name) - dropped]
+        else:
+            name = b""
+        end = content.find(b"\0", at)
+        if end < 0:
+            return
+        name += content[at:end]
+        at = end + 1 if version >= _PREFIXED else _padded(start, end)
+        yield name
+
+
+def _padded(start: int, end: int) -> int:
+    """Entries are filled up with one to eight NULs to a multiple of eight bytes."""
+    return start + ((end - start) // _PADDING + 1) * _PADDING
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """A number as git writes offsets: seven bits a byte, each further byte counts from one."""
+    value = content[at] & 0x7F
+    while content[at] & 0x80 and at + 1 < len(content):
+        at += 1
+        value = ((value + 1) << 7) | (content[at] & 0x7F)
+    return value, at + 1
