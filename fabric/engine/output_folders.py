@@ -3,16 +3,14 @@
 import contextlib
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.engine.memory.file_index import FileIndex
 from fabric.model.hashing import digest_bytes
-from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, OutputFile, TaskInputs
 from fabric.model.task_inputs import BuildInputs
-from fabric.ownership import OWN
-from fabric.system.disk import file_lock, read_bytes, write_atomic
+from fabric.system.disk import check_no_links, file_lock, read_bytes, write_atomic
 
 _LOCKS = 16
 
@@ -58,33 +56,12 @@ def show(
     folder = inputs.shown_in
     if not folder:
         return
-    _refuse_led_away(folder, files)
+    check_no_links(files.full(folder))
     with file_lock(_lock_path(folder, files)):
         for one in output.files:
             _show_file(one, contents[one.digest], f"{folder}/{one.path}", files)
         if inputs.owns_folder:
             _sweep(files.full(folder), {one.path for one in output.files})
-
-
-def _refuse_led_away(folder: str, files: FileIndex) -> None:
-    """A link on the way would have files written, and swept, in a folder that is not ours to
-    fill."""
-    if any(os.path.islink(files.full(one)) for one in _own_folders(folder)):  # noqa: PTH114
-        raise FabricError(
-            Problem(
-                "disk/led-away",
-                f"`{folder}` is, or lies behind, a symbolic link: nothing is written there",
-                hint="take the link away; to build elsewhere give --out DIR",
-                where=Place(folder),
-            )
-        )
-
-
-def _own_folders(folder: str) -> Iterator[str]:
-    """`.fabric` and what lies below it, down to a folder; how people reach it is their affair."""
-    parts = folder.split("/")
-    first = parts.index(OWN) if OWN in parts else len(parts) - 1
-    return ("/".join(parts[:count]) for count in range(first + 1, len(parts) + 1))
 
 
 def copy_out(inputs: TaskInputs, output: Output, workspace: Path, folder: Path) -> None:

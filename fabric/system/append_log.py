@@ -48,6 +48,7 @@ class AppendLog:
         make_folder(self._path.parent, 0o700)
         # Nobody reads a named pipe in its place: without O_NONBLOCK that would be waited for.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        flags |= os.O_NOFOLLOW
         fd = os.open(self._path, flags, 0o600)
         if stat.S_ISREG(os.fstat(fd).st_mode):
             return fd

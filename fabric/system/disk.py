@@ -16,6 +16,7 @@ from fabric.model.problems import FabricError, Place, Problem
 _TICKETS = itertools.count()
 # Whatever lies below a folder of this name is ours.
 _OWN = ".fabric"
+_OWN_PART = f"/{_OWN}/"
 # Together with the pid the name of this process in temporary files.
 RUN = os.urandom(4).hex()
 _DISK_ERRORS = {
@@ -54,7 +55,28 @@ def closed_problem(error: PermissionError) -> FabricError:
     return FabricError(Problem("disk/cannot-open", message, hint=hint, where=Place(str(path))))
 
 
+def check_no_links(path: str | Path) -> None:
+    """Raise if a directory of fabric's own on the way is a symbolic link: a checkout can bring
+    one, and what is written or deleted behind it is not ours. What is above `.fabric` is the
+    user's choice."""
+    text = str(path)
+    at = f"{text}/".rfind(_OWN_PART)
+    while at >= 0:
+        at = text.find("/", at + 1)
+        link = text if at < 0 else text[:at]
+        if os.path.islink(link):  # noqa: PTH114: thousands of outputs are written here
+            raise FabricError(
+                Problem(
+                    "disk/led-away",
+                    f"refusing to write to or delete in `{text}`: `{link}` is a symbolic link",
+                    hint="delete the link; to store the cache elsewhere, set FABRIC_CACHE_DIR",
+                    where=Place(link),
+                )
+            )
+
+
 def make_folder(path: Path, mode: int = 0o755) -> None:
+    check_no_links(path)
     try:
         _make_folders(path, mode)
     except OSError as error:
@@ -86,6 +108,7 @@ def set_mode(file: Path | int, mode: int) -> None:
 
 def make_private(folder: Path, *, durable: bool = True) -> None:
     """A folder and those above it that are not there yet, for their owner only; they last."""
+    check_no_links(folder)
     missing = list(itertools.takewhile(lambda one: not one.exists(), (folder, *folder.parents)))
     try:
         for one in reversed(missing):
@@ -131,6 +154,7 @@ def write_atomic(
     """
     # Text paths: thousands of outputs are written here, and a Path costs more than the rename.
     folder, _, name = str(path).rpartition("/")
+    check_no_links(folder)
     temporary = f"{folder}/.{name}.{_ticket()}.tmp"
     try:
         try:
@@ -174,6 +198,7 @@ def sweep(path: Path) -> None:
 
 def remove(path: Path) -> None:
     """Take a file away for good; one that is not there is fine."""
+    check_no_links(path.parent)
     try:
         path.unlink(missing_ok=True)
         sync_folder(path.parent)
@@ -221,9 +246,10 @@ def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
 
 
 def is_strange(path: Path) -> bool:
-    """Whether something is there that is no file: a library that opens it might wait for ever."""
+    """Whether something other than a file is there: a library that opens it might wait forever,
+    or write to the file of somebody else that a link points to."""
     try:
-        return not stat.S_ISREG(path.stat().st_mode)
+        return not stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return False
 
@@ -295,7 +321,8 @@ def _locked(fd: int) -> bool:
 
 
 def _open_lock(path: str | Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    check_no_links(Path(path).parent)
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:

@@ -9,7 +9,7 @@ from fabric.model.secret import Secret
 
 SEAL = CacheSeal(b"the key of these tests")
 # For settings whose home directory is the project: a key file there would not be used.
-GIVEN_KEY: Secret[Mapping[str, str]] = Secret({KEY_VARIABLE: "the key of these tests, of forty letters"})
+GIVEN_KEY: Secret[Mapping[str, str]] = Secret({KEY_VARIABLE: "a key of these tests, long enough"})
 
 
 def sealed(path: Path) -> SealedPath:

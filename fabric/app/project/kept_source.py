@@ -10,7 +10,7 @@ from fabric.app.project.files import config_in
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
-from fabric.system.disk import make_folder, write_atomic
+from fabric.system.disk import check_no_links, make_folder, write_atomic
 
 _FOLDER = "sources"
 
@@ -41,6 +41,7 @@ def or_kept(where: Where, settings: Settings) -> Where:
 
 def drop_config(home: Path, service: str) -> None:
     """Nothing is live of it any more: nobody has to ask."""
+    check_no_links(home / _FOLDER / service)
     shutil.rmtree(home / _FOLDER / service, ignore_errors=True)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import IO
 
@@ -11,11 +12,12 @@ from msgspec.structs import asdict
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
 from fabric.model.problems import FabricError
 from fabric.model.report import problem_json
-from fabric.system.disk import make_folder, write_all, write_problem
+from fabric.system.disk import check_no_links, make_folder, write_all, write_problem
 
 _KEPT = 20
 _TOGETHER = 200
-_TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
+_RUN_LOG = re.compile(r"\d{8}T\d{6}-\d{6}-[0-9a-f]+\.jsonl")
+_TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 # json.dumps with options makes a new encoder for each call; there are two events for each task.
 _ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
@@ -38,6 +40,11 @@ def event_line(stamped: Stamped) -> str:
         "time": stamped.time,
     }
     return _ENCODE({**head, **fields}) + "\n"
+
+
+def _is_run_log(path: Path) -> bool:
+    """A file that fabric named: others in the folder are not fabric's to delete."""
+    return _RUN_LOG.fullmatch(path.name) is not None
 
 
 def _is_skip(event: Event) -> bool:
@@ -117,6 +124,8 @@ class RunJournal:
 
     def _sweep(self) -> None:
         # Journals are talk: whatever is wrong with them, the run went as it went.
-        with contextlib.suppress(OSError):
-            for path in sorted(self._folder.glob("*.jsonl"))[:-_KEPT]:
+        with contextlib.suppress(OSError, FabricError):
+            check_no_links(self._folder)
+            own = filter(_is_run_log, self._folder.glob("*.jsonl"))
+            for path in sorted(own)[:-_KEPT]:
                 path.unlink(missing_ok=True)

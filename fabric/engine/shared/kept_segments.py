@@ -79,7 +79,7 @@ class KeptSegments:
             write_atomic(self._folder / name, content, mode=0o600)
 
     def _sweep(self, keep: Iterable[Digest]) -> None:
-        if self._folder is None or not self._folder.is_dir():
+        if self._folder is None or not self._folder.is_dir() or self._folder.is_symlink():
             return
         names = {*keep, _ASKED}
         for path in self._folder.iterdir():

@@ -9,7 +9,7 @@ from pathlib import Path
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.failures import CHECK_MODE, closed, failed, unusable
 from fabric.state.backends.sql import NoTableError, Rows, Value
-from fabric.system.disk import make_private_file
+from fabric.system.disk import check_no_links, make_private_file
 
 _BUSY_SECONDS = 10.0
 _DISK = {
@@ -72,6 +72,7 @@ class Sqlite:
             # Connecting would make the file, and with the mode of any file.
             if not self._path.exists():
                 raise NoTableError
+            check_no_links(self._path)
             self._connection = _connect(self._path)
         return self._connection
 

@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
 from fabric.model.records.record import Record, RecordRef
 from fabric.system.append_log import AppendLog, read_lines
-from fabric.system.disk import remove_empty_folders
+from fabric.system.disk import check_no_links, remove_empty_folders
 
 
 def wal_folder(home: Path, ref: RecordRef) -> Path:
@@ -113,6 +113,7 @@ def discard_logs(home: Path, ref: RecordRef, up_to: int) -> None:
     folder = wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
     with contextlib.suppress(OSError):
+        check_no_links(folder)
         for path in folder.glob("*.log"):
             if not path.stem.isdecimal() or int(path.stem) <= up_to:
                 path.unlink(missing_ok=True)

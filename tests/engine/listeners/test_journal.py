@@ -76,10 +76,10 @@ def test_what_was_up_to_date_is_written_together(tmp_path: Path) -> None:
 
 def test_the_newest_twenty_are_kept(tmp_path: Path) -> None:
     for number in range(30):
-        (tmp_path / f"20200101T000000-{number:06d}.jsonl").touch()
-    RunJournal(tmp_path, "20200101T000001-000000").close()
+        (tmp_path / f"20200101T000000-{number:06d}-0000abcd.jsonl").touch()
+    RunJournal(tmp_path, "20200101T000001-000000-0000abcd").close()
     left = sorted(path.stem for path in tmp_path.iterdir())
-    assert (len(left), left[-1]) == (20, "20200101T000001-000000")
+    assert (len(left), left[-1]) == (20, "20200101T000001-000000-0000abcd")
 
 
 def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
