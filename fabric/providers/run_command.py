@@ -33,13 +33,15 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 class CommandEnvironment(Struct, frozen=True):
     """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold stay in memory, or go to a folder below `payloads` where no file can."""
+    can hold stay in memory, or go to a folder below `payloads` where no file can. `filed` are the
+    variables whose values a `.env` of the project decides."""
 
     cwd: Path
     env: Secret[Mapping[str, str]]
     hide: Secret[frozenset[str]] = NO_SECRETS
     payloads: Path | None = None
     limits: Limits = Limits()
+    filed: frozenset[str] = frozenset()
 
 
 def _shortened(line: str) -> str:

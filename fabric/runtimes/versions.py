@@ -11,12 +11,14 @@ from fabric.runtimes.pip import failure
 from fabric.system.process import run_child
 
 _SECONDS = 30
+# Tools read settings of the directory that they run in, and Python its modules: not the project's.
+_NEUTRAL = Path("/")
 
 
-def node_version(folder: Path, environment: Mapping[str, str]) -> str:
+def node_version(environment: Mapping[str, str]) -> str:
     """What Node says of itself; raises where there is none."""
     node = find_node(environment)
-    result = run_child([str(node), "--version"], cwd=folder, env=environment, timeout=_SECONDS)
+    result = run_child([str(node), "--version"], cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
         message = f"`{node}` does not run"
         raise FabricError(Problem("runtime/node-broken", message, frame=result.last_lines()))
@@ -36,10 +38,10 @@ def python_version() -> str:
     return f"Python {platform.python_version()} ({sys.executable})"
 
 
-def pip_version(folder: Path, environment: Mapping[str, str]) -> str:
+def pip_version(environment: Mapping[str, str]) -> str:
     """What pip says of itself; raises where this Python has none."""
-    argv = [sys.executable, "-m", "pip", "--version", "--disable-pip-version-check"]
-    result = run_child(argv, cwd=folder, env=environment, timeout=_SECONDS)
+    argv = [sys.executable, "-I", "-P", "-m", "pip", "--version", "--disable-pip-version-check"]
+    result = run_child(argv, cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
         raise FabricError(failure(result.last_lines()))
     return " ".join(result.stdout.decode(errors="replace").split()[:2])

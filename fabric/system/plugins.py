@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
+
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_credentials
 from fabric.model.spelling import did_you_mean
@@ -70,11 +72,28 @@ def secret_managers(find: FindEntries = installed) -> Mapping[str, SecretManager
     return found
 
 
+class PluginVariables(Struct, frozen=True):
+    """What the process has, and what a `.env` of the project adds to it."""
+
+    process: Mapping[str, str]
+    filed: Mapping[str, str] = {}
+
+    def of(self, name: str, variables: Sequence[str]) -> Mapping[str, str]:
+        """For one plugin. All of its variables come from one source: a checkout that names the
+        address must not be sent the token of the user."""
+        own = [one for one in variables if one in self.process]
+        filed = [one for one in variables if one in self.filed and one not in self.process]
+        if own and filed:
+            raise FabricError(_mixed(name, own, filed))
+        return {**self.process, **{one: self.filed[one] for one in filed}}
+
+
 def read_secret(
-    name: str, reference: str, env: Mapping[str, str], find: FindEntries = installed
+    name: str, reference: str, variables: PluginVariables, find: FindEntries = installed
 ) -> str:
     """What a manager answers. Nothing of it is kept, and its errors are told without values."""
     manager = secret_manager(name, find)
+    env = variables.of(name, tuple(manager.variables))
     try:
         value: object = manager.read(reference, env)
     except Exception as error:
@@ -94,6 +113,15 @@ def _loaded(entry: "EntryPoint") -> object:
         message = f"the plug-in `{entry.name}` cannot be loaded: {reason}"
         raise FabricError(Problem("plugin/broken", message, hint=f"it is {entry.value}")) from error
     return plugin
+
+
+def _mixed(name: str, own: Sequence[str], filed: Sequence[str]) -> Problem:
+    return Problem(
+        "plugin/mixed-sources",
+        f"refusing to call the plugin `{name}`: {', '.join(filed)} is set in .env, "
+        f"and {', '.join(own)} in the environment",
+        hint=f"set {', '.join((*own, *filed))} in one place",
+    )
 
 
 def _failed(name: str, error: Exception) -> FabricError:

@@ -10,6 +10,7 @@ import pytest
 from fabric.model.problems import FabricError
 from fabric.system.plugins import (
     GROUP,
+    PluginVariables,
     find_plugin,
     installed,
     read_secret,
@@ -57,12 +58,12 @@ def entries() -> list[EntryPoint]:
 
 def problem_of(name: str, reference: str = "good") -> str:
     with pytest.raises(FabricError) as caught:
-        read_secret(name, reference, {}, entries)
+        read_secret(name, reference, PluginVariables({}), entries)
     return f"{caught.value.first.code}: {caught.value.first.message}"
 
 
 def test_a_manager_is_found_by_its_name() -> None:
-    assert read_secret("vault", "good", {}, entries) == "value"
+    assert read_secret("vault", "good", PluginVariables({}), entries) == "value"
     assert secret_manager("vault", entries).variables == ("KEY",)
     assert list(secret_managers(entries)) == ["vault"]
 
@@ -95,3 +96,22 @@ def test_the_nearest_is_named_or_all_that_there_are() -> None:
 
 def test_without_a_package_there_is_none() -> None:
     assert list(installed()) == []
+
+
+def test_all_variables_of_a_plugin_come_from_one_source() -> None:
+    variables = ("VAULT_ADDRESS", "VAULT_TOKEN")
+    filed = {"VAULT_ADDRESS": "https://vault.example", "OTHER": "x"}
+    with pytest.raises(FabricError) as caught:
+        PluginVariables({"VAULT_TOKEN": "mine"}, filed).of("vault", variables)
+    assert caught.value.first.code == "plugin/mixed-sources"
+    assert "mine" not in caught.value.first.message
+    both = {**filed, "VAULT_TOKEN": "theirs"}
+    given = PluginVariables({"PATH": "/bin"}, both).of("vault", variables)
+    assert given == {
+        "PATH": "/bin",
+        "VAULT_ADDRESS": both["VAULT_ADDRESS"],
+        "VAULT_TOKEN": "theirs",
+    }
+    # The process has all of them: the file has no say.
+    own = {"VAULT_ADDRESS": "https://mine.example", "VAULT_TOKEN": "mine"}
+    assert PluginVariables(own, both).of("vault", variables) == own

@@ -10,7 +10,7 @@ from fabric.app.deploy.deploy_work import DeployWork
 from fabric.app.deploy.health import health_urls
 from fabric.app.deploy.known_records import UpstreamAddresses, with_values
 from fabric.app.left_payloads import PAYLOADS
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import calling_environment, filed_names
 from fabric.config.values import Config
 from fabric.model.late_values import filled_in_document
 from fabric.model.problems import FabricError, Problem
@@ -112,12 +112,18 @@ class PlacedDeployers:
     def _environment(self, ref: RecordRef) -> CommandEnvironment:
         """Made once for each record: its deploy and its release see the same."""
         if ref not in self._around:
-            folder = Path(self._work.placements[ref].folder)
-            env = calling_environment(self._work.placements[ref].env_place, self._work.settings.env)
+            placement = self._work.placements[ref]
+            process = self._work.settings.env
+            env = calling_environment(placement.env_place, process)
             key = self._work.settings.state_key.reveal() or ""
             hidden = hidden_values(env, self._work.config(ref)) | ({key} if key else set())
-            payloads = Path(self._work.placements[ref].home, PAYLOADS)
-            self._around[ref] = CommandEnvironment(folder, Secret(env), Secret(hidden), payloads)
+            self._around[ref] = CommandEnvironment(
+                Path(placement.folder),
+                Secret(env),
+                Secret(hidden),
+                Path(placement.home, PAYLOADS),
+                filed=filed_names(placement.env_place, process),
+            )
         return self._around[ref]
 
 

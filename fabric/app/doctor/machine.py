@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fabric.app.cache_place import looked_at
-from fabric.app.project.files import EnvPlace, calling_environment
+from fabric.app.project.files import EnvPlace
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.graph.service_unit import ServiceUnit
@@ -20,16 +20,16 @@ _TOO_LOW = 50 << 20
 
 def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
     """For each language of the service what builds and runs it here."""
-    folder, env = place.folder, calling_environment(place, settings.env)
+    folder, env = place.folder, settings.env
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):
-        yield _tried("node", lambda: node_version(folder, env))
+        yield _tried("node", lambda: node_version(env))
         with toolchain_of(settings) as tools:
             found = bundler_version(folder, tools, env)
         yield passed("bundler", found) if found else warned("bundler", _NO_BUNDLER)
     if any(one.startswith("python") for one in runtimes):
         yield passed("python", python_version())
-        pip = _tried("pip", lambda: pip_version(folder, env))
+        pip = _tried("pip", lambda: pip_version(env))
         yield (
             pip if any(one.text for one in unit.packages) or pip.ok else warned("pip", pip.problem)
         )

@@ -1,7 +1,7 @@
 """Whose calls are asked about: the services as they are recorded, and who looks after each."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,12 +11,14 @@ from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import deployers_that_look
 from fabric.app.observing.local_calls import LocalCalls
+from fabric.app.project.modes import require_enabled
 from fabric.app.project.opened import Project
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
+from fabric.model.catalog import facts_of
 from fabric.model.observed import LogLine, TracedCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
@@ -70,6 +72,7 @@ class ObservedTargets(Struct, frozen=True):
     stage: str
     deployers: PlacedDeployers
     targets: tuple[ObservedTarget, ...]
+    env: Mapping[str, str]
     warnings: tuple[Problem, ...] = ()
 
     def observer(self, target: ObservedTarget, kind: str) -> Observer:
@@ -80,6 +83,10 @@ class ObservedTargets(Struct, frozen=True):
         if target.record is None:
             self._refuse_unready(target, kind)
             raise FabricError(_not_deployed(target.ref))
+        facts = facts_of(target.placement.provider_id)
+        # A command is the caller's own choice: fabric reads it from the process alone.
+        if facts is None or not self.env.get(facts.observe_command_variable(kind)):
+            require_enabled(target.placement, target.record.mode, self.env)
         return self.deployers.observer(target.ref, kind)
 
     def _refuse_unready(self, target: ObservedTarget, kind: str) -> None:
@@ -109,7 +116,9 @@ def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedT
             for one in placements
         ]
         chosen = _chosen(_met(every), request.functions)
-        yield ObservedTargets(project.workspace, project.stage, deployers, chosen, warnings)
+        yield ObservedTargets(
+            project.workspace, project.stage, deployers, chosen, settings.env, warnings
+        )
 
 
 def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:

@@ -6,7 +6,6 @@ A `.env` comes with a checkout. A token of the user's own must not go to a host 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -68,12 +67,17 @@ def _endpoint(name: str, text: str) -> re.Match[str] | None:
 
 
 def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
-    """A URL of the file that has no password of its own, where one of the user's is at hand."""
+    """A PostgreSQL URL of the file that would have the client send a password of the user's."""
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
+    from fabric.state.backends.postgres_target import postgres_target  # psycopg and all
+
+    target = postgres_target(sources.filed.reveal()[name])
     own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
-    url = urlsplit(sources.filed.reveal()[name])
-    return (name,) if own and not url.password and not is_loopback(url.hostname or "") else ()
+    if target.reads_files or (target.has_other_address and not target.has_password):
+        return (name,)
+    takes_own = own and not target.has_password and not all(map(is_loopback, target.hosts))
+    return (name,) if takes_own else ()
 
 
 def foreign_problem(sources: Sources, name: str) -> Problem:

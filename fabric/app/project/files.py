@@ -9,6 +9,7 @@ from msgspec import Struct
 from fabric.app.project.endpoints import Sources, foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
+from fabric.model.filed_names import reaches_children
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secret import Secret
 from fabric.system.disk import read_bytes
@@ -21,10 +22,12 @@ class NotFoundError(FabricError):
 
 
 class EnvPlace(Struct, frozen=True):
-    """Where a service's `.env` files lie: beside its config, and beside the compose file."""
+    """Where a service's `.env` files are: beside its config, and beside the compose file.
+    `declared` are the variables that its config reads."""
 
     folder: Path
     workspace: Path
+    declared: frozenset[str] = frozenset()
 
 
 def bound_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
@@ -38,14 +41,26 @@ def bound_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, 
 
 
 def calling_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
-    """Without addresses of a file that credentials from elsewhere would go to."""
+    """For clients of providers and backends, and for children: of a `.env` only variables that
+    these read or the config declares, and no addresses that credentials from elsewhere would go
+    to."""
     found: dict[str, str] = {}
     for sources in reversed(sources_of(place, process)):
         foreign = foreign_endpoints(sources)
-        found |= sources.filed.reveal()
+        found |= {
+            name: text
+            for name, text in sources.filed.reveal().items()
+            if reaches_children(name, place.declared)
+        }
         # Nor does the one of the file under it count: that is not what was meant here.
         found = {name: text for name, text in found.items() if name not in foreign}
     return {**found, **process}
+
+
+def filed_names(place: EnvPlace, process: Mapping[str, str]) -> frozenset[str]:
+    """The variables whose values come from a `.env`."""
+    every = {name for one in sources_of(place, process) for name in one.filed.reveal()}
+    return frozenset(every - set(process))
 
 
 def sources_of(place: EnvPlace, process: Mapping[str, str]) -> tuple[Sources, ...]:

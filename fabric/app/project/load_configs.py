@@ -142,7 +142,8 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     variables = bindable.of(env)
     file, text = _text_of(path, asked, settings)
     files = BoundFiles(place.folder)
-    managers = ManagedSecrets(env, reads=asked.reads_secrets and bindable.secrets is SecretUse.READ)
+    reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
+    managers = ManagedSecrets(env, settings.env, reads=reads)
     config = load_config(
         ConfigText(
             file,

@@ -11,8 +11,12 @@ class ManagedSecrets:
     """For one reading of one config: each reference is asked for once, and then forgotten. Where
     secrets are not to be read, it is only looked whether somebody could."""
 
-    def __init__(self, env: Mapping[str, str], *, reads: bool) -> None:
-        self._env = Secret(env)
+    def __init__(
+        self, bound: Mapping[str, str], process: Mapping[str, str], *, reads: bool
+    ) -> None:
+        """`bound` are the variables of bindings: those of the process, over those of `.env`."""
+        self._filed = Secret({one: bound[one] for one in bound if one not in process})
+        self._process = Secret(process)
         self._reads = reads
         self._known: dict[tuple[str, str], Secret[str] | FabricError] = {}
 
@@ -36,7 +40,8 @@ class ManagedSecrets:
             if not self._reads:
                 plugins.find_plugin(scheme)
                 return Secret(REDACTED)
-            return Secret(plugins.read_secret(scheme, reference, self._env.reveal()))
+            variables = plugins.PluginVariables(self._process.reveal(), self._filed.reveal())
+            return Secret(plugins.read_secret(scheme, reference, variables))
         except FabricError as error:
             return _in_config(error)
 

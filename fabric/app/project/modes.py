@@ -2,7 +2,10 @@
 
 from collections.abc import Mapping
 
+from fabric.app.project.placement import Placement
 from fabric.model.catalog import facts_of
+from fabric.model.problems import FabricError, Problem
+from fabric.model.records.record import Mode
 from fabric.model.switches import is_on
 
 
@@ -14,3 +17,18 @@ def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
     if not is_on(own if own in env else "FABRIC_REAL_DEPLOY", env):
         return "simulated"
     return "command" if env.get(facts.deploy_command_variable) else "real"
+
+
+def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) -> None:
+    """Raise if a record is of mode real and the caller did not enable that: a checkout can bring a
+    record, and with it the names of resources that it would have the caller's credentials read."""
+    facts = facts_of(placement.provider_id)
+    if mode is not Mode.REAL or facts is None:
+        return
+    if mode_of(facts.id, env) == "simulated":
+        message = (
+            f"{placement.ref.title} was deployed in real mode, and real mode is not enabled: "
+            "no API was called"
+        )
+        hint = f"set {facts.real_deploy_variable}=1, or FABRIC_REAL_DEPLOY=1, and run it again"
+        raise FabricError(Problem("deploy/not-enabled", message, hint))

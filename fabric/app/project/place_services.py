@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.app.project.placement import Placement
 from fabric.config.rules.env_size import fullest
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.back_ends import BackendKind
+from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.records.record import Mode, Record
 
 
@@ -37,7 +37,16 @@ def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placemen
         config.labels,
         _taken(unit),
         str(workspace),
+        _declared(unit),
     )
+
+
+def _declared(unit: ServiceUnit) -> tuple[str, ...]:
+    """Variables that bindings name, and the one with the address of the backend."""
+    config = unit.config
+    address = back_end_facts(config.backend.kind).address_setting
+    given = dict(config.backend.settings).get(address, "")
+    return tuple(sorted({*config.bound_names, *((given,) if given else ())}))
 
 
 def _taken(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:

@@ -16,7 +16,8 @@ class Placement(Struct, frozen=True):
     """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
     `labels` are all providers that its config names; `taken` are the bytes of its fullest
     environment without the addresses of upstreams, and how often that of each release is in it.
-    `workspace` is the folder of the compose file, where there is one."""
+    `workspace` is the folder of the compose file, where there is one; `declared` are the variables
+    that the config reads."""
 
     service: str
     stage: str
@@ -31,6 +32,7 @@ class Placement(Struct, frozen=True):
     labels: tuple[str, ...] = ()
     taken: tuple[int, tuple[tuple[str, int], ...]] = (0, ())
     workspace: str = ""
+    declared: tuple[str, ...] = ()
 
     @property
     def is_own_folder(self) -> bool:
@@ -39,7 +41,8 @@ class Placement(Struct, frozen=True):
 
     @property
     def env_place(self) -> EnvPlace:
-        return EnvPlace(Path(self.folder), Path(self.workspace or self.folder))
+        workspace = Path(self.workspace or self.folder)
+        return EnvPlace(Path(self.folder), workspace, frozenset(self.declared))
 
     @property
     def ref(self) -> RecordRef:

@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
+from fabric.app.project.modes import require_enabled
 from fabric.app.project.place_services import as_recorded
 from fabric.app.project.services_beside import services_in
 from fabric.app.settings import Settings
@@ -165,6 +166,7 @@ def _at_provider(scope: StateScope, record: Record | None, settings: Settings) -
     if record is None or record.mode is not Mode.REAL:
         return _AtProvider()
     placement = as_recorded(scope.placement, record)
+    require_enabled(placement, record.mode, settings.env)
     with open_deploy_scope(
         [placement], settings, ScopeOptions(lambda: scope.project.units)
     ) as deploy_scope:

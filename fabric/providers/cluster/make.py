@@ -1,12 +1,13 @@
 """The cluster's deployer from what surrounds a run: which cluster, and where in it."""
 
 import json
-from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.deployer import ClusterOrchestrator
+from fabric.providers.cluster.kubeconfig import check_kubeconfig
 from fabric.providers.cluster.observing.observer import ClusterObserver
 from fabric.providers.cluster.settings import (
     CONFIG,
@@ -24,7 +25,7 @@ from fabric.providers.waiting import Waiting
 def cluster_orchestrator(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
     env = around.env.reveal()
     own = _own(extension)
-    place = _place(env)
+    place = _place(around)
     program(env)
     tool = ClusterTool(place, around.cwd, around.env)
     # A rollout is looked at each second.
@@ -37,20 +38,22 @@ def cluster_observer(around: CommandEnvironment) -> ClusterObserver:
     env = around.env.reveal()
 
     def tool() -> ClusterTool:
-        place = _place(env)
+        place = _place(around)
         program(env)
         return ClusterTool(place, around.cwd, around.env)
 
     return ClusterObserver(tool, redaction_of(around.hide.reveal(), env.items()))
 
 
-def _place(env: Mapping[str, str]) -> ClusterPlace:
+def _place(around: CommandEnvironment) -> ClusterPlace:
+    env = around.env.reveal()
     missing = [name for name in (CONFIG, CONTEXT, NAMESPACE) if not env.get(name)]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
         message = f"`cluster-orchestrator` has no {names}"
         hint = "they name the tool's file of clusters, a context in it and a namespace there"
         raise FabricError(Problem("credentials/missing", message, hint))
+    check_kubeconfig(Path(around.cwd, env[CONFIG]), around.cwd, is_filed=CONFIG in around.filed)
     return ClusterPlace(env[CONFIG], env[CONTEXT], env[NAMESPACE])
 
 

@@ -26,6 +26,7 @@ def placement(root: Path, service: str, backend: str) -> Placement:
         home,
         backend,
         _VARIABLE,
+        declared=("STATE_DB",),
     )
 
 

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.project.endpoints import Sources, foreign_endpoints, plain_endpoints
+from fabric.app.project.endpoints import (
+    Sources,
+    foreign_database,
+    foreign_endpoints,
+    plain_endpoints,
+)
 from fabric.app.project.files import EnvPlace, bound_environment, calling_environment
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
@@ -168,3 +173,42 @@ def test_a_deploy_command_gets_no_foreign_address_and_that_is_said(tmp_path: Pat
     assert call["CLOUD1_OTHER"] == "told"
     assert "CLOUD1_API_BASE_URL" not in call
     assert "CLOUD1_API_BASE_URL" in done.err
+
+
+_OWN_PASSWORD = {"PGPASSWORD": "mine"}
+FOREIGN_DATABASES = [
+    "postgresql://db.example/x",
+    "postgresql://127.0.0.1/x?host=db.example",
+    "postgresql:///x?hostaddr=198.51.100.7",
+    "postgresql://localhost,db.example/x",
+    "postgresql://127.0.0.1?x=@db.example/y",
+    "postgresql://u@127.0.0.1:5432/x?hostaddr=127.0.0.1",
+    "postgresql:///x?service=prod",
+    "postgresql://u:p@db.example/x?service=prod",
+    "postgresql://db.example/x?password=",
+    "postgresql://db.example/x?passfile=/home/me/.pgpass",
+]
+
+
+@pytest.mark.parametrize("url", FOREIGN_DATABASES)
+def test_no_password_of_the_user_goes_to_a_database_of_a_checkout(url: str, tmp_path: Path) -> None:
+    sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
+    assert foreign_database(sources, "STATE_DB") == ("STATE_DB",)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:p@db.example/x",
+        "postgresql://db.example/x?user=u&password=p",
+        "postgresql://127.0.0.1:5432/x",
+        "postgresql:///x?host=/var/run/postgresql",
+        "postgres://[::1]/x",
+        "sqlite:///x.db",
+    ],
+)
+def test_a_database_with_its_own_password_or_on_this_machine_is_used(
+    url: str, tmp_path: Path
+) -> None:
+    sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
+    assert not foreign_database(sources, "STATE_DB")

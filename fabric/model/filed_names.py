@@ -1,0 +1,40 @@
+"""Which variables of a project's `.env` reach provider clients and children.
+
+A `.env` comes with a checkout. Names that decide how a process loads code, such as LD_PRELOAD or
+NODE_OPTIONS, would make it run what the checkout brings.
+"""
+
+import re
+from collections.abc import Collection
+
+from fabric.model.back_ends import BACK_ENDS
+from fabric.model.catalog import PROVIDERS
+
+_PREFIXES = tuple(
+    dict.fromkeys(
+        (
+            *(f"{facts.prefix}_" for facts in PROVIDERS),
+            *(prefix for facts in BACK_ENDS for prefix in facts.variables),
+            "PDNS_",
+        )
+    )
+)
+# Not those that name files: a profile of AWS can name a program to run.
+_AWS = re.compile(
+    "AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|REGION|DEFAULT_REGION|PROFILE|ENDPOINT_URL.*)"
+)
+_LOADING = re.compile(
+    "PATH|HOME|SHELL|IFS|ENV|BASH_.*|SHELLOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NODE_.*|NPM_.*"
+    "|PYTHON.*|PIP_.*|UV_.*|PERL.*|RUBY.*|GEM_.*|JAVA_.*|_JAVA_OPTIONS|JDK_.*|CLASSPATH|GIT_.*"
+    "|XDG_.*|TMPDIR|EDITOR|PAGER|KUBECONFIG|AWS_CONFIG_FILE|AWS_SHARED_CREDENTIALS_FILE|SSL_.*"
+    "|.*_PROXY",
+    re.IGNORECASE,
+)
+
+
+def reaches_children(name: str, declared: Collection[str] = ()) -> bool:
+    """Whether a variable of a `.env` counts beyond the bindings of the config: one that a provider
+    or a backend reads, or one that the config declares."""
+    if name.startswith(_PREFIXES) or _AWS.fullmatch(name):
+        return True
+    return name in declared and not _LOADING.fullmatch(name)

@@ -1,0 +1,73 @@
+"""A kubeconfig that came with the project: used only if it can run no program and read no file."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabric.config.yaml.nodes import plain
+from fabric.config.yaml.reader import read
+from fabric.model.outcomes.json_struct import Json
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.system.disk import read_bytes
+
+# Lowercase. The tool runs programs for the first two and reads the files that the others name.
+_RUN = ("exec", "auth-provider")
+_TOKEN_FILE = "tokenfile"  # noqa: S105
+_KEY_FILES = ("client-certificate", "client-key", "certificate-authority")
+
+
+def check_kubeconfig(path: Path, project: Path, *, is_filed: bool) -> None:
+    """Raise for a file that is named by `.env`, or is in the project, and does more than to name a
+    cluster and its credentials."""
+    if not is_filed and not _is_below(path, project):
+        return
+    try:
+        found = plain(read(str(path), read_bytes(path)).root)
+    except FileNotFoundError:
+        return  # the tool reports that
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise FabricError(_refused(path, f"cannot read it: {why}")) from error
+    except FabricError as error:
+        raise FabricError(_refused(path, error.first.message)) from error
+    for why in _dangers(found, path, project):
+        raise FabricError(_refused(path, why))
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    """By its name, or by where a link leads."""
+    top = os.path.realpath(folder)
+    return any(
+        one.startswith(f"{top}/")
+        for one in (os.path.realpath(path), os.path.abspath(path))  # noqa: PTH100
+    )
+
+
+def _dangers(found: Json, path: Path, project: Path) -> Iterator[str]:
+    for key, value in _entries(found):
+        if key in _RUN and value:
+            yield f"it has `{key}`, which runs a program"
+        elif key == _TOKEN_FILE and value:
+            yield "it has `tokenFile`, which reads a file"
+        elif key in _KEY_FILES and not _is_below(path.parent / str(value), project):
+            yield f"`{key}` names a file outside of the project"
+
+
+def _entries(found: Json) -> Iterator[tuple[str, Json]]:
+    """Every key at any depth, in lowercase, with its value."""
+    if isinstance(found, dict):
+        for key, value in found.items():
+            yield key.lower(), value
+            yield from _entries(value)
+    elif isinstance(found, list):
+        for one in found:
+            yield from _entries(one)
+
+
+def _refused(path: Path, why: str) -> Problem:
+    return Problem(
+        "config/not-trusted",
+        f"refusing the kubeconfig `{path}` of the project: {why}",
+        hint="set CLUSTER_CONFIG in the shell to a kubeconfig outside of the project",
+        where=Place(str(path)),
+    )

@@ -1,0 +1,74 @@
+"""A kubeconfig of a checkout names a cluster and credentials, and does nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from fabric.model.problems import FabricError
+from fabric.providers.cluster.kubeconfig import check_kubeconfig
+
+PLAIN = """\
+apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: here, cluster: {server: 'https://127.0.0.1:6443', certificate-authority: ca.pem}}]
+contexts: [{name: here, context: {cluster: here, user: me}}]
+users: [{name: me, user: {%s}}]
+"""
+
+
+def refusal(path: Path, project: Path, *, is_filed: bool = False) -> str:
+    try:
+        check_kubeconfig(path, project, is_filed=is_filed)
+    except FabricError as error:
+        return error.first.message if error.first.code == "config/not-trusted" else "another code"
+    return ""
+
+
+def written(folder: Path, user: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "kubeconfig"
+    path.write_text(PLAIN % user)
+    return path
+
+
+@pytest.mark.parametrize("user", ["token: abc", "client-key-data: abc", "client-key: keys/me.pem"])
+def test_a_kubeconfig_of_the_project_with_plain_credentials_is_used(
+    tmp_path: Path, user: str
+) -> None:
+    assert not refusal(written(tmp_path / "shop", user), tmp_path / "shop")
+
+
+@pytest.mark.parametrize(
+    ("user", "why"),
+    [
+        ("exec: {command: touch}", "exec"),
+        ("auth-provider: {name: gcp, config: {cmd-path: /bin/touch}}", "auth-provider"),
+        ("tokenFile: /home/me/.secret", "tokenFile"),
+        ("client-key: /home/me/.ssh/id_rsa", "client-key"),
+        ("client-certificate: ../../cert.pem", "client-certificate"),
+        ("Exec: {command: touch}", "exec"),
+        ("a: &x {command: touch}, exec: *x", "exec"),
+    ],
+)
+def test_one_that_runs_programs_or_reads_other_files_is_refused(
+    tmp_path: Path, user: str, why: str
+) -> None:
+    shop = tmp_path / "shop"
+    assert why in refusal(written(shop, user), shop)
+
+
+def test_one_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("{" * 500)
+    assert refusal(path, tmp_path)
+
+
+def test_a_kubeconfig_of_the_user_may_do_what_it_likes(tmp_path: Path) -> None:
+    mine = written(tmp_path / "home", "exec: {command: aws}")
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    assert not refusal(mine, shop)
+    assert refusal(mine, shop, is_filed=True)  # named by `.env`: the user did not choose it
+    (shop / "link").symlink_to(mine)
+    assert refusal(shop / "link", shop)
