@@ -17,6 +17,8 @@ from fabric.system.retry import Patience, TransientError
 T = TypeVar("T")
 # Who is asked to come back comes back then, and not before: windows of a rate are so long.
 LONGEST_WISH = 300.0
+# No provider answers with more: lists come in pages.
+_MOST_BYTES = 64 << 20
 _ONCE = Patience(tries=1)
 _JSON = "application/json"
 _SERVER_ERROR = 500
@@ -45,7 +47,7 @@ def sending(method: str, path: str, document: object) -> ProviderCall:
 def opened(provider: str) -> Http:
     """Each call is made once: whoever makes it knows whether it may be made again."""
     try:
-        return open_http(_ONCE)
+        return open_http(_ONCE, _MOST_BYTES)
     except ImportError as error:
         message = f"deploys to `{provider}` need a package that is not installed: {error.name}"
         hint = "pip install 'fabric-deploy[cloud]'"

@@ -16,6 +16,7 @@ from fabric.remote.contract import (
     OversizedError,
 )
 from fabric.state.backends.failures import extra
+from fabric.system.http_client import PLAIN, UnreadableAnswerError, capped_content
 
 if TYPE_CHECKING:
     import httpx
@@ -27,7 +28,6 @@ _GOOD, _OTHER = 200, 300
 # How long one read or write of a connection may take. It bounds no call: whoever waits does.
 _SECONDS = 30.0
 _REDIRECTS = 3
-_CHUNK = 1 << 16
 _WORDS_END = 200
 _OCTETS = "application/octet-stream"
 
@@ -63,7 +63,7 @@ class WebCarrier:
         self._url_of = url_of
         # A redirect to another host loses the token on the way: httpx sees to that.
         self._client = httpx.Client(
-            timeout=_SECONDS, follow_redirects=True, max_redirects=_REDIRECTS
+            timeout=_SECONDS, follow_redirects=True, max_redirects=_REDIRECTS, headers=PLAIN
         )
 
     @property
@@ -78,7 +78,9 @@ class WebCarrier:
                 if answer.status_code in _GONE:
                     return None
                 self._refuse_bad(answer)
-                return _capped(answer, name)
+                return capped_content(answer, name.cap)
+        except UnreadableAnswerError as error:
+            raise CarrierError(str(error)) from None
         except httpx.HTTPError as error:
             raise _lost(error) from None
 
@@ -110,16 +112,6 @@ class WebCarrier:
             raise OversizedError(f"it answered {status}")
         if not _GOOD <= status < _OTHER:
             raise CarrierError(f"it answered {status}")
-
-
-def _capped(answer: "httpx.Response", name: ObjectName) -> bytes:
-    """Counted while it is read: a length is often not told, and need not be true."""
-    content = bytearray()
-    for chunk in answer.iter_bytes(_CHUNK):
-        content += chunk
-        if len(content) > name.cap:
-            raise CarrierError("an object is larger than it can be")
-    return bytes(content)
 
 
 def _lost(error: "httpx.HTTPError") -> CarrierError:

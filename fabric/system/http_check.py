@@ -15,6 +15,8 @@ _SECONDS = 10.0
 _TRIES = 3
 _PAUSE = 1.0
 _LONGEST = 64 * 1024
+# More than any host lets a function answer.
+_MOST_BYTES = 64 << 20
 # Sent without a body, unless there is something to say.
 _BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
 
@@ -49,10 +51,10 @@ def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
     try:
         request = urllib.request.Request(_escaped(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
         with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
-            status, said = answer.status, answer.read()
+            status, said = answer.status, answer.read(_MOST_BYTES)
     except urllib.error.HTTPError as error:
         with error:
-            status, said = error.code, error.read()
+            status, said = error.code, error.read(_MOST_BYTES)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _unreachable(url, str(getattr(error, "reason", error))) from error
     ms = round((time.monotonic() - begun) * 1000)

@@ -17,6 +17,10 @@ READ_SECONDS = 30.0
 _TRANSIENT = frozenset({408, 429, 500, 502, 503, 504})
 _GOOD, _OTHER = 200, 300
 _CHUNK = 1 << 16
+# The largest answer that a server may send: an archive of a function, and room to spare.
+MOST_BYTES = 512 << 20
+# A compressed answer of a kilobyte can inflate to gigabytes: no coding is accepted.
+PLAIN: Mapping[str, str] = {"Accept-Encoding": "identity"}
 # Some services say "slow down" with a status that otherwise means "never". Only as a whole word of
 # JSON or XML: a body may also quote a path that somebody named so.
 _THROTTLED = re.compile(
@@ -50,10 +54,29 @@ class HttpReply(Struct, frozen=True):
         return _GOOD <= self.status < _OTHER
 
 
-class Http:
-    """With `most_bytes` an answer that has more is an error, before more of it is read."""
+class UnreadableAnswerError(Exception):
+    """An answer that is larger than it can be, or compressed although that was not asked for."""
 
-    def __init__(self, client: "httpx.Client", patience: Patience, most_bytes: int = 0) -> None:
+
+def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
+    """The body as it was sent, counted while it is read: a length need not be true."""
+    coding = answer.headers.get("content-encoding", "identity")
+    if coding.strip().lower() not in ("", "identity"):
+        raise UnreadableAnswerError("its answer is compressed, which was not asked for")
+    content = bytearray()
+    for chunk in answer.iter_raw(_CHUNK):
+        content += chunk
+        if len(content) > most_bytes:
+            raise UnreadableAnswerError(f"its answer is larger than {most_bytes:,} bytes")
+    return bytes(content)
+
+
+class Http:
+    """An answer of more than `most_bytes` is an error, before more of it is read."""
+
+    def __init__(
+        self, client: "httpx.Client", patience: Patience, most_bytes: int = MOST_BYTES
+    ) -> None:
         self._client = client
         self._patience = patience
         self._most_bytes = most_bytes
@@ -76,8 +99,8 @@ class Http:
                 content=request.content or None,
                 timeout=_limits(request.seconds or READ_SECONDS),
             ) as answer:
-                content = self._content(answer)
-        except httpx.RequestError as error:
+                content = capped_content(answer, self._most_bytes)
+        except (httpx.RequestError, UnreadableAnswerError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
         reply = HttpReply(answer.status_code, headers, content)
@@ -85,21 +108,12 @@ class Http:
             raise TransientError(f"it answered {reply.status}", _asked_pause(reply))
         return reply
 
-    def _content(self, answer: "httpx.Response") -> bytes:
-        if not self._most_bytes:
-            return answer.read()
-        content = bytearray()
-        for chunk in answer.iter_bytes(_CHUNK):
-            content += chunk
-            if len(content) > self._most_bytes:
-                raise TransientError("its answer is larger than it can be")
-        return bytes(content)
 
-
-def open_http(patience: Patience, most_bytes: int = 0) -> Http:
+def open_http(patience: Patience, most_bytes: int = MOST_BYTES) -> Http:
     import httpx
 
-    return Http(httpx.Client(timeout=_limits(READ_SECONDS)), patience, most_bytes)
+    client = httpx.Client(timeout=_limits(READ_SECONDS), headers=PLAIN)
+    return Http(client, patience, most_bytes)
 
 
 def _limits(seconds: float) -> "httpx.Timeout":

@@ -11,6 +11,8 @@ from fabric.providers.contract import FunctionAnswer, LiveFunction
 
 # So much of a log comes with an answer, at most.
 _TAIL = 4096
+# The platform's own limit is 6 MB, or 20 MB streamed.
+_MOST_BYTES = 64 << 20
 
 
 def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
@@ -18,7 +20,7 @@ def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionA
     answer = work.clients.of("lambda", CALLING).invoke(
         FunctionName=function.resource_name, Qualifier=ALIAS, LogType="Tail", Payload=event
     )
-    response = answer["Payload"].read().decode(errors="replace")
+    response = answer["Payload"].read(_MOST_BYTES).decode(errors="replace")
     ms = round((time.perf_counter() - began) * 1000)
     logs = _lines(base64.b64decode(answer.get("LogResult", "")))
     failure = _failure(response) if answer.get("FunctionError") else ""

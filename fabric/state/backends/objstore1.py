@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fabric.state.backends.cloud1 import client, cut_off, explained
 from fabric.state.backends.failures import reaching, understood
 from fabric.state.backends.folders import folder
 from fabric.state.contract import MovedError, Stored, Version
 from fabric.system.cloud1_account import Cloud1Account, code_of
+from fabric.system.http_client import MOST_BYTES
 from fabric.system.retry import Patience, TransientError, patiently
 
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
+
 T = TypeVar("T")
+_CHUNK = 1 << 20
 _PAGE = 200
 _LOST = ("PreconditionFailed", "412")
 _GONE = ("NoSuchKey", "404")
@@ -26,7 +31,7 @@ class Objstore1:
         bucket: str,
         prefix: str,
         patience: Patience,
-        most_bytes: int = 0,
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         self._bucket = bucket
         self._folder = folder(prefix)
@@ -60,10 +65,17 @@ class Objstore1:
                 return None
             raise
         with answer["Body"] as body:
-            content = body.read(self._most_bytes + 1 if self._most_bytes else None)
-        if self._most_bytes and len(content) > self._most_bytes:
-            raise TransientError("an object is larger than it can be")
+            content = self._content(body)
         return Stored(content, _version(answer))
+
+    def _content(self, body: "StreamingBody") -> bytes:
+        """Read to its end: only there the client compares what came with the announced length."""
+        content = bytearray()
+        while chunk := body.read(_CHUNK):
+            content += chunk
+            if len(content) > self._most_bytes:
+                raise TransientError(f"an object is larger than {self._most_bytes:,} bytes")
+        return bytes(content)
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         condition = {"IfNoneMatch": "*"} if expected is None else {"IfMatch": expected}

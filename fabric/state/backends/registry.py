@@ -16,6 +16,7 @@ from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.contract import Backend
 from fabric.state.store import BackEndPair
 from fabric.system.clock import SystemClock
+from fabric.system.http_client import MOST_BYTES
 from fabric.system.retry import PATIENT, Patience
 from fabric.system.urls import is_plain
 
@@ -33,7 +34,7 @@ class _Wish(Struct, frozen=True):
     env: Secret[Mapping[str, str]]
     home: Path
     patience: Patience
-    most_bytes: int = 0
+    most_bytes: int = MOST_BYTES
 
     def setting(self, kind: BackendKind, key: str) -> str:
         """As the config says, or as it is when nobody said anything."""
