@@ -54,15 +54,19 @@ def answer_of(url: str, most_bytes: int) -> bytes:
 def test_a_compressed_answer_is_refused_before_it_is_inflated(coding: bytes) -> None:
     bomb = gzip.compress(gzip.compress(bytes(64 << 20)))
     length = b"Content-Length: %d" % len(bomb)
-    with answering(b"Content-Encoding: " + coding, length, body=bomb) as (url, asked):
-        with pytest.raises(TransientError, match="compressed"):
-            answer_of(url, 1 << 30)
+    with (
+        answering(b"Content-Encoding: " + coding, length, body=bomb) as (url, asked),
+        pytest.raises(TransientError, match="compressed"),
+    ):
+        answer_of(url, 1 << 30)
     assert b"accept-encoding: identity" in asked[0].lower()
 
 
 def test_no_more_of_an_answer_is_read_than_it_may_have() -> None:
-    with answering(b"Connection: close", body=b"x" * 4096, endless=True) as (url, _):
-        with pytest.raises(TransientError, match="larger than 100,000 bytes"):
-            answer_of(url, 100_000)
+    with (
+        answering(b"Connection: close", body=b"x" * 4096, endless=True) as (url, _),
+        pytest.raises(TransientError, match="larger than 100,000 bytes"),
+    ):
+        answer_of(url, 100_000)
     with answering(b"Content-Length: 5", body=b"whole") as (url, _):
         assert answer_of(url, 5) == b"whole"

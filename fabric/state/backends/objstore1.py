@@ -1,5 +1,6 @@
 """State in a bucket of objstore1; an object's ETag is its version."""
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,7 +65,8 @@ class Objstore1:
             if code_of(error) in _GONE:
                 return None
             raise
-        with answer["Body"] as body:
+        # Not the body as a context: that hands out what is below it, which counts nothing.
+        with contextlib.closing(answer["Body"]) as body:
             content = self._content(body)
         return Stored(content, _version(answer))
 
