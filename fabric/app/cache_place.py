@@ -115,6 +115,18 @@ def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> Ca
     return CachePlace(folder, seal, warning=_other_key(folder, seal))
 
 
+def user_seal(settings: Settings) -> CacheSeal:
+    """The seal of this user for what is stored outside of a cache directory; without a key file
+    one that ends with the process."""
+    seal = _usable_seal(Path("/"), settings)
+    path = key_file(settings.env)
+    if seal is None and path:
+        with contextlib.suppress(OSError):
+            make_key_file(path)
+            seal = stored_seal(path)
+    return seal or random_seal()
+
+
 def write_key_id(folder: Path, seal: CacheSeal) -> None:
     """Say beside a cache which key it is sealed with, so that the next key is told from damage."""
     if _key_id(folder) != seal.id:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fabric.app.cache_place import user_seal
 from fabric.app.doctor.ready import config_check, reach_check
 from fabric.app.project.files import config_in
 from fabric.app.request import Where
@@ -18,7 +19,7 @@ from fabric.app.settings import Settings
 from fabric.daemon.actions import Actions, action_routes
 from fabric.daemon.api_routes import config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
-from fabric.daemon.cache.answers import CachedAnswers, Store, owner_of
+from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, owner_of
 from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
@@ -188,7 +189,8 @@ def _cached(
     trust = (options.trust.is_full, options.trust.prefixes)
     workspace = str(workspace_of(options, around.settings))
     owner = owner_of({"version": VERSION, "trust": trust, "workspace": workspace})
-    answers = CachedAnswers(store, options.cache, owner, endpoints, metrics.looked_up)
+    seal = AnswerSeal(user_seal(around.settings), owner)
+    answers = CachedAnswers(store, options.cache, seal, endpoints, metrics.looked_up)
     return [
         replace(one, answer=answers.of(one.name, one.answer)) if one.name in _CACHED else one
         for one in routes

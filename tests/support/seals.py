@@ -8,6 +8,7 @@ from fabric.engine.memory.memo import SealedPath
 from fabric.model.secret import Secret
 
 SEAL = CacheSeal(b"the key of these tests")
+OTHER_SEAL = CacheSeal(b"the key of another user")
 # For settings whose home directory is the project: a key file there would not be used.
 GIVEN_KEY: Secret[Mapping[str, str]] = Secret({KEY_VARIABLE: "a key of these tests, long enough"})
 

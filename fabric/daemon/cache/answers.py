@@ -5,8 +5,10 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.cache_seal import CacheSeal
 from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
@@ -15,7 +17,7 @@ from fabric.daemon.server.answers import body_of
 from fabric.daemon.statuses import OK
 
 HEADER = "X-Fabric-Cache"
-_FORM = b"fabric-answer 1"
+_FORM = b"fabric-answer 2"
 Answering = Callable[[ApiCall], ApiAnswer]
 
 
@@ -32,21 +34,45 @@ class Meant(Protocol):
     def own_body(self) -> bytes: ...
 
 
+class AnswerSeal(Struct, frozen=True):
+    """Whoever can write to the cache server must not answer for this one: `key` is its own.
+    `owner` stands for all of a server that an answer hangs on besides the body and the stage:
+    another server's answers are not ours."""
+
+    key: CacheSeal
+    owner: str
+
+    def pack(self, meant: str, body: bytes) -> bytes:
+        """Text, as people look at it on the server."""
+        return b"\n".join((_FORM, self._mark(meant, body), body))
+
+    def unpack(self, meant: str, text: bytes | None) -> bytes | None:
+        """What is not ours, or not whole, is not there."""
+        if text is None:
+            return None
+        form, _, rest = text.partition(b"\n")
+        mark, _, body = rest.partition(b"\n")
+        is_own = secrets.compare_digest(mark, self._mark(meant, body))
+        return body if form == _FORM and is_own else None
+
+    def _mark(self, meant: str, body: bytes) -> bytes:
+        return self.key.mark(f"{self.owner}\n{meant}", body).hex().encode()
+
+
 class CachedAnswers:
-    """`owner` stands for all of a server that an answer hangs on besides the body and the stage:
-    another server's answers are not ours. `told` hears whether an answer was there."""
+    """`told` hears whether an answer was there."""
 
     def __init__(
         self,
         store: Store,
         options: AnswerCache,
-        owner: str,
+        seal: AnswerSeal,
         meant: Meant,
         told: Callable[[str], None],
     ) -> None:
         self._store = store
         self._options = options
-        self._owner = owner
+        self._seal = seal
         self._meant = meant
         self._told = told
 
@@ -64,7 +90,7 @@ class CachedAnswers:
         key = f"{endpoint}:{hashlib.sha256(body).hexdigest()}:{stage}"
         meant = f"{key} {'own' if is_own else 'given'}"
         found = self._store.find(key, stage)
-        kept = self._opened(meant, found.text)
+        kept = self._seal.unpack(meant, found.text)
         if kept is not None:
             self._told("hit")
             return ApiAnswer(OK, headers={HEADER: "hit"}, text=kept.decode())
@@ -72,23 +98,9 @@ class CachedAnswers:
         fresh = answer(call)
         if fresh.status == OK and found.epoch is not None:
             seconds = self._options.seconds_of(endpoint)
-            self._store.keep(key, stage, self._packed(meant, body_of(fresh)), found.epoch, seconds)
+            packed = self._seal.pack(meant, body_of(fresh))
+            self._store.keep(key, stage, packed, found.epoch, seconds)
         return replace(fresh, headers={**fresh.headers, HEADER: "miss"})
-
-    def _packed(self, meant: str, body: bytes) -> bytes:
-        return b"\n".join((_FORM, self._digest(meant, body).encode(), body))
-
-    def _opened(self, meant: str, text: bytes | None) -> bytes | None:
-        """What is not ours, or not whole, is not there."""
-        if text is None:
-            return None
-        form, _, rest = text.partition(b"\n")
-        digest, _, body = rest.partition(b"\n")
-        own = self._digest(meant, body).encode()
-        return body if form == _FORM and secrets.compare_digest(digest, own) else None
-
-    def _digest(self, meant: str, body: bytes) -> str:
-        return hashlib.sha256(f"{self._owner}\n{meant}\n".encode() + body).hexdigest()
 
 
 def owner_of(about: Mapping[str, object]) -> str:

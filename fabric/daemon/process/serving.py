@@ -86,7 +86,8 @@ def _parts(
     order: ServeOrder, around: ServerSurroundings, app: Application, limits: ServerLimits
 ) -> ServerParts:
     door, log = around.options.door, around.log
-    hosts = host_names(door.address, socket.gethostname().lower(), door.hosts)
+    own = socket.gethostname().lower()
+    hosts = host_names(door.address, own, door.hosts, has_keys=around.has_keys)
     routes = ApiRouteTable(app.routes)
     rules = GateRules(door, order.keys, hosts, routes, limits.body_bytes, app.sessions)
     return ServerParts(

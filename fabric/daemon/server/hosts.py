@@ -11,8 +11,7 @@ _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class HostNames(Struct, frozen=True):
-    """`names` in small letters. With `any_beyond` every name will do for who comes from beyond
-    loopback: a page that makes a browser on this machine ask does not."""
+    """`names` in lowercase. With `any_beyond` every name is accepted from beyond loopback."""
 
     names: frozenset[str] = frozenset()
     any_beyond: bool = False
@@ -27,10 +26,13 @@ class HostNames(Struct, frozen=True):
         )
 
 
-def host_names(address: str, own: str, more: tuple[str, ...]) -> HostNames:
-    """On loopback, and wherever names were given, only names of ours are served."""
+def host_names(
+    address: str, own: str, more: tuple[str, ...], *, has_keys: bool = False
+) -> HostNames:
+    """Only names of ours are served, unless a key is required: the page of a stranger can point
+    its own name at this server (DNS rebinding), and then every request of it is same-origin."""
     known = ("localhost", address, own, *more)
-    any_beyond = not (is_loopback(address) or more)
+    any_beyond = has_keys and not (is_loopback(address) or more)
     return HostNames(frozenset(host_name(one) for one in known if one), any_beyond)
 
 

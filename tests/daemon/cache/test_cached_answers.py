@@ -11,9 +11,12 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from fabric.daemon.cache.answers import AnswerSeal, owner_of
 from fabric.daemon.options import AnswerCache, BodyTrust
 from fabric.daemon.process.order import ServeOrder
+from fabric.manifest import VERSION
 from tests.support.live_server import LiveServer, live_server, order_of
+from tests.support.seals import OTHER_SEAL
 from tests.support.servers.redis import RedisServer, redis_server
 from tests.support.use_cases import Workplace
 
@@ -176,6 +179,20 @@ def test_what_somebody_else_put_there_is_not_believed(
         client.set(key, content.replace('"ok": true', '"ok": nope'))
     answer = http.post("/validate", content=CONFIG)
     assert (cache_of(answer), answer.json()) == ("miss", {"ok": True})
+
+
+def test_an_answer_that_was_sealed_with_another_key_is_a_miss(
+    http: httpx.Client, redis: RedisServer, shop: Workplace
+) -> None:
+    """All that goes into a seal but the key is known: the form, the version, the workspace."""
+    http.post("/validate", content=CONFIG)
+    key = key_of("validate", CONFIG, "dev")
+    about = {"version": VERSION, "trust": (False, ()), "workspace": str(shop.settings.cwd)}
+    forged = AnswerSeal(OTHER_SEAL, owner_of(about)).pack(f"{key} given", b'{"ok": "forged"}')
+    with contextlib.closing(redis.client()) as client:
+        epoch = str(client.get(key))[:16]
+        client.set(key, epoch.encode() + forged)
+    assert http.post("/validate", content=CONFIG).json() == {"ok": True}
 
 
 def test_servers_that_trust_otherwise_do_not_share_answers(

@@ -65,15 +65,23 @@ def test_other_names_are_not(host: str) -> None:
         assert (reply.status, reply.code) == (421, "request/unknown-host")
 
 
-def test_beyond_loopback_any_name_is_served_unless_names_were_given() -> None:
+def test_without_a_key_only_known_names_are_served_beyond_loopback_too() -> None:
+    found = host_names(Door().address, "here", ())
+    assert [found.knows(one, "192.0.2.1") for one in ("other.example", "192.0.2.9")] == [False] * 2
+    assert [found.knows(one, "192.0.2.1") for one in ("192.0.2.1", "here", "localhost")] == [
+        True
+    ] * 3
+
+
+def test_with_a_key_any_name_is_served_beyond_loopback_unless_names_were_given() -> None:
     everywhere = Door().address
-    found = host_names(everywhere, "here", ())
+    found = host_names(everywhere, "here", (), has_keys=True)
     assert found.knows("other.example", "192.0.2.1")
     # A page in a browser of this machine may have given its own name to it.
     assert [found.knows(one, "127.0.0.1") for one in ("other.example", "here", "localhost")] == [
         False, True, True,
     ]  # fmt: skip
-    named = host_names(everywhere, "here", ("mine.example",))
+    named = host_names(everywhere, "here", ("mine.example",), has_keys=True)
     asked = ("mine.example", "192.0.2.1", "b.example")
     assert [named.knows(one, "192.0.2.1") for one in asked] == [True, True, False]
 
