@@ -34,6 +34,8 @@ _LOOK_SECONDS = 20
 # So often in a row there may be nobody.
 _LOOKS_WITHOUT = 3
 _NAMED = 3
+# A result is bytes. Dask's other forms load pickles, and a worker would run code here with one.
+_SERIALIZERS = ["msgpack"]
 
 
 class DaskWorkers:
@@ -160,7 +162,14 @@ def _client(url: str, security: Security, address: DaskAddress) -> Client:
     try:
         # Dask itself goes on asking where nobody listens.
         socket.create_connection((address.host.strip("[]"), address.port), _CONNECT_SECONDS).close()
-        return Client(url, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
+        return Client(
+            url,
+            security=security,
+            timeout=_CONNECT_SECONDS,
+            set_as_default=False,
+            serializers=_SERIALIZERS,
+            deserializers=_SERIALIZERS,
+        )
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise FabricError(_unreachable(address)) from error
 
