@@ -91,7 +91,7 @@ def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
         first[1].decode(),
         target,
         headers,
-        _size(headers),
+        _size(headers, is_new=is_new),
         keeps="close" not in connection if is_new else "keep-alive" in connection,
         expects=found.get("expect", "").lower() == "100-continue",
     )
@@ -127,10 +127,13 @@ def _name_of(host: str) -> str:
     return re.sub(r":\d*\Z", "", host).lower()
 
 
-def _size(headers: Headers) -> int:
+def _size(headers: Headers, *, is_new: bool) -> int:
     sizes = {value for name, value in headers if name == "content-length"}
     coding = ", ".join(value for name, value in headers if name == "transfer-encoding").lower()
     if coding:
+        if not is_new:
+            # A proxy that speaks HTTP/1.0 passes it on unread: the body would be a next request.
+            raise BadRequestError(400, "Transfer-Encoding requires HTTP/1.1")
         if sizes:
             raise BadRequestError(400, "Content-Length and Transfer-Encoding exclude each other")
         if coding != "chunked":
@@ -174,9 +177,14 @@ def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
             raise BadRequestError(400, "a chunk is longer than it says")
         chunks += buffer[end + 2 : end + 2 + size]
         del buffer[: end + 4 + size]
-    if len(buffer) > LARGEST_HEAD:
+    if len(buffer) > LARGEST_HEAD or _has_bare_lf(buffer):
         raise BadRequestError(400, "a chunk cannot be read")
     return None
+
+
+def _has_bare_lf(buffer: bytearray) -> bool:
+    """A line that ends in LF alone would be waited for until the request times out."""
+    return b"\n" in buffer.replace(b"\r\n", b"")
 
 
 def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
@@ -188,6 +196,8 @@ def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
     if last < 0:
         if len(buffer) > LARGEST_HEAD:
             raise BadRequestError(431, "the trailers are larger than 64 KB")
+        if _has_bare_lf(buffer):
+            raise BadRequestError(400, "a trailer cannot be read")
         return None
     del buffer[: last + 4]
     return bytes(chunks)

@@ -86,6 +86,7 @@ REFUSED = {
     ),
     "two-lengths": (head(b"Host: localhost", b"Content-Length: 1", b"Content-Length: 2"), 400),
     "signed-length": (head(b"Host: localhost", b"Content-Length: +1"), 400),
+    "chunks-before-1.1": (head(b"Transfer-Encoding: chunked", first=b"POST /a HTTP/1.0"), 400),
     "other-coding": (head(b"Host: localhost", b"Transfer-Encoding: gzip, chunked"), 501),
     "large": (head(b"Host: localhost", b"Content-Length: %d" % (LARGEST_BODY + 1)), 413),
     "huge": (head(b"Host: localhost", b"Content-Length: " + b"9" * 30), 413),
@@ -102,7 +103,9 @@ def test_what_could_be_read_in_two_ways_is_refused(text: bytes, status: int) -> 
     assert caught.value.status == status
 
 
-@pytest.mark.parametrize("chunk", [b"x\r\n", b"-1\r\n", b"3\r\nhello\r\n", b"AAAAAAA\r\n"])
+@pytest.mark.parametrize(
+    "chunk", [b"x\r\n", b"-1\r\n", b"3\r\nhello\r\n", b"AAAAAAA\r\n", b"5\n", b"0\r\nX: y\n\n"]
+)
 def test_a_chunk_is_as_long_as_it_says(chunk: bytes) -> None:
     with pytest.raises(BadRequestError):
         read(head(b"Host: localhost", b"Transfer-Encoding: chunked") + chunk)

@@ -8,16 +8,20 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wsproto.connection import Connection, ConnectionType
 
 from fabric.system.websocket import WebSocket, WebSocketError, open_websocket
 
-_TEXT, _CONTINUED, _CLOSE, _PING, _PONG = 1, 0, 8, 9, 10
+_TEXT, _BINARY, _CONTINUED, _CLOSE, _PING, _PONG = 1, 2, 0, 8, 9, 10
 
 
 @contextlib.contextmanager
 def joined(rest: bytes = b"") -> Iterator[tuple[WebSocket, socket.socket]]:
     ours, theirs = socket.socketpair()
-    listener = WebSocket(ours, rest)
+    frames = Connection(ConnectionType.CLIENT)
+    if rest:
+        frames.receive_data(rest)
+    listener = WebSocket(ours, frames)
     try:
         yield listener, theirs
     finally:
@@ -60,7 +64,7 @@ def _in_parts(message: bytes, count: int) -> bytes:
     width = max(-(-len(message) // count), 1)
     pieces = [message[at : at + width] for at in range(0, max(len(message), 1), width)]
     frames = [
-        frame(_CONTINUED if number else _TEXT, one, is_last=number == len(pieces) - 1)
+        frame(_CONTINUED if number else _BINARY, one, is_last=number == len(pieces) - 1)
         for number, one in enumerate(pieces)
     ]
     return frame(_PING, b"p").join(frames)
@@ -83,6 +87,38 @@ def test_a_ping_is_answered_with_its_own_words_and_masked() -> None:
         head, mask, content = theirs.recv(2), theirs.recv(4), theirs.recv(9)
         assert head == bytes((0x80 | _PONG, 0x80 | 4))
         assert bytes(one ^ mask[place % 4] for place, one in enumerate(content)) == b"word"
+
+
+@pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
+def test_what_arrives_together_with_the_end_is_not_lost(last: bytes) -> None:
+    with joined() as (listener, theirs):
+        theirs.sendall(frame(_TEXT, b"one") + frame(_TEXT, b"two") + last)
+        theirs.close()
+        assert listener.received() == [b"one", b"two"]
+        for _ in range(2):
+            with pytest.raises(WebSocketError):
+                listener.received()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"\x81\x81\0\0\0\0x",  # masked by a server
+        b"\xc1\x01x",  # a reserved bit
+        b"\x83\x01x",  # an unknown opcode
+        b"\x09\x01x",  # a ping in parts
+        b"\x89\x7e\x00\x7e" + b"x" * 126,  # a ping that is too long
+        b"\x81\x01\xff",  # text that is not UTF-8
+        b"\x80\x01x",  # a continuation of nothing
+        b"\x81\x7e\x00\x01x",  # a length not in its shortest form
+    ],
+)
+def test_an_error_of_the_protocol_ends_it_and_is_no_message(wrong: bytes) -> None:
+    with joined() as (listener, theirs):
+        theirs.sendall(frame(_TEXT, b"good") + wrong)
+        assert listener.received() == [b"good"]
+        with pytest.raises(WebSocketError):
+            listener.received()
 
 
 @pytest.mark.parametrize("last", [frame(_CLOSE, b""), b""])
@@ -111,7 +147,7 @@ def test_an_answer_that_is_none_of_a_websocket_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         # What is sent before anybody has asked waits for him.
-        with pytest.raises(WebSocketError, match="HTTP/1.1 200 OK"), _answering(server):
+        with pytest.raises(WebSocketError, match="answered 200"), _answering(server):
             open_websocket(f"ws://127.0.0.1:{port}/", "p", 5)
 
 
