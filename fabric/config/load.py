@@ -58,7 +58,7 @@ class ConfigText(Struct, frozen=True):
     With `only_place` it is asked where records lie and what the functions are called: values of
     everything else need not be there; with `keeps_router` also where one name leads to. Variables
     that are `withheld` are there, and not for this config; one that is a `strangers` may say less
-    than one's own."""
+    than one's own, and name no other backend than `own_backend`."""
 
     file: str
     text: bytes
@@ -73,6 +73,7 @@ class ConfigText(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
     strangers: bool = False
+    own_backend: str = ""
 
 
 def load_config(source: ConfigText) -> Config:
@@ -127,13 +128,18 @@ def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
         *islice(secrets_where_none_may_be(root), MAX_FINDINGS),
         *islice(missing_supplies(root, scope), MAX_FINDINGS),
         *_late_findings(root, source.env),
-        *(islice(strangers_findings(root), MAX_FINDINGS) if source.strangers else ()),
+        *_untrusted(source, root),
     ]
     findings = _late_first(findings)
     names = filled.names | chosen.names
     values = filled.secret_values | chosen.secret_values
     loaded = Loaded(source.file, root, chosen.label, chosen.own, scope, names, values, ())
     return loaded, list(_hidden(findings, values))
+
+
+def _untrusted(source: ConfigText, root: Mapping) -> Iterator[Finding]:
+    if source.strangers:
+        yield from islice(strangers_findings(root, source.own_backend), MAX_FINDINGS)
 
 
 def _late_findings(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:

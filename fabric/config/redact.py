@@ -12,11 +12,24 @@ from fabric.config.yaml.nodes import (
     plain_with,
     with_entry,
 )
-from fabric.model.secrecy import REDACTED, looks_secret, without_userinfo
+from fabric.model.secrecy import REDACTED, looks_secret, names_secret, without_userinfo
 
 _HIDDEN_KEYS = ("connectionString",)
 # Where a default stands in for an address or a secret, it is one.
 _SUPPLIES = ("resources", "addons")
+# Their keys are the user's own, or those of a provider.
+_FREE = (
+    "params",
+    "extensions",
+    "addons",
+    "resources",
+    "workflows",
+    "integrations",
+    "app",
+    "org",
+    "alerts",
+    "hooks",
+)
 
 
 def resolved_json(root: Mapping) -> str:
@@ -28,7 +41,37 @@ def resolved_json(root: Mapping) -> str:
 def _section(entry: KeyValue) -> object:
     if entry.key == "secrets":
         return plain_with(entry.value, _secret_leaf, entry.key)
-    return plain_with(entry.value, _supply_leaf if entry.key in _SUPPLIES else _leaf, entry.key)
+    leaf = _supply_leaf if entry.key in _SUPPLIES else _leaf
+    value = _without_named(entry.value) if entry.key in _FREE else entry.value
+    return plain_with(value, leaf, entry.key)
+
+
+def _without_named(node: Node) -> Node:
+    """Everything below a key that is called like a credential is secret."""
+    if isinstance(node, Sequence):
+        return node._replace(items=tuple(map(_without_named, node.items)))
+    if not isinstance(node, Mapping):
+        return node
+    entries = (
+        entry._replace(
+            value=_all_secret(entry.value)
+            if names_secret(entry.key)
+            else _without_named(entry.value)
+        )
+        for entry in node.entries
+    )
+    return node._replace(entries=tuple(entries))
+
+
+def _all_secret(node: Node) -> Node:
+    match node:
+        case Mapping():
+            entries = (entry._replace(value=_all_secret(entry.value)) for entry in node.entries)
+            return node._replace(entries=tuple(entries))
+        case Sequence():
+            return node._replace(items=tuple(map(_all_secret, node.items)))
+        case _:
+            return node._replace(secret=True)
 
 
 def _supply_leaf(leaf: Scalar, key: str) -> Value:

@@ -1,5 +1,6 @@
 """What each address answers: a request of the app layer, and its report as JSON."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from fabric.app.deploy.remove import RemoveOptions, remove
 from fabric.app.deploy.rollback import releases
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.project.files import config_in
-from fabric.app.project.project import read_given
+from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Request, Where
 from fabric.app.router.kept_names import names_of
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
+from fabric.config.yaml.read import canonical
 from fabric.daemon.changes import WorldChange, WorldChanges
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerKind, ServerOptions
@@ -90,13 +92,28 @@ class ConfigEndpoints:
         if not call.body.strip():
             self._require_own()
             return AskedConfig(where, replace(self._settings, bindable=EVERYTHING))
-        settings = replace(self._settings, bindable=self._bindable(use))
+        own = self._own_backend(where) if b"backend" in call.body else ""
+        settings = replace(self._settings, bindable=self._bindable(use, own))
         return AskedConfig(replace(where, text=call.body), settings)
 
-    def _bindable(self, use: SecretUse) -> Bindable:
+    def _own_backend(self, where: Where) -> str:
+        """Empty where the server has no config that can be read: then only local state is left."""
+        own = replace(self._settings, bindable=EVERYTHING)
+        try:
+            project = open_project(replace(where, provider="", only_place=True), own)
+        except FabricError:
+            return ""
+        resolved = json.loads(project.units[0].config.resolved)
+        return canonical(resolved["backend"]) if "backend" in resolved else ""
+
+    def _bindable(self, use: SecretUse, own_backend: str) -> Bindable:
         trust = self._options.trust
         return Bindable(
-            is_own=False, is_trusted=trust.is_full, prefixes=trust.prefixes, secrets=use
+            is_own=False,
+            is_trusted=trust.is_full,
+            prefixes=trust.prefixes,
+            secrets=use,
+            backend=own_backend,
         )
 
     def _require_own(self) -> None:

@@ -44,13 +44,15 @@ class Bindable(Struct, frozen=True):
 
     A stranger's never gets a variable that looks like a credential, by its name or by a password
     in its URL; with `prefixes` it gets only those that begin so. One that is trusted may read the
-    project's files and use the server besides.
+    project's files and use the server besides. `backend` is the only one that a stranger's may name
+    besides the local one: the section of the server's own config, as canonical JSON.
     """
 
     is_own: bool = True
     prefixes: tuple[str, ...] = ()
     is_trusted: bool = False
     secrets: SecretUse = SecretUse.READ
+    backend: str = ""
 
     @property
     def is_restrained(self) -> bool:

@@ -8,6 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 REDACTED = "[REDACTED]"
 
 _NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY", re.IGNORECASE)
+_KEY = re.compile(
+    r"(?:access|private|signing|encryption|shared|master|auth|webhook)_?key$|pass(?:phrase)?$|pwd$",
+    re.IGNORECASE,
+)
 # Bounded and possessive: a long line without a blank must not take quadratic time.
 _ASSIGNED = re.compile(
     r"""((?:TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY|ACCESS_?KEY)"""
@@ -33,6 +37,11 @@ _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 def looks_secret(name: str) -> bool:
     """Whether a variable of this name most likely holds a credential."""
     return _NAME.search(name) is not None
+
+
+def names_secret(key: str) -> bool:
+    """Whether a key of a config most likely holds a credential, in any spelling."""
+    return looks_secret(key) or _KEY.search(key) is not None
 
 
 def without_userinfo(text: str) -> str:

@@ -111,6 +111,24 @@ def test_keys_without_effect_are_kept_and_warned_about() -> None:
     assert loaded(text).deploy.rollback_on_failure is True
 
 
+def test_values_below_names_of_credentials_are_never_shown() -> None:
+    text = (
+        HEAD
+        + ONE
+        + """\
+params: {password: hunter1, dbPassword: hunter2, apiToken: hunter3, size: big}
+extensions:
+  cloud1-lambda: {apiKey: hunter4, credentials: {user: hunter5}, privateKey: [hunter6], region: r}
+addons: [{name: x, version: '1', options: {webhookKey: hunter7, level: 3}}]
+"""
+    )
+    shown = loaded(text).resolved
+    assert "hunter" not in shown
+    assert json.loads(shown)["params"]["size"] == "big"
+    assert json.loads(shown)["extensions"]["cloud1-lambda"]["region"] == "r"
+    assert json.loads(shown)["addons"][0]["options"]["level"] == 3
+
+
 def test_further_keys_of_extensions_are_passed_on_with_a_warning() -> None:
     text = HEAD + ONE + "extensions: {cloud1-lambda: {vpc: {id: 1}, region: eu}}\n"
     config = loaded(text)

@@ -206,6 +206,26 @@ def test_a_stranger_runs_nothing_here_unless_bodies_are_trusted(
     assert (shop.root / "ran").exists()
 
 
+def test_a_body_names_no_other_backend_than_the_servers_own_config(
+    shop: Workplace, serve: Serve
+) -> None:
+    own = "backend: {kind: objstore1, objstore1Bucket: ours, objstore1Prefix: p}\n"
+    shop.write({"fabric.yml": CONFIG + own})
+    api = serve(shop.settings)
+    for body in (CONFIG, CONFIG + "backend: {kind: local}\n", CONFIG + own):
+        assert api.post("/validate", body).json() == {"ok": True}
+    for other in ("theirs", "ours2"):
+        for path in ("/validate", "/plan", "/deploy", "/releases"):
+            refused = api.post(path, CONFIG + own.replace("ours", other))
+            assert refused.status_code == 400
+            assert refused.json()["code"] == "config/not-trusted"
+    prefixed = api.post("/validate", CONFIG + own.replace("Prefix: p", "Prefix: q"))
+    assert prefixed.json()["code"] == "config/not-trusted"
+    other = "{name: edge1-workers, backend: {kind: objstore2, objstore2Bucket: theirs}}"
+    target = CONFIG + f"providerOverrides: {{b: {other}}}\n"
+    assert api.post("/validate", target).json()["code"] == "config/not-trusted"
+
+
 def test_prefixes_say_which_variables_callers_have(shop: Workplace, serve: Serve) -> None:
     options = replace(ServerOptions(), trust=BodyTrust(prefixes=("CO",)))
     document = serve(shop.settings, options).post("/resolve", CONFIG).json()

@@ -159,6 +159,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             variables.withheld,
             bindable.secrets,
             bindable.is_restrained,
+            bindable.backend,
         )
     )
     told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))

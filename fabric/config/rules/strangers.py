@@ -5,18 +5,20 @@ from collections.abc import Iterator
 
 from fabric.config.resolve.stages import named_entries
 from fabric.config.schema.check import Finding
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of, plain
+from fabric.config.yaml.read import canonical, text
+from fabric.model.back_ends import BackendKind
 from fabric.model.problems import Problem
 
 CODE = "config/not-trusted"
 HINT = "whoever runs the server may trust configs of requests: --trust-bodies"
 _BELOW = re.compile(r"/(?![/\\])")
-_CREDENTIALS = ("sqlConnectionStringEnv",)
 _OWN = frozenset((".fabric", ".git", ".hg", ".svn"))
 _PATHS = ("entry", "include", "layers")
 
 
-def strangers_findings(root: Mapping) -> Iterator[Finding]:
+def strangers_findings(root: Mapping, own_backend: str = "") -> Iterator[Finding]:
+    """`own_backend` is the section of the server's own config, as canonical JSON."""
     functions = [node for _, node in named_entries(child(root, "functions"))]
     for node in (root, *functions):
         yield from _commands(child(node, "build"))
@@ -28,7 +30,7 @@ def strangers_findings(root: Mapping) -> Iterator[Finding]:
                 yield from _path(leaf)
     overrides = (node for _, node in named_entries(child(root, "providerOverrides")))
     for node in (root, *overrides):
-        yield from _backend(child(node, "backend"))
+        yield from _backend(child(node, "backend"), own_backend)
     for section in ("deploy", "fabric"):
         yield from _health(child(root, section, "healthCheck", "url"))
 
@@ -60,13 +62,12 @@ def _path(leaf: Scalar) -> Iterator[Finding]:
         yield _refused(f"the path `{leaf.text}` is the server's own", leaf)
 
 
-def _backend(backend: Node | None) -> Iterator[Finding]:
-    for key in _CREDENTIALS:
-        entry = find(backend, key)
-        if entry is not None:
-            yield _refused(
-                f"`backend.{key}` would choose among the server's credentials", entry.value
-            )
+def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
+    """Any other store would be called with the credentials of the server."""
+    if backend is None or text(backend, "kind", BackendKind.LOCAL) == BackendKind.LOCAL:
+        return
+    if canonical(plain(backend)) != own:
+        yield _refused("`backend` differs from the backend of the server's own config", backend)
 
 
 def _health(url: Node | None) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from urllib.parse import quote
 
 from msgspec import ValidationError, convert
 
@@ -43,8 +44,9 @@ def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Clo
 
 
 def _place(env: Mapping[str, str]) -> Cloud2Place:
+    """Quoted, as both are part of every path: a `.env` must not redirect calls and their token."""
     project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
-    return Cloud2Place(project, env.get(_REGION) or REGION)
+    return Cloud2Place(quote(project, safe=":"), quote(env.get(_REGION) or REGION, safe=""))
 
 
 def _connected(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
