@@ -11,7 +11,16 @@ from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
 from fabric.system.child_talk import ChildTalk
 
 _SECONDS = 300
-_FLAGS = ("--no-audit", "--no-fund", "--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+# Above a new project may be a workspace of somebody else: npm would install all of it there, and
+# run its scripts.
+_FLAGS = (
+    "--ignore-scripts",
+    "--no-workspaces",
+    "--no-audit",
+    "--no-fund",
+    "--fetch-retries=1",
+    "--fetch-retry-mintimeout=1000",
+)
 _LINES = 40
 
 
@@ -21,7 +30,7 @@ def npm_install(
     """What kept it from ending well, if anything did."""
     hint = f"all else is there: run `npm install` in `{folder}`, or init with --skip-install"
     try:
-        argv = [*npm_command(env), "install", *_FLAGS]
+        argv = [*npm_command(env), "install", *_FLAGS, "--prefix", str(folder)]
         path = os.pathsep.join([str(find_node(env).parent), env.get("PATH", "")])
     except FabricError:
         return Problem("init/no-npm", "there is no npm to install packages with", hint)

@@ -74,7 +74,7 @@ def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
     """What an answer says. One that breaks off says nothing of what was done."""
     try:
         return msgspec.json.decode(reply.content, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if not reply.ok and reply.status < _SERVER_ERROR:
             words = f"it answered {reply.status}, and not as this interface does"
             raise RefusedCallError(reply.status, words, call.title) from error

@@ -1,9 +1,10 @@
 """What git says of a folder: which files are not as they were at some commit. Writes nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.process import CannotStartError, ChildResult, run_child
@@ -13,6 +14,12 @@ _BASES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _HERE = "HEAD"
 # Locks and translated messages are nothing for a program that only looks.
 _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+# A checkout can bring a `.git/config`, and git runs programs that it names: monitors of files,
+# hooks, and what fetches objects that a partial clone left out.
+_HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+# Programs of a filter, each with a value that turns it off.
+_FILTER_KEYS = ("clean=", "smudge=", "process=", "required=false")
 _SECONDS = 60
 _SHOWN = 10
 
@@ -30,7 +37,7 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
     top = git.top()
     if top is None:
         return None
-    git = Git(Path(top), git.env)
+    git = replace(git, folder=Path(top))
     others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
     if not base and not git.commit(_HERE):
         everything = (*git.listed("ls-files", "-z"), *others)
@@ -41,7 +48,28 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
 
 
 def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
-    return Git(folder, {**env, **_QUIET})
+    """One that runs no program of the repository that it looks at."""
+    plain = Git(folder, {**env, **_QUIET, **_NO_FETCH})
+    return replace(plain, options=tuple(_without_filters(plain)))
+
+
+def _without_filters(git: "Git") -> Iterator[str]:
+    """Options that turn off the filters of the repository; those of the user stay."""
+    try:
+        found = git.asked(
+            "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
+        )
+    except CannotStartError:
+        return
+    fields = found.stdout.decode(errors="surrogateescape").split("\0")[:-1]
+    names = {
+        key.removeprefix("filter.").rpartition(".")[0]
+        for scope, key in zip(fields[::2], fields[1::2], strict=False)
+        if scope in ("local", "worktree")
+    }
+    for name in sorted(names):
+        for key in _FILTER_KEYS:
+            yield from ("-c", f"filter.{name}.{key}")
 
 
 def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -68,9 +96,11 @@ class Git(Struct, frozen=True):
 
     folder: Path
     env: Mapping[str, str]
+    options: tuple[str, ...] = ()
 
     def asked(self, *words: str) -> ChildResult:
-        return run_child(("git", *words), cwd=self.folder, env=self.env, timeout=_SECONDS)
+        argv = ("git", *_HARMLESS, *self.options, *words)
+        return run_child(argv, cwd=self.folder, env=self.env, timeout=_SECONDS)
 
     def top(self) -> str | None:
         """The root of the working tree; None where there is no git, or no repository."""

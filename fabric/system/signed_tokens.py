@@ -80,7 +80,7 @@ def token_in(reply: HttpReply) -> AskedToken:
         answer = json.loads(reply.content)
         seconds = float(answer.get("expires_in", _LIFE_SECONDS))
         return AskedToken(Secret(str(answer["access_token"])), seconds)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise ValueError("its answer has no token") from None
 
 

@@ -1,18 +1,16 @@
 """Which directories git tracks files in, by its index alone."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from fabric.system.git_index import is_tracked
-from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.git import git as in_project
+from tests.support.project import Project
 
 
 def git(folder: Path, *words: str) -> None:
-    own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
-    own |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "PATH": ENVIRONMENT["PATH"]}
-    subprocess.run(["git", *words], cwd=folder, env=own, check=True, capture_output=True)
+    in_project(Project(folder, folder), *words)
 
 
 def repository(folder: Path, *settings: str) -> Path:

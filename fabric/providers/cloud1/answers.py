@@ -36,10 +36,14 @@ _NOT_KNOWN_YET = (
 )
 
 
+_MALFORMED = (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError)
+
+
 @contextlib.contextmanager
 def explained(whose: str, quoted: Quoted) -> Iterator[None]:
     """What the client raises, and nobody inside has answered, as problems of `whose`."""
     from botocore import exceptions as wrong
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
@@ -54,6 +58,15 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
     except wrong.BotoCoreError as error:
         message = f"{whose}: {quoted(str(error))}"
         raise FabricError(Problem("provider/failed", message, own_words("cloud1"))) from error
+    except (ResponseParserError, *_MALFORMED) as error:
+        raise FabricError(_malformed(whose, error)) from error
+
+
+def _malformed(whose: str, error: Exception) -> Problem:
+    """The client checks no answer: fields that are missing, or of another type, show where they are
+    read."""
+    message = f"{whose}: the answer of cloud1 is malformed ({type(error).__name__})"
+    return Problem("provider/failed", message, hint="check AWS_ENDPOINT_URL, and try again")
 
 
 @contextlib.contextmanager

@@ -103,7 +103,7 @@ class ClusterTool(Struct, frozen=True):
         text = self._run(words).stdout.strip()
         try:
             found = json.loads(text or b"{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FabricError(_no_json(words)) from error
         if not isinstance(found, dict):
             raise FabricError(_no_json(words))

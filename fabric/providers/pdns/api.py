@@ -105,6 +105,6 @@ class PdnsApi:
             return reply
         try:
             words = msgspec.json.decode(reply.content, type=_PdnsRefusal).error
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             words = ""
         raise RefusedCallError(reply.status, words, call.title)

@@ -72,7 +72,14 @@ def understood(place: str) -> Iterator[None]:
     try:
         yield
     # A parser of XML ends in a SyntaxError.
-    except (ValueError, TypeError, LookupError, AttributeError, SyntaxError) as error:
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        SyntaxError,
+        RecursionError,
+    ) as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_WHY_END]
         raise failed(place, f"its answer is not of the form that it has to be ({why})") from error
 

@@ -1,7 +1,6 @@
 """A checkout brings a cache that another user wrote: it decides nothing."""
 
 import json
-import subprocess
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabric.engine.memory.disk_memo import DiskMemo
-from tests.support.bundler_cache import ENVIRONMENT
+from tests.support.git import git
 from tests.support.in_process import compose, project
 from tests.support.project import Project, handler
 from tests.support.seals import seal_of_home
@@ -60,12 +59,6 @@ def packed_sources(made: Project) -> set[bytes]:
         with zipfile.ZipFile(path) as archive:
             found |= {archive.read(name) for name in archive.namelist()}
     return found
-
-
-def git(folder: Path, *words: str) -> None:
-    own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b"}
-    own |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "PATH": ENVIRONMENT["PATH"]}
-    subprocess.run(["git", *words], cwd=folder, env=own, check=True, capture_output=True)
 
 
 def test_the_poisoned_cache_works_for_the_user_who_made_it(tmp_path: Path) -> None:
@@ -188,18 +181,18 @@ def test_a_cache_that_git_tracks_is_not_read(tmp_path: Path) -> None:
     """By the same user too: what is committed may be changed by whoever may commit."""
     made = project(tmp_path)
     assert made.fabric("package").code == 0
-    git(made.root, "init", "-q")
+    git(made, "init", "-q")
     (made.root / ".fabric/.gitignore").unlink()
-    git(made.root, "add", "-A")
-    git(made.root, "commit", "-qm", "all of it")
+    git(made, "add", "-A")
+    git(made, "commit", "-qm", "all of it")
     there = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", str(made.root), str(there))
+    git(made, "clone", "-q", str(made.root), str(there))
     clone = replace(made, root=there)
     done = clone.json("package")
     assert done.result["summary"]["ran"] == 4
     assert "cache/tracked" in done.err
     assert "git rm -r --cached .fabric" in done.err
-    git(there, "rm", "-rq", "--cached", ".fabric")
+    git(clone, "rm", "-rq", "--cached", ".fabric")
     assert "cache/tracked" not in clone.json("package").err
 
 

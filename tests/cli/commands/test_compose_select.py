@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.git import commit, git, shallow_clone, under_git
 from tests.support.in_process import compose
-from tests.support.project import Done, Project, handler
+from tests.support.project import Done, Project, handler, service
 
 
 def workspace(tmp_path: Path) -> Project:
@@ -289,3 +289,28 @@ def test_a_pattern_that_finds_nothing_is_said(tmp_path: Path) -> None:
     assert done.code == 0
     assert "warning[compose/nothing-included]" in done.err
     assert "servces" in done.err
+
+
+def test_affected_runs_no_program_that_the_repository_names(tmp_path: Path) -> None:
+    """`.git` comes with a checkout when that is unpacked or copied."""
+    made = under_git(workspace(tmp_path))
+    canary = made.home / "canary"
+    monitor = made.root / ".git/monitor"
+    monitor.write_text(f"#!/bin/sh\ntouch {canary}\n")
+    monitor.chmod(0o755)
+    for key, value in {
+        "core.fsmonitor": str(monitor),
+        "core.hooksPath": str(made.root / ".git"),
+        "filter.evil.clean": f"touch {canary}; cat",
+        "filter.evil.smudge": f"touch {canary}; cat",
+        "filter.worse.process": str(monitor),
+        "filter.worse.required": "true",
+        "diff.evil.command": str(monitor),
+        "diff.evil.textconv": str(monitor),
+        "diff.external": str(monitor),
+    }.items():
+        git(made, "config", key, value)
+    made.write({".git/info/attributes": "*.py filter=evil diff=evil\n*.yml filter=worse\n"})
+    made.write({"auth/main.py": handler("edited"), "api/fabric.yml": service("api", "main")})
+    assert "auth" in chosen(made, "--affected")
+    assert not canary.exists()
