@@ -15,7 +15,7 @@ from fabric.graph.secret_settings import told_secrets
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.variants import Variants, variants_of
-from fabric.model.catalog import DeployUnit, facts_of
+from fabric.model.catalog import OLDEST_GLIBC, DeployUnit, facts_of, glibc_of
 from fabric.model.concurrency import hashed_concurrency
 from fabric.model.hashing import digest_fields
 from fabric.model.names import Verb
@@ -213,10 +213,12 @@ def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
     platform = "aarch64" if function.architecture == "arm64" else "x86_64"
-    name = digest_fields((asked.folder, version, platform, *asked.without))[:12]
+    facts = facts_of(unit.config.provider.id)
+    glibc = glibc_of(facts, version) if facts else OLDEST_GLIBC
+    name = digest_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
     inputs = VendorInputs(
-        unit.service, asked.folder, asked.text, version, platform, asked.without
-    )  # fmt: skip
+        unit.service, asked.folder, asked.text, version, platform, asked.without, glibc
+    )
     return Task(task_id("vendor", name), inputs)
 
 

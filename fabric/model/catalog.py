@@ -1,10 +1,14 @@
 """The pure facts on every provider: one table that validation, init, doctor and docs agree on."""
 
+import re
 from enum import StrEnum
 
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
+
+# Of glibc 2: that of manylinux2014, the oldest system that wheels are still made for.
+OLDEST_GLIBC = 17
 
 
 class DeployUnit(StrEnum):
@@ -40,7 +44,8 @@ class ProviderFacts(Struct, frozen=True):
     runtimes, each with the module that it is. `runtimes` are the families that new projects may
     begin with there, `begins_with` the versions that they do begin with. `is_one_version`: all
     functions of a service are one version, and some of them alone are none. `hides_secrets`: values
-    that are secrets are sent as secrets, which nobody there can read back.
+    that are secrets are sent as secrets, which nobody there can read back. `glibc` has the minor
+    version of glibc 2 in its images, by the minor version of Python from which it counts.
     """
 
     id: str
@@ -65,6 +70,7 @@ class ProviderFacts(Struct, frozen=True):
     python_packages: tuple[tuple[str, str], ...] = ()
     cron_leaves_a_day_open: bool = False
     runtimes: tuple[str, ...] = ("nodejs", "python")
+    glibc: tuple[tuple[int, int], ...] = ((0, OLDEST_GLIBC),)
     begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
     is_one_version: bool = False
     hides_secrets: bool = False
@@ -126,6 +132,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         tells_documents=True,
         long_batches_wait=True,
         deletes_by_own_switch=True,
+        glibc=((0, 26), (12, 34)),
         node_packages=("@aws-sdk/*",),
         python_packages=(
             ("boto3", "boto3"),
@@ -141,6 +148,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud2-functions",
         title="Google Cloud Functions",
         prefix="CLOUD2",
+        glibc=((0, 27), (11, 35)),
         account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
         unit=DeployUnit.FUNCTION,
@@ -161,6 +169,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cloud3-functions",
         title="Azure Functions",
         prefix="CLOUD3",
+        glibc=((0, 31),),
         account=("CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID", "CLOUD3_RESOURCE_GROUP"),
         triggers=_EVENTS,
         unit=DeployUnit.SERVICE,
@@ -179,6 +188,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         id="cluster-orchestrator",
         title="Kubernetes",
         prefix="CLUSTER",
+        glibc=((0, 36),),
         account=("CLUSTER_CONTEXT", "CLUSTER_NAMESPACE"),
         triggers=_WEB,
         unit=DeployUnit.SERVICE,
@@ -294,6 +304,12 @@ DEPLOYABLE_TRIGGERS: frozenset[TriggerKind] = frozenset().union(
     *(facts.triggers for facts in PROVIDERS)
 )
 _BY_ID = {facts.id: facts for facts in PROVIDERS}
+
+
+def glibc_of(facts: ProviderFacts, python: str) -> int:
+    """The minor version of glibc 2 that functions of a Python version find at a provider."""
+    minor = int(found[1]) if (found := re.match(r"3\.(\d+)", python)) else 0
+    return max(glibc for since, glibc in facts.glibc if minor >= since)
 
 
 def facts_of(provider_id: str) -> ProviderFacts | None:

@@ -7,6 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.hashing import digest_fields
 from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
 
@@ -31,7 +32,8 @@ def output_folder(root: str, service: str, apart: str = "") -> str:
 class VendorInputs(Struct, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version.
 
-    `root` is the folder of that file; `without` are packages it names that the provider brings.
+    `root` is the folder of that file; `without` are packages it names that the provider brings;
+    `glibc` is the minor version of glibc 2 on the platform.
     """
 
     kind: ClassVar[str] = "vendor"
@@ -45,6 +47,7 @@ class VendorInputs(Struct, frozen=True):
     python: str
     platform: str
     without: tuple[str, ...] = ()
+    glibc: int = OLDEST_GLIBC
 
     @property
     def function(self) -> str:

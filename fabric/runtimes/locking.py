@@ -14,10 +14,10 @@ _MACHINES = ("x86_64", "aarch64")
 Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
 
 
-def pins_for(pip: Pip, text: str, targets: Sequence[Target]) -> tuple[Pin, ...]:
+def locked_for(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
     """What the requirements come out as on each target, and on the other architecture besides."""
     others = [
-        Target(one.python, machine)
+        Target(one.python, machine, one.glibc)
         for one in targets
         for machine in _MACHINES
         if machine not in {other.machine for other in targets if other.python == one.python}
@@ -31,7 +31,7 @@ def pins_for(pip: Pip, text: str, targets: Sequence[Target]) -> tuple[Pin, ...]:
         except FabricError:
             # Not every package has a wheel for both; the lock then serves those asked for.
             continue
-    return joined(found)
+    return found
 
 
 def joined(resolved: Resolved) -> tuple[Pin, ...]:

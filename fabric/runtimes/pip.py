@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.runtimes import target_pip
@@ -35,8 +36,8 @@ _NO_HASH = re.compile(
 )
 _EXACT = re.compile(r"===?\s*(\d+(?:\.\d+)*)$")
 _MACHINES = {"arm64": "aarch64", "aarch64": "aarch64", "x86_64": "x86_64", "": "x86_64"}
-# Each name for the same old systems: pip takes a platform tag literally.
-_SYSTEMS = ("manylinux2014", "manylinux_2_17", "manylinux_2_12", "manylinux_2_5")
+# Further names for systems of 2014 and before: pip takes a platform tag literally.
+_OLD_SYSTEMS = ("manylinux2014", "manylinux_2_12", "manylinux_2_5")
 
 
 class Target(Struct, frozen=True):
@@ -44,6 +45,12 @@ class Target(Struct, frozen=True):
 
     python: str
     architecture: str
+    glibc: int = OLDEST_GLIBC
+
+    @property
+    def title(self) -> str:
+        """As locks name it."""
+        return f"{self.python}-{self.machine}-glibc2.{self.glibc}"
 
     @property
     def machine(self) -> str:
@@ -79,7 +86,9 @@ class Target(Struct, frozen=True):
 
     def flags(self) -> list[str]:
         machine = self.machine
-        platforms = [flag for name in _SYSTEMS for flag in ("--platform", f"{name}_{machine}")]
+        newer = (f"manylinux_2_{minor}" for minor in range(self.glibc, OLDEST_GLIBC - 1, -1))
+        names = (f"{name}_{machine}" for name in (*newer, *_OLD_SYSTEMS))
+        platforms = [flag for name in names for flag in ("--platform", name)]
         return [
             "--only-binary=:all:",
             "--implementation=cp",

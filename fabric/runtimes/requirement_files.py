@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,14 +27,14 @@ from fabric.runtimes.requirements import (
     without_packages,
 )
 from fabric.runtimes.seen import place, tried
+from fabric.runtimes.unread_sources import PROJECT, OtherTools
 from fabric.system.disk import read_bytes
 
 _NAMED = re.compile(
     r"\s*(?:-(?P<short>[rc])\s*|--(?P<long>requirement|constraint)[ =]\s*)(?P<file>\S+)"
 )
-_PLAIN, _PROJECT = "requirements.txt", "pyproject.toml"
+_PLAIN = "requirements.txt"
 _OF_FUNCTION = (LOCK_FILE, _PLAIN)
-
 NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
 
@@ -49,6 +50,7 @@ class VendorSource(Struct, frozen=True):
     seen: Seen
     where: Secret[tuple[str, ...]] = NOWHERE
     without: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 class PackageFolder(Struct, frozen=True):
@@ -108,12 +110,14 @@ def listed(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSou
     return replace(found, text=without_userinfo(found.text), where=NOWHERE)
 
 
-def read_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
-    """With passwords, for pip alone."""
+def read_source(
+    workspace: Path, root: str, brought: Sequence[str] = (), *, relock: bool = False
+) -> VendorSource:
+    """With passwords, for pip alone. With `relock` a lock of fabric's own is passed over."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
-    asked = [(_PLAIN, plain.text), (_PROJECT, _project(base, os.path.join(folder, _PROJECT)))]
+    asked = [(_PLAIN, plain.text), (PROJECT, _project(base, os.path.join(folder, PROJECT)))]
     asked = [(name, text) for name, text in asked if requirement_lines(text)]
     others_lock = _text(base, os.path.join(folder, LOCK_FILE))
     is_locked = bool(requirement_lines(others_lock)) and not is_own_lock(others_lock)
@@ -121,11 +125,16 @@ def read_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> Vend
     without = bare_names(asked[0][1], brought) if asked and not is_locked else ()
     lean = [(name, without_packages(text, without)) for name, text in asked]
     lock = lock_name(without)
-    name, text = _chosen((lock, _text(base, os.path.join(folder, lock))), lean)
-    looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, _PROJECT}]
-    seen = tried(base, [*looked_at, *plain.others])
+    written = _text(base, os.path.join(folder, lock))
+    is_passed_over = relock and is_own_lock(written)
+    name, text = _chosen((lock, "" if is_passed_over else written), lean)
+    looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    return VendorSource(file, text, seen, Secret(index_lines(plain.text)), without)
+    around = OtherTools(base, folder, partial(_text, base))
+    around.check(name, text, file)
+    seen = tried(base, [*looked_at, *plain.others, *around.looked_at])
+    warnings = around.unread_locks(name, text)
+    return VendorSource(file, text, seen, Secret(index_lines(plain.text)), without, warnings)
 
 
 def _chosen(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:

@@ -11,7 +11,11 @@ from fabric.model.secrecy import without_userinfo
 _WHERE = re.compile(r"--?(i|f|extra|index|find)")
 LOCK_FILE = "requirements.lock"
 _CONSTRAINT = "#: constraint "
+_LOCAL = re.compile(
+    r"(?:-e|--editable)[ =]|\.{0,2}/|file:|[A-Za-z0-9._-]+(?:\[[^\]]*\])?\s*@\s*file:"
+)
 _MADE_BY = "# Locked by fabric from "
+_TARGETS = "# For "
 _PINNED = re.compile(
     r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^\]]*\])?\s*===?\s*[^\s*;,]+(\s*[;\\].*|\s.*)?$"
 )
@@ -120,10 +124,28 @@ def project_requirements(pyproject: str) -> str:
     return "".join(f"{item}\n" for item in dependencies)
 
 
-def render_lock(source_name: str, source: str, pins: Iterable[Pin]) -> str:
+def local_paths(text: str) -> tuple[str, ...]:
+    """Lines that name a directory or file in place of a package: `-e .`, `./libs/foo`."""
+    return tuple(line for line in requirement_lines(text) if _LOCAL.match(line))
+
+
+def render_lock(
+    source_name: str, source: str, pins: Iterable[Pin], targets: Iterable[str] = ()
+) -> str:
+    """`targets` are those that its versions and hashes were chosen for."""
     ordered = sorted(pins, key=lambda pin: (normal_name(pin.name), pin.version))
     head = f"{_MADE_BY}{source_name} {_fingerprint(source)}"
-    return "\n".join([head, *(pin.line for pin in ordered), ""])
+    return "\n".join(
+        [head, _TARGETS + " ".join(sorted(targets)), *(pin.line for pin in ordered), ""]
+    )
+
+
+def lacks_target(text: str, target: str) -> bool:
+    """Whether a lock of fabric's own was made for other targets: its hashes are of other wheels."""
+    if not is_own_lock(text):
+        return False
+    lines = (line for line in text.splitlines() if line.startswith(_TARGETS))
+    return target not in next(lines, "").removeprefix(_TARGETS).split(" ")
 
 
 def is_own_lock(text: str) -> bool:

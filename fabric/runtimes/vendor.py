@@ -10,13 +10,14 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
-from fabric.runtimes.locking import pins_for
+from fabric.runtimes.locking import joined, locked_for
 from fabric.runtimes.pip import Pip, Target
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
     has_hashes,
     is_own_lock,
     is_pinned,
+    lacks_target,
     lock_name,
     normal_name,
     pinned_names,
@@ -41,12 +42,16 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
     """The packages' files. Unpinned requirements are locked first, beside where they stand."""
     pip = Pip(environment)
     target = _target(inputs)
-    if is_pinned(inputs.source):
+    if not _needs_lock(inputs):
         return _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
     written = _write_lock(workspace, (inputs,), pip)
-    inputs = replace(inputs, source=written.text)
+    asked_for, inputs = inputs, replace(inputs, source=written.text)
     built = _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
-    return Built(built.files, merge(built.seen, written.seen), (_locked(written), *built.warnings))
+    return Built(
+        built.files,
+        merge(built.seen, written.seen),
+        (_locked(written, [asked_for]), *built.warnings),
+    )
 
 
 def lock_requirements(
@@ -55,14 +60,24 @@ def lock_requirements(
     """Pin what is not pinned, in a lock beside it; the warnings that say so."""
     groups: dict[tuple[str, str], list[VendorInputs]] = {}
     for inputs in asked:
-        if not is_pinned(inputs.source):
-            groups.setdefault((inputs.root, inputs.source), []).append(inputs)
+        groups.setdefault((inputs.root, inputs.source), []).append(inputs)
     pip = Pip(environment)
-    return tuple(_locked(_write_lock(workspace, group, pip)) for group in groups.values())
+    return tuple(
+        _locked(_write_lock(workspace, group, pip), group)
+        for group in groups.values()
+        if any(map(_needs_lock, group))
+    )
+
+
+def _needs_lock(inputs: VendorInputs) -> bool:
+    """Versions are missing, or were chosen for other targets only."""
+    if not is_pinned(inputs.source):
+        return True
+    return lacks_target(inputs.source, _target(inputs).title)
 
 
 def _target(inputs: VendorInputs) -> Target:
-    return Target(inputs.python, inputs.platform)
+    return Target(inputs.python, inputs.platform, inputs.glibc)
 
 
 def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
@@ -115,19 +130,24 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
 def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
     """`asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
-    found = read_source(workspace, inputs.root, inputs.without)
+    found = read_source(workspace, inputs.root, inputs.without, relock=True)
     name = os.path.basename(found.file)
-    source = _with_passwords(workspace, inputs)
-    text = render_lock(name, source, pins_for(pip, source, [_target(one) for one in asked]))
+    resolved = locked_for(pip, found.text, [_target(one) for one in asked])
+    titles = [target.title for target, _ in resolved]
+    text = render_lock(name, found.text, joined(resolved), titles)
     file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
     return VendorSource(file, text, Seen())
 
 
-def _locked(lock: VendorSource) -> Problem:
+def _locked(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:
+    why = "the requirements were not pinned"
+    if all(is_pinned(one.source) for one in asked):
+        targets = ", ".join(sorted({f"Python {one.python} on {one.platform}" for one in asked}))
+        why = f"the lock was made for another runtime than {targets}"
     return Problem(
         "vendor/locked",
-        f"the requirements were not pinned: their versions are now in `{lock.file}`",
+        f"{why}: the versions are now in `{lock.file}`",
         hint="keep that file in version control",
         where=Place(lock.file),
     )

@@ -8,6 +8,7 @@ from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.requirements import (
     Pin,
     is_pinned,
+    lacks_target,
     lock_is_current,
     pinned_names,
     project_requirements,
@@ -43,6 +44,15 @@ def test_a_lock_is_pinned_and_current_for_its_source() -> None:
     assert pinned_names(lock) == {"a", "b"}
     assert lock_is_current(lock, [("requirements.txt", "b>=1  # note\nA\n")])
     assert not lock_is_current(lock, [("requirements.txt", "b>=2\nA\n")])
+
+
+def test_a_lock_serves_the_targets_that_it_was_made_for() -> None:
+    lock = render_lock("requirements.txt", "a", [Pin("a", "1")], ["3.12-x86_64-glibc2.34"])
+    assert not lacks_target(lock, "3.12-x86_64-glibc2.34")
+    for other in ("3.13-x86_64-glibc2.34", "3.12-aarch64-glibc2.34", "3.12-x86_64-glibc2.26"):
+        assert lacks_target(lock, other)
+    assert lacks_target(render_lock("requirements.txt", "a", [Pin("a", "1")]), "3.12-x86_64")
+    assert not lacks_target("a==1\n", "3.12-x86_64-glibc2.34")  # of another tool
 
 
 def test_a_lock_of_somebody_else_counts() -> None:

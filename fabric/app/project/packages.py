@@ -7,6 +7,7 @@ from msgspec import Struct
 from fabric.config.values import Config, Function
 from fabric.graph.service_unit import FunctionPackages
 from fabric.model.catalog import facts_of
+from fabric.model.problems import Problem
 from fabric.runtimes.requirement_files import PackageFolders, listed
 from fabric.runtimes.requirements import pinned_names
 
@@ -16,6 +17,7 @@ class ListedPackages(Struct, frozen=True):
 
     rows: tuple[FunctionPackages, ...]
     looked_at: tuple[Path, ...]
+    warnings: tuple[Problem, ...] = ()
 
 
 def packages_of(config: Config, workspace: Path, root: str) -> ListedPackages:
@@ -32,7 +34,9 @@ def packages_of(config: Config, workspace: Path, root: str) -> ListedPackages:
         rows.append(FunctionPackages(name, found.folder, source.text, source.without, names))
     looked_at = {Path(path) for found in places.values() for path in found.looked_at}
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))
-    return ListedPackages(tuple(rows), tuple(sorted(looked_at | {workspace / one for one in seen})))
+    warnings = tuple(one for source in sources.values() for one in source.warnings)
+    paths = tuple(sorted(looked_at | {workspace / one for one in seen}))
+    return ListedPackages(tuple(rows), paths, warnings)
 
 
 def _is_python(config: Config, function: Function) -> bool:

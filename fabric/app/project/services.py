@@ -43,6 +43,8 @@ def unit_of(
     config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
     root = relative(row.file.parent, workspace)
     listed = packages_of(config, workspace, root)
+    if listed.warnings:
+        config = replace(config, warnings=(*config.warnings, *listed.warnings))
     unit = ServiceUnit(
         config,
         root,

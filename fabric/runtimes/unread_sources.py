@@ -1,0 +1,173 @@
+"""Sources and locks of other tools: what fabric does not read, it refuses or names.
+
+The name of a uv workspace member, or of a Poetry path dependency, may belong to somebody else in a
+public index: it must never be looked up there.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.runtimes.requirements import (
+    is_own_lock,
+    local_paths,
+    normal_name,
+    pinned_names,
+    requirement_lines,
+)
+from fabric.runtimes.seen import place
+
+PROJECT = "pyproject.toml"
+_UV_LOCK = "uv.lock"
+_EXPORTS = {
+    _UV_LOCK: "run: uv export --format requirements-txt -o requirements.lock",
+    "poetry.lock": "run: poetry export -f requirements.txt -o requirements.lock",
+    "Pipfile.lock": "run: pipenv requirements --hash > requirements.lock",
+    "Pipfile": "run: pipenv requirements --hash > requirements.lock",
+    "pdm.lock": "run: pdm export -f requirements -o requirements.lock",
+}
+_UNREAD = (*_EXPORTS, "pylock.toml")
+
+
+class UnreadSource(Struct, frozen=True):
+    """A dependency that comes from elsewhere than the package index: its name there may belong to
+    somebody else."""
+
+    name: str
+    origin: str
+
+
+def unread_sources(pyproject: str, workspace: str = "") -> tuple[UnreadSource, ...]:
+    """Dependencies of a project for which uv or Poetry have a source of their own. `workspace` is
+    the pyproject.toml of the uv workspace around it. Raises ValueError for bad TOML."""
+    if not pyproject:
+        return ()
+    import tomllib
+
+    document = tomllib.loads(pyproject)
+    above = tomllib.loads(workspace) if workspace else {}
+    named = pinned_names("\n".join(_dependencies(document)))
+    sources: dict[str, object] = {}
+    for table in (_at(above, "tool", "uv", "sources"), _at(document, "tool", "uv", "sources")):
+        sources |= {normal_name(name): source for name, source in table.items()}
+    for name, source in _at(document, "tool", "poetry", "dependencies").items():
+        if isinstance(source, dict | list):
+            sources.setdefault(normal_name(name), source)
+    found = (UnreadSource(name, _origin(sources[name])) for name in sorted(named & set(sources)))
+    return tuple(one for one in found if one.origin)
+
+
+def _dependencies(document: Mapping[str, object]) -> list[str]:
+    found = _at(document, "project").get("dependencies", [])
+    return [str(one) for one in found] if isinstance(found, list) else []
+
+
+def _at(document: Mapping[str, object], *keys: str) -> Mapping[str, object]:
+    found: object = document
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+_ORIGINS = {
+    "workspace": "a member of the uv workspace",
+    "path": "a path",
+    "git": "a git repository",
+    "url": "a URL",
+    "file": "a file",
+    "index": "another index",
+    "source": "another index",
+}
+
+
+def _origin(source: object) -> str:
+    """In words; empty for what only bounds a version."""
+    if isinstance(source, list):
+        return next(filter(None, map(_origin, source)), "")
+    keys = source if isinstance(source, dict) else {}
+    return next((words for key, words in _ORIGINS.items() if keys.get(key)), "")
+
+
+class OtherTools(Struct, frozen=True):
+    """What uv, Poetry and pipenv have in a folder below `base`. `text_of` reads a file; what does
+    not exist is empty."""
+
+    base: str
+    folder: str
+    text_of: Callable[[str], str]
+
+    @property
+    def _workspace(self) -> str:
+        """The pyproject.toml of the uv workspace above; empty without one."""
+        above = os.path.dirname(self.folder)
+        while True:
+            path = os.path.join(above, PROJECT)
+            if "[tool.uv.workspace]" in self.text_of(path):
+                return path
+            if above == os.path.dirname(above) or os.path.isdir(os.path.join(above, ".git")):
+                return ""
+            above = os.path.dirname(above)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        workspace = self._workspace
+        locks = [os.path.join(self.folder, name) for name in _UNREAD]
+        shared = [workspace, os.path.join(os.path.dirname(workspace), _UV_LOCK)]
+        return (*locks, *(shared if workspace else ()))
+
+    def check(self, name: str, text: str, file: str) -> None:
+        """Raises for packages whose names must not be looked up in an index."""
+        problems = [_local_path(line, file) for line in local_paths(text)]
+        if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
+            problems += self._sources()
+        if problems:
+            raise FabricError(*problems)
+
+    def _sources(self) -> list[Problem]:
+        path, workspace = os.path.join(self.folder, PROJECT), self._workspace
+        text = self.text_of(path)
+        found = unread_sources(text, self.text_of(workspace) if workspace else "")
+        return [_unread_source(one, place(self.base, path)) for one in found]
+
+    def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
+        """A lock of another tool beside what is read in its place."""
+        if name.endswith(".lock") and requirement_lines(text) and not is_own_lock(text):
+            return ()
+        there = [one for one in self.looked_at if os.path.basename(one) in _UNREAD]
+        locks = [place(self.base, one) for one in there if os.path.isfile(one)]
+        read = name if requirement_lines(text) else ""
+        return tuple(_unread_lock(lock, read) for lock in locks)
+
+
+def _local_path(line: str, file: str) -> Problem:
+    return Problem(
+        "input/package-path",
+        f"`{line}` is a path: fabric builds no packages from source",
+        hint="build a wheel, serve it from an index and list its version, or move the code into "
+        "the service",
+        where=Place(file),
+    )
+
+
+def _unread_source(one: UnreadSource, file: str) -> Problem:
+    return Problem(
+        "input/package-source",
+        f"`{one.name}` comes from {one.origin}, and fabric does not read that: the package index "
+        "may have a package of another owner under this name",
+        hint="list the packages of this function in a requirements.lock without it, and move its "
+        "code into the service",
+        where=Place(file),
+    )
+
+
+def _unread_lock(lock: str, read: str) -> Problem:
+    name = os.path.basename(lock)
+    instead = f"versions come from `{read}`" if read else "no packages are installed"
+    return Problem(
+        "vendor/lock-ignored",
+        f"`{lock}` is not read: {instead}",
+        hint=_EXPORTS.get(name, "export it to a requirements.lock with versions and hashes"),
+        where=Place(lock),
+    )

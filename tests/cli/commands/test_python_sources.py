@@ -1,0 +1,138 @@
+"""Packages that do not come from the index are never looked up there; unread locks are named."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from fabric.runtimes.requirements import Pin, project_requirements, render_lock
+from tests.support.in_process import project
+from tests.support.project import Project, handler
+
+CONFIG = """\
+service: shop
+provider: {name: cloud1-lambda, runtime: python3.12}
+functions: [{name: one, entry: one.py}]
+"""
+MEMBER = '[project]\nname = "api"\nversion = "1"\ndependencies = ["core", "click"]\n'
+REFUSED = {
+    "a member of a workspace": MEMBER + "[tool.uv.sources]\ncore = {workspace = true}\n",
+    "a path": MEMBER + '[tool.uv.sources]\ncore = {path = "../core", editable = true}\n',
+    "a repository": MEMBER + '[tool.uv.sources]\ncore = {git = "https://git.example/core"}\n',
+    "another index": MEMBER + '[tool.uv.sources]\ncore = [{index = "ours"}]\n',
+    "a path of Poetry": MEMBER + '[tool.poetry.dependencies]\ncore = {path = "../core"}\n',
+    "a repository of Poetry": MEMBER + '[tool.poetry.dependencies]\ncore = {git = "../core"}\n',
+    "another spelling": MEMBER.replace('"core"', '"Core[fast]>=1"')
+    + "[tool.uv.sources]\nCORE = {workspace = true}\n",
+}
+
+
+class _Index(BaseHTTPRequestHandler):
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:  # noqa: N802
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture
+def index() -> Iterator[dict[str, str]]:
+    """Settings of pip for an index that records what it is asked."""
+    _Index.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Index) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield {
+            "PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple/",
+            "PIP_CONFIG_FILE": "/dev/null",
+            "PIP_RETRIES": "0",
+        }
+        server.shutdown()
+        thread.join()
+
+
+def shop(folder: Path, **files: str) -> Project:
+    made = project(folder, CONFIG, {"one.py": handler("one")})
+    made.write({name.replace("__", "."): text for name, text in files.items()})
+    return made
+
+
+@pytest.mark.parametrize("words", [("plan",), ("build",), ("package",), ("deploy",)], ids=" ".join)
+@pytest.mark.parametrize("origin", REFUSED)
+def test_a_package_from_elsewhere_is_refused_by_name_and_never_looked_up(
+    tmp_path: Path, index: dict[str, str], origin: str, words: tuple[str, ...]
+) -> None:
+    made = shop(tmp_path, pyproject__toml=REFUSED[origin])
+    done = made.json(*words, env=index)
+    assert done.code == 65
+    assert done.error["code"] == "input/package-source"
+    assert "`core`" in done.error["message"]
+    assert _Index.asked == []
+
+
+def test_the_sources_of_the_workspace_above_count(tmp_path: Path, index: dict[str, str]) -> None:
+    made = shop(tmp_path, pyproject__toml=MEMBER)
+    root = "[tool.uv.workspace]\nmembers = ['*']\n[tool.uv.sources]\ncore = {workspace = true}\n"
+    (made.root.parent / "pyproject.toml").write_text(root)
+    assert made.json("package", env=index).error["code"] == "input/package-source"
+    assert _Index.asked == []
+
+
+def test_a_lock_that_an_earlier_run_wrote_is_refused_too(
+    tmp_path: Path, index: dict[str, str]
+) -> None:
+    """It may hold the package of somebody else."""
+    source = REFUSED["a path"]
+    made = shop(tmp_path, pyproject__toml=MEMBER)
+    text = project_requirements(source)
+    made.write({"requirements.lock": render_lock("pyproject.toml", text, [Pin("core", "9")])})
+    made.write({"pyproject.toml": source})
+    assert made.json("package", env=index).error["code"] == "input/package-source"
+
+
+@pytest.mark.parametrize("line", ["./libs/foo", "-e .", "--editable=./x", "foo @ file:./libs/foo"])
+def test_a_path_in_requirements_is_refused_with_its_line(
+    tmp_path: Path, index: dict[str, str], line: str
+) -> None:
+    made = shop(tmp_path, requirements__txt=f"click==8.1.7\n{line}\n")
+    done = made.json("package", env=index)
+    assert (done.code, done.error["code"]) == (65, "input/package-path")
+    assert f"`{line}`" in done.error["message"]
+    assert _Index.asked == []
+
+
+@pytest.mark.parametrize(
+    ("lock", "command"),
+    [
+        ("uv.lock", "uv export"),
+        ("poetry.lock", "poetry export"),
+        ("Pipfile", "pipenv requirements"),
+        ("Pipfile.lock", "pipenv requirements"),
+        ("pdm.lock", "pdm export"),
+        ("pylock.toml", "export it"),
+    ],
+)
+def test_a_lock_that_is_not_read_is_named_with_the_command_that_exports_it(
+    tmp_path: Path, lock: str, command: str
+) -> None:
+    made = shop(tmp_path)
+    made.write({lock: "", "pyproject.toml": "[project]\nname = 'api'\nversion = '1'\n"})
+    done = made.json("plan")
+    message = f"`{lock}` is not read: no packages are installed"
+    assert done.result["services"][0]["warnings"] == [message]
+    assert f"warning[vendor/lock-ignored] {lock}: {message}" in done.err
+    assert command in done.err
+
+
+def test_beside_an_exported_lock_nothing_is_said(tmp_path: Path) -> None:
+    made = shop(tmp_path, requirements__lock="click==8.1.7 --hash=sha256:" + "a" * 64 + "\n")
+    made.write({"uv.lock": "", "pyproject.toml": REFUSED["a path"]})
+    done = made.json("plan")
+    assert done.code == 0
+    assert "lock-ignored" not in done.err
