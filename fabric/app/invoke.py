@@ -87,6 +87,7 @@ def _here(
     from fabric.app.callers import brought_by, caller_of
     from fabric.providers.redaction import redaction_of
     from fabric.runtimes.invoke import Invocation, invoke
+    from fabric.runtimes.python.interpreters import version_problems
 
     home, project, settings = place
     unit = _unit_of(called, project)
@@ -114,7 +115,10 @@ def _here(
             raise told from None
         shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
         notes.put_down(called.name, shown.logs, shown.ms)
-    return _report(request, called, shown)
+    runtimes = {called.name: called.function.runtime}
+    return replace(
+        _report(request, called, shown), warnings=version_problems(runtimes, settings.env)
+    )
 
 
 def _hidden(problem: Problem, hide: Callable[[str], str]) -> Problem:

@@ -1,7 +1,6 @@
 """What a handler's child runs, and all that it sees of its surroundings."""
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.calls.folder import ChildFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.nodejs.toolchain import find_node
+from fabric.runtimes.python.interpreters import interpreter_for
 
 _RUNTIMES = Path(__file__).parents[1]
 
@@ -22,20 +22,19 @@ def program_of(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str,
                 f"function `{function.name}`: runtime `{function.runtime}` cannot be run here",
             )
         )
-    return _PROGRAMS[language](parent)
+    return _PROGRAMS[language](function.runtime, parent)
 
 
-def _node(parent: Mapping[str, str]) -> tuple[str, ...]:
+def _node(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - as below
     return (str(find_node(parent)), str(_RUNTIMES / "nodejs" / "harness.mjs"))
 
 
-def _python(parent: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - fabric's own interpreter
-    # Neither fabric's packages nor the user's: what is not in the archive is not there.
-    flags = ("-u", "-s", "-S", "-P")
-    return (sys.executable, *flags, str(_RUNTIMES / "python" / "harness.py"))
+def _python(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:
+    found = interpreter_for(runtime, parent)
+    return (found.program, *found.flags, str(_RUNTIMES / "python" / "harness.py"))
 
 
-_PROGRAMS: dict[str, Callable[[Mapping[str, str]], tuple[str, ...]]] = {
+_PROGRAMS: dict[str, Callable[[str, Mapping[str, str]], tuple[str, ...]]] = {
     "nodejs": _node,
     "python": _python,
 }

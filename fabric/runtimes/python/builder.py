@@ -1,7 +1,8 @@
 """Functions in Python: the project's own modules that an entry imports, unchanged and in place.
 
-The archive's top is the import path: the service's folder as it is laid out, and every shared
-library that `include` names. Third-party packages are vendored apart from this.
+The archive's top is the import path, as hosts have it: the service's folder as it is laid out, and
+every shared library that `include` names. What an entry in a subfolder imports from beside it by an
+absolute name is at the top, too: hosts look nowhere else. Third-party packages are vendored apart.
 """
 
 import os
@@ -32,7 +33,11 @@ from fabric.runtimes.python.wanted import SourcePlace, wanted_modules
 from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
-IDENTITY = "python-closure 1"
+IDENTITY = "python-closure 2"
+
+
+# Where imports begin in an archive.
+_TOPS = (".",)
 
 
 class PythonRuntime:
@@ -48,25 +53,40 @@ class PythonRuntime:
         entry = locate(workspace, inputs, PYTHON_EXTENSIONS)
         refuse_not_importable(entry, inputs)
         roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
-        walk = _Walk(entry, roots, Modules(roots, entry.probe), self._memory)
+        standard = standard_modules(inputs.runtime)
+        walk = _Walk(entry, roots, Modules(roots, entry.probe, standard), self._memory)
         closure = walk.follow()
-        paths = closure.sources
+        paths = {one.path for one in closure.sources}
+        source = closure.sources[Sourced(entry.path, entry.root)]
         return Built(
-            tuple(BuiltFile(_inside(roots, path), text) for path, text in closure.sources.items()),
+            tuple(BuiltFile(one.inside, text) for one, text in closure.sources.items()),
             tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
-            handler=f"{entry.module}.{handler_name(entry, inputs, paths[entry.path])}",
+            handler=f"{entry.module}.{handler_name(entry, inputs, source)}",
             toolchain=IDENTITY,
-            wanted=tuple(walk.wanted(closure.sources, standard_modules(inputs.runtime))),
+            wanted=tuple(walk.wanted(closure.sources, standard)),
         )
 
     def close(self) -> None:
         """There is no child to end."""
 
 
-class _Closure(Struct, frozen=True):
-    """The files by path, sorted; and every path that was looked at."""
+class Sourced(Struct, frozen=True, order=True):
+    """A file, and the folder of the import path that it was found below: a module that is imported
+    by two names is two modules, at the host as well."""
 
-    sources: dict[str, bytes]
+    path: str
+    base: str
+
+    @property
+    def inside(self) -> str:
+        """Its path in the archive."""
+        return os.path.relpath(self.path, self.base)
+
+
+class _Closure(Struct, frozen=True):
+    """The files, sorted; and every path that was looked at."""
+
+    sources: dict[Sourced, bytes]
     tried: set[str]
 
 
@@ -88,36 +108,38 @@ class _Walk(Struct, frozen=True):
     memory: ImportMemory
 
     def follow(self) -> _Closure:
-        sources: dict[str, bytes] = {}
+        sources: dict[Sourced, bytes] = {}
         above = list(packages_above(self.entry.path, self.entry.root))
         looked_at = set(above)
-        waiting = [self.entry.path, *filter(self.entry.probe.is_file, above)]
+        first = (self.entry.path, *filter(self.entry.probe.is_file, above))
+        waiting = [Sourced(path, self.entry.root) for path in first]
         while waiting:
-            path = waiting.pop()
-            if path not in sources:
-                sources[path] = _read(self.entry, path)
-                for found in self._resolve(path, sources[path]):
+            one = waiting.pop()
+            if one not in sources:
+                sources[one] = _read(self.entry, one.path)
+                for found in self._resolve(one, sources[one]):
                     looked_at.update(found.tried)
-                    waiting += found.loaded
-        return _Closure(dict(sorted(sources.items())), looked_at)
+                    waiting += map(Sourced, found.loaded, found.bases)
+        return _Closure(_placed(sources), looked_at)
 
-    def _resolve(self, path: str, source: bytes) -> Iterator[Resolution]:
-        for wanted in self._imports(path, source).names:
-            found = self._find(path, wanted)
+    def _resolve(self, one: Sourced, source: bytes) -> Iterator[Resolution]:
+        for wanted in self._imports(one.path, source).names:
+            found = self._find(one, wanted)
             yield found
             if "*" in wanted.names and found.loaded:
-                last = found.loaded[-1]
-                yield self.modules.find_below(os.path.dirname(last), "", self._listed(last))
+                last, base = found.loaded[-1], found.bases[-1]
+                listed = self.modules.find_below(os.path.dirname(last), "", self._listed(last))
+                yield listed.below(base)
 
-    def _find(self, path: str, wanted: ImportedName) -> Resolution:
+    def _find(self, one: Sourced, wanted: ImportedName) -> Resolution:
         if not wanted.level:
             return self.modules.find(wanted.module, wanted.names)
-        folder = os.path.dirname(path)
+        folder = os.path.dirname(one.path)
         for _ in range(wanted.level - 1):
             folder = os.path.dirname(folder)
         if not any(_holds(search.folder, folder) for search in self.roots):
             return Resolution()
-        return self.modules.find_below(folder, wanted.module, wanted.names)
+        return self.modules.find_below(folder, wanted.module, wanted.names).below(one.base)
 
     def _listed(self, path: str) -> tuple[str, ...]:
         """The names that a star import of a package loads."""
@@ -126,13 +148,12 @@ class _Walk(Struct, frozen=True):
         return self._imports(path, _read(self.entry, path)).listed
 
     def wanted(
-        self, sources: Mapping[str, bytes], standard: frozenset[str]
+        self, sources: Mapping[Sourced, bytes], standard: frozenset[str]
     ) -> Iterator[WantedModule]:
-        tops = [_inside(self.roots, one.folder) for one in self.roots if not one.only]
-        for path, source in sources.items():
-            where = SourcePlace(place(self.entry.workspace, path), _inside(self.roots, path))
-            names = self._imports(path, source).names
-            yield from wanted_modules(names, where, tops, standard)
+        for one, source in sources.items():
+            where = SourcePlace(place(self.entry.workspace, one.path), one.inside)
+            names = self._imports(one.path, source).names
+            yield from wanted_modules(names, where, _TOPS, standard)
 
     def _imports(self, path: str, source: bytes) -> SourceImports:
         shown = place(self.entry.workspace, path)
@@ -149,10 +170,12 @@ def _read(entry: EntryFile, path: str) -> bytes:
         raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
 
 
-def _inside(roots: list[SearchRoot], path: str) -> str:
-    """The path in the archive: below the service's folder, else below the library's parent."""
-    root = next(search.folder for search in roots if _holds(search.folder, path))
-    return os.path.relpath(path, root)
+def _placed(sources: Mapping[Sourced, bytes]) -> dict[Sourced, bytes]:
+    """Sorted, one for each path in the archive: namesakes are where Python looks first."""
+    found: dict[str, Sourced] = {}
+    for one in sorted(sources, key=lambda one: (one.inside, len(one.base))):
+        found.setdefault(one.inside, one)
+    return {one: sources[one] for one in sorted(found.values())}
 
 
 def _holds(folder: str, path: str) -> bool:

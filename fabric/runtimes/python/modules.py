@@ -16,10 +16,15 @@ class SearchRoot(Struct, frozen=True):
 
 
 class Resolution(Struct, frozen=True):
-    """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups."""
+    """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups.
+    `bases` has the folder of the import path that each was found below."""
 
     loaded: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
+    bases: tuple[str, ...] = ()
+
+    def below(self, base: str) -> "Resolution":
+        return Resolution(self.loaded, self.tried, (base,) * len(self.loaded))
 
 
 def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> list[SearchRoot]:
@@ -35,8 +40,12 @@ def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> li
 class Modules:
     """Look-ups of one build: each path is asked once, and so is each absolute import."""
 
-    def __init__(self, roots: list[SearchRoot], probe: Probe) -> None:
+    def __init__(
+        self, roots: list[SearchRoot], probe: Probe, standard: frozenset[str] = frozenset()
+    ) -> None:
+        """`standard` are Python's own modules: only the first root goes before them."""
         self._roots = roots
+        self._standard = standard
         self._probe = probe
         self._found: dict[tuple[str, tuple[str, ...]], Resolution] = {}
 
@@ -55,7 +64,9 @@ class Modules:
         for search in self._roots:
             if search.only and search.only != top:
                 continue
-            yield self.find_below(search.folder, dotted, names)
+            if search is not self._roots[0] and top in self._standard:
+                continue
+            yield self.find_below(search.folder, dotted, names).below(search.folder)
             if any(map(self._probe.is_file, _forms(os.path.join(search.folder, top)))):
                 return
 
@@ -99,4 +110,5 @@ def _joined(parts: list[Resolution]) -> Resolution:
     return Resolution(
         tuple(path for part in parts for path in part.loaded),
         tuple(path for part in parts for path in part.tried),
+        tuple(base for part in parts for base in part.bases),
     )

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from fabric.model.conventions import conventions_of
-from fabric.runtimes.python.calling import call, loading, requests
+from fabric.runtimes.python.calling import call, requests
 from fabric.runtimes.python.calling.http_events import answer_of, request_of
 from fabric.runtimes.python.calling.requests import PlainRequest
 from fabric.runtimes.python.calling.said import Said
@@ -259,7 +259,3 @@ def test_what_the_harness_was_told_is_read_in_full() -> None:
     read = {**vars(Said(told)), "functionName": "shop", "names": ["app"]}
     assert read.items() >= told.items()
     assert Said({}).path == "/"
-
-
-def test_imports_are_looked_for_where_the_build_found_them() -> None:
-    assert loading.import_roots("/code", "a/b/main") == ["/code", "/code/a/b", "/code/a"]

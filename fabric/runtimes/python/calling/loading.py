@@ -1,7 +1,6 @@
 """A module of the archive, and which of its names is the handler."""
 
 import importlib
-import os
 import sys
 from types import ModuleType
 
@@ -17,17 +16,9 @@ class LoadedHandler:
 
 
 def load_module(said: Said) -> ModuleType:
-    top, *others = import_roots(said.folder, said.module)
-    # Behind Python's own library, which is loaded where providers know the top alone.
-    sys.path[:] = [top, *sys.path, *others, *said.brought]
+    # The import path of hosts: the top of the archive, and no folder below it.
+    sys.path[:] = [said.folder, *sys.path, *said.brought]
     return importlib.import_module(said.module.replace("/", "."))
-
-
-def import_roots(folder: str, module: str) -> list[str]:
-    """Where the build looked for imports too: the top, the entry's folder, and those between."""
-    parts = module.split("/")[:-1]
-    deepest_first = range(len(parts), 0, -1)
-    return [folder, *(os.path.join(folder, *parts[:depth]) for depth in deepest_first)]
 
 
 def named_in(module: ModuleType, said: Said) -> LoadedHandler:

@@ -1,0 +1,98 @@
+"""The interpreter that a function's calls run in here: the runtime's own version, if there is one.
+
+Compiled packages are for one version of Python. So `python3.12` on PATH counts, and those that uv
+and pyenv manage; shims do not, as they may start any version, or none.
+"""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+
+# The harness needs no older one.
+_OLDEST = (3, 10)
+_VERSION = re.compile(r"python(\d+)\.(\d+)")
+
+
+class Interpreter(Struct, frozen=True):
+    """`wanted` is the version of the runtime, where `program` has another one."""
+
+    program: str
+    flags: tuple[str, ...]
+    version: str
+    wanted: str = ""
+
+
+def version_problems(runtimes: Mapping[str, str], env: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Warnings for functions, by name, whose runtime has another version than runs them here."""
+    others: dict[tuple[str, str], list[str]] = {}
+    for name, runtime in sorted(runtimes.items()):
+        if runtime.startswith("python"):
+            found = interpreter_for(runtime, env)
+            if found.wanted:
+                others.setdefault((found.wanted, found.version), []).append(name)
+    return tuple(_other_version(*versions, names) for versions, names in others.items())
+
+
+def _other_version(wanted: str, version: str, names: list[str]) -> Problem:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return Problem(
+        "local/other-python",
+        f"{listed}: the runtime is Python {wanted}, and Python {version} runs it here",
+        hint=f"put `python{wanted}` on PATH, for example with: uv python install {wanted}",
+    )
+
+
+def interpreter_for(runtime: str, env: Mapping[str, str]) -> Interpreter:
+    """For `python3.12`; for `python`, or where no such version is found, fabric's own."""
+    found = _VERSION.match(runtime)
+    own = Interpreter(sys.executable, _flags(sys.version_info[:2]), _title(sys.version_info[:2]))
+    asked = (int(found[1]), int(found[2])) if found else sys.version_info[:2]
+    if asked == sys.version_info[:2]:
+        return own
+    program = next(_programs(_title(asked), env), "") if asked >= _OLDEST else ""
+    if program:
+        return Interpreter(program, _flags(asked), _title(asked))
+    return Interpreter(own.program, own.flags, own.version, _title(asked))
+
+
+def _flags(version: tuple[int, ...]) -> tuple[str, ...]:
+    """Neither fabric's packages nor the user's: what is not in the archive is not there."""
+    safe_path = ("-P",) if version >= (3, 11) else ("-I",)
+    return ("-u", "-s", "-S", *safe_path)
+
+
+def _title(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def _programs(version: str, env: Mapping[str, str]) -> Iterator[str]:
+    name = f"python{version}"
+    folders = env.get("PATH", "").split(os.pathsep)
+    real = os.pathsep.join(one for one in folders if one and Path(one).name != "shims")
+    if found := shutil.which(name, path=real):
+        yield found
+    for pattern in _managed(version, env):
+        base = Path(pattern[0])
+        for folder in sorted(base.glob(pattern[1])) if base.is_dir() else ():
+            program = folder / "bin" / name
+            if os.access(program, os.X_OK):
+                yield str(program)
+
+
+def _managed(version: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Where uv and pyenv install interpreters, and what their directories are called."""
+    home = env.get("HOME", "")
+    data = env.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
+    uv = env.get("UV_PYTHON_INSTALL_DIR") or (data and f"{data}/uv/python")
+    if uv:
+        yield uv, f"cpython-{version}.*"
+    pyenv = env.get("PYENV_ROOT") or (home and f"{home}/.pyenv")
+    if pyenv:
+        yield f"{pyenv}/versions", f"{version}.*"
