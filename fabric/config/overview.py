@@ -13,7 +13,7 @@ from fabric.config.yaml.nodes import Mapping, Scalar, child, find, is_unfilled
 from fabric.config.yaml.problems import in_file, open_document
 from fabric.model.problems import Place, Problem
 
-_UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
+UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
 
 
 class NamedPlace(Struct, frozen=True):
@@ -43,8 +43,8 @@ def overview(source: ConfigText) -> Overview:
     document = open_document(file, source.text)
     loaded, findings = resolved(source, settings_in(file, document))
     fatal = [one.problem for one in findings if one.is_fatal]
-    unset = [one for one in fatal if one.code in _UNSET]
-    wrong = [one for one in fatal if one.code not in _UNSET]
+    unset = [one for one in fatal if one.code in UNSET]
+    wrong = [one for one in fatal if one.code not in UNSET]
     root = loaded.root
     limits = () if wrong else limit_problems(root, source.stage)
     return Overview(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.deploy import refuse
@@ -13,6 +14,7 @@ from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.deploy.ways_back import lost_archives
 from fabric.app.project.kept_source import or_kept
+from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
 from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
@@ -20,6 +22,7 @@ from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
 from fabric.app.run_problems import problems_of
 from fabric.app.settings import Settings
+from fabric.config.overview import UNSET
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import restored_functions, undoing
@@ -45,7 +48,7 @@ def rollback(
     request: Request, settings: Settings, options: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
     started = file_time_ns(settings.cwd)
-    project = open_project(or_kept(request.where, settings), settings)
+    project = _opened(request, settings)
     placements = tuple(
         placement_of(unit, project.workspace, project.home) for unit in project.units
     )
@@ -78,6 +81,19 @@ def rollback(
         warnings=(*project.warnings, *without),
         exit_code=result.exit_code,
     )
+
+
+def _opened(request: Request, settings: Settings) -> Project:
+    """A record that holds its values, sealed, needs none of today's: a variable that is not set
+    now is then no error."""
+    where = or_kept(request.where, settings)
+    try:
+        return open_project(where, settings)
+    except FabricError as error:
+        is_unset = all(one.code in UNSET for one in error.problems)
+        if settings.state_key.reveal() is None or not is_unset:
+            raise
+        return open_project(replace(where, only_place=True), settings)
 
 
 def _looked_at(

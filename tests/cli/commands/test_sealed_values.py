@@ -70,6 +70,17 @@ def test_with_a_key_a_rollback_has_the_values_of_then(tmp_path: Path) -> None:
     assert made.json("plan", env=env(SECRETS[0])).result["summary"]["run"] == 0
 
 
+def test_with_a_key_a_rollback_needs_no_variable_of_today(tmp_path: Path) -> None:
+    made = shop(tmp_path)
+    was = function_of(made)
+    assert made.json("deploy", env=env(SECRETS[1])).code == 0
+    done = made.json("rollback", env={"FABRIC_STATE_KEY": KEY})
+    assert done.code == 0, done.out
+    assert function_of(made) == was
+    refused = made.json("rollback", env={})
+    assert refused.error["code"] == "config/unset-variable"
+
+
 def test_with_a_key_a_function_that_no_config_names_comes_back_with_its_values(
     tmp_path: Path,
 ) -> None:
