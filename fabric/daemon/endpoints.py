@@ -114,6 +114,7 @@ class ConfigEndpoints:
             prefixes=trust.prefixes,
             secrets=use,
             backend=own_backend,
+            hidden=trust.hidden,
         )
 
     def _require_own(self) -> None:

@@ -36,6 +36,7 @@ class BodyTrust(Struct, frozen=True):
 
     is_full: bool = False
     prefixes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
 
 class ServedProject(Struct, frozen=True):

@@ -42,10 +42,11 @@ class GivenVariables(Struct, frozen=True):
 class Bindable(Struct, frozen=True):
     """What a config may bind; one's own may bind everything.
 
-    A stranger's never gets a variable that looks like a credential, by its name or by a password
-    in its URL; with `prefixes` it gets only those that begin so. One that is trusted may read the
-    project's files and use the server besides. `backend` is the only one that a stranger's may name
-    besides the local one: the section of the server's own config, as canonical JSON.
+    A stranger's gets only variables that begin with one of the `prefixes`, as a credential can have
+    any name, and none that looks like a credential by its name or by a password in its URL. One
+    that is trusted may read the project's files and use the server besides. `backend` is the only
+    one that a stranger's may name besides the local one: the section of the server's own config, as
+    canonical JSON. `hidden` are files of the server that it may not pack.
     """
 
     is_own: bool = True
@@ -53,6 +54,7 @@ class Bindable(Struct, frozen=True):
     is_trusted: bool = False
     secrets: SecretUse = SecretUse.READ
     backend: str = ""
+    hidden: tuple[str, ...] = ()
 
     @property
     def is_restrained(self) -> bool:
@@ -66,8 +68,8 @@ class Bindable(Struct, frozen=True):
         return GivenVariables(given, frozenset(env) - frozenset(given))
 
     def _lets(self, name: str, value: str) -> bool:
-        if self.prefixes and not name.startswith(self.prefixes):
-            return False
+        if self.prefixes or not self.is_trusted:
+            return name.startswith(self.prefixes) and not _is_credential(name, value)
         return not _is_credential(name, value)
 
 

@@ -6,6 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 REDACTED = "[REDACTED]"
+# Files and folders of tools that hold credentials: a wildcard does not mean them.
+PRIVATE_NAMES = (
+    ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".aws", ".ssh", ".gnupg", ".docker", ".kube",
+)  # fmt: skip
 
 _NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY", re.IGNORECASE)
 _KEY = re.compile(

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.secrecy import PRIVATE_NAMES
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
 from fabric.runtimes.entry import unreadable
@@ -21,7 +22,10 @@ from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
 # What a wildcard does not mean: variables of the deployer. Who names such a file gets it.
-_PRIVATE = (".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template")
+_PRIVATE = (
+    *(".env", ".env.*", "!.env.example", "!.env.sample", "!.env.template"),
+    *PRIVATE_NAMES,
+)
 
 
 class IgnoreRules(Struct, frozen=True):
@@ -109,7 +113,8 @@ def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
 
 
 def _names_private(glob: str) -> bool:
-    return any(part.startswith(".env") for part in glob.split("/"))
+    parts = glob.split("/")
+    return any(part.startswith(".env") or part in PRIVATE_NAMES for part in parts)
 
 
 def _refuse_led_out(workspace: str, own: str, path: str) -> None:

@@ -20,7 +20,7 @@ from tests.support.use_cases import Workplace
 
 HEAD = "service: shop\nprovider: {name: cloud1-lambda, runtime: python3.11}\n"
 FUNCTION = "functions:\n  - {name: a, entry: src/a.py, triggers: [{type: http, path: /}]}\n"
-CALLERS = Bindable(is_own=False, secrets=SecretUse.HIDDEN)
+CALLERS = Bindable(is_own=False, prefixes=("",), secrets=SecretUse.HIDDEN)
 
 
 @pytest.fixture
@@ -166,6 +166,9 @@ def test_a_callers_config_may_not_use_the_server(place: Workplace, said: str) ->
         "./.fabric/**",
         ".git/config",
         "x/../.env.prod",
+        "src/.npmrc",
+        ".aws/**",
+        "src/.ssh/id_rsa",
     ],
 )
 def test_no_path_of_a_callers_config_leads_out_not_even_by_a_link(
@@ -256,3 +259,17 @@ def test_only_so_many_graphs_of_callers_are_kept(place: Workplace) -> None:
         (folder / f"{number:016x}.bin.graph").write_text("x")
     compiled(asked(HEAD + FUNCTION), callers(place))
     assert len(list(folder.glob("*.graph"))) == 256
+
+
+@pytest.mark.parametrize("include", ["**", "src/**", "src/keys.*", "src/keys.txt", "./src"])
+def test_no_path_of_a_callers_config_matches_the_key_file_of_the_server(
+    place: Workplace, include: str
+) -> None:
+    place.write({"src/keys.txt": "secret", "lib/x.txt": "x"})
+    hiding = replace(CALLERS, hidden=(str(place.root / "src/keys.txt"),))
+    function = FUNCTION.replace("entry", f"include: ['{include}'], entry")
+    (first, *_) = problems_of(HEAD + function, callers(place, hiding))
+    assert first.code == "config/not-trusted"
+    assert "file of the server" in first.message
+    other = FUNCTION.replace("entry", "include: ['lib/**'], entry")
+    plan(asked(HEAD + other), PlanOptions(), callers(place, hiding))

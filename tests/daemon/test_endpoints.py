@@ -25,6 +25,9 @@ functions:
 """
 
 
+LETTING = replace(ServerOptions(), trust=BodyTrust(prefixes=("PLACE", "COLOR", "API_")))
+
+
 @pytest.fixture
 def shop(tmp_path: Path) -> Workplace:
     made = Workplace(tmp_path, {"PLACE": "here", "API_TOKEN": "canary", "COLOR": "red"})
@@ -61,7 +64,8 @@ def test_what_is_wrong_comes_with_all_problems_and_their_places(api: Api) -> Non
     assert document["problems"][0]["where"]["file"] == "request body"
 
 
-def test_a_config_is_resolved_for_its_stage(api: Api) -> None:
+def test_a_config_is_resolved_for_its_stage(shop: Workplace, serve: Serve) -> None:
+    api = serve(shop.settings, LETTING)
     for stage, size in (("prod", "big"), ("dev", None)):
         document = api.post(f"/resolve?stage={stage}", CONFIG).json()
         assert (document["ok"], document["stage"]) == (True, stage)
@@ -70,6 +74,19 @@ def test_a_config_is_resolved_for_its_stage(api: Api) -> None:
         assert env["STAGE"] == stage
         assert env["PLACE"] == "here"
         assert env["KEY"] == "none"
+
+
+def test_no_variable_of_the_server_is_in_an_answer_unless_it_was_let_through(
+    shop: Workplace, api: Api
+) -> None:
+    body = CONFIG.replace("env: {PLACE", 'env: {A: "${env:COLOR,none}", PLACE')
+    assert api.post("/resolve", body).json()["config"]["env"]["PLACE"] == "nowhere"
+    shop.write({".env": "MYSTERY=canary-2\n"})
+    for name in ("COLOR", "MYSTERY", "API_TOKEN", "PATH", "HOME"):
+        refused = api.post("/resolve", CONFIG.replace("${stage}", f"${{env:{name}}}"))
+        assert refused.json()["code"] == "config/unset-variable"
+        assert "--resolve-env" in str(refused.json()["problems"])
+        assert "canary" not in refused.text
 
 
 def test_the_stage_is_the_servers_unless_the_query_says_another(
@@ -184,7 +201,7 @@ def test_a_config_in_json_is_a_config(api: Api) -> None:
 
 def test_secrets_are_for_deploys_of_servers_with_keys(shop: Workplace, serve: Serve) -> None:
     body = CONFIG.replace("env: {PLACE", 'env: {PASS: "${secret:COLOR}", PLACE')
-    open_server, guarded = serve(shop.settings), serve(shop.settings, has_keys=True)
+    open_server, guarded = (serve(shop.settings, LETTING, has_keys=one) for one in (False, True))
     for api in (open_server, guarded):
         assert "red" not in api.post("/resolve", body).text
     refused = open_server.post("/deploy", body)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fabric.model.bindable import EVERYTHING, Bindable
 
-CALLERS = Bindable(is_own=False)
+CALLERS = Bindable(is_own=False, prefixes=("",))
 PLAIN = {"HOME": "/root", "COLOR": "red", "API_URL": "https://api.test/v1", "KEYBOARD": "de"}
 HIDDEN = {
     "API_TOKEN": "t", "MY_SECRET": "s", "DB_PASSWORD": "p", "GIT_CREDENTIALS": "c", "A_KEY": "k",
@@ -46,3 +46,15 @@ def test_every_variable_is_either_given_or_withheld(env: dict[str, str]) -> None
     found = CALLERS.of(env)
     assert set(found.env) | found.withheld == set(env)
     assert not set(found.env) & found.withheld
+
+
+def test_without_prefixes_a_stranger_gets_no_variable_at_all() -> None:
+    """A credential may be called anything: which variables are harmless, the operator says."""
+    env = {"COLOR": "red", "MYSTERY": "hunter2", "API_TOKEN": "x"}
+    none = Bindable(is_own=False).of(env)
+    assert (none.env, none.withheld) == ({}, frozenset(env))
+    assert Bindable(is_own=False, is_trusted=True).of(env).env == {
+        "COLOR": "red",
+        "MYSTERY": "hunter2",
+    }
+    assert Bindable().of(env).env == env

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from msgspec import Struct
+
 from fabric.config.rules.path_places import FunctionPath, paths_of, with_places
 from fabric.config.rules.strangers import CODE, HINT
 from fabric.config.values import Config
@@ -11,17 +13,32 @@ from fabric.model.problems import FabricError, Problem
 _WILD = frozenset("*?[{")
 
 
-def refuse_ways_out(config: Config, text: bytes, folder: Path, workspace: Path) -> None:
-    """Raises for entries and includes that lead out of the workspace once links are followed.
-    `text` is what the config was made of."""
-    top = os.path.realpath(workspace)
-    found = [
-        (one, _problem(one))
-        for one in paths_of(config)
-        if not _is_below(os.path.realpath(folder / _fixed(one.path)), top)
-    ]
+def refuse_ways_out(config: Config, text: bytes, folder: Path, reach: "CallerReach") -> None:
+    """Raises for entries and includes that lead out of the workspace once links are followed, or
+    could match a file of the server. `text` is what the config was made of."""
+    top = os.path.realpath(reach.workspace)
+    hidden = tuple(map(os.path.realpath, reach.hidden))
+    found: list[tuple[FunctionPath, Problem]] = []
+    for one in paths_of(config):
+        path = os.path.realpath(folder / _fixed(one.path))
+        if not _is_below(path, top):
+            found.append((one, _problem(one)))
+        elif any(_is_below(secret, path) for secret in hidden):
+            found.append((one, _server_file(one)))
     if found:
         raise FabricError(*with_places(config, text, found))
+
+
+class CallerReach(Struct, frozen=True):
+    """Where files of callers' configs are, and which there are the server's."""
+
+    workspace: Path
+    hidden: tuple[str, ...] = ()
+
+
+def _server_file(one: FunctionPath) -> Problem:
+    message = f"the path `{one.path}` of function `{one.function}` includes a file of the server"
+    return Problem(CODE, message, HINT)
 
 
 def _problem(one: FunctionPath) -> Problem:

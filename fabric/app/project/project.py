@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.caller_paths import refuse_ways_out
+from fabric.app.project.caller_paths import CallerReach, refuse_ways_out
 from fabric.app.project.compose_files import (
     compose_files_above,
     entry_of,
@@ -118,7 +118,8 @@ def _refuse_ways_out(
     config: Config, where: Where, file: Path, workspace: Path, settings: Settings
 ) -> None:
     if settings.bindable.is_restrained:
-        refuse_ways_out(config, where.text or b"", file.parent, workspace)
+        reach = CallerReach(workspace, settings.bindable.hidden)
+        refuse_ways_out(config, where.text or b"", file.parent, reach)
 
 
 def _asked(where: Where, stage: str, path: Path) -> ConfigRequest:

@@ -106,7 +106,7 @@ class DoorFlags(Struct, frozen=True):
             "prefixes",
             multiple=True,
             metavar="PREFIX",
-            help="Configs in requests see only variables that begin so (may be given again).",
+            help="Let configs in requests read variables with this prefix. Can be repeated.",
         ),
     ]
 

@@ -84,10 +84,15 @@ def _placed(order: ServeOrder, door: DoorFlags, settings: Settings) -> PlacedOrd
         per_minute=door.rate_limit,
         proxies=door.proxies,
         hosts=tuple(map(_host, door.hosts)),
-        trust=BodyTrust(door.trust_bodies, door.prefixes),
+        trust=BodyTrust(door.trust_bodies, door.prefixes, _key_files(door, settings)),
         digests=digests,
     )
     return PlacedOrder(placed, (*warnings, *(_NO_KEY if placed.is_insecure else ())))
+
+
+def _key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
+    """Often in the workspace, where a config in a request could pack it."""
+    return (str((settings.cwd / door.api_key_file).resolve()),) if door.api_key_file else ()
 
 
 _NO_KEY = (

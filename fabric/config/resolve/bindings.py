@@ -216,7 +216,7 @@ class _Filler:
         message = f"the variable `{name}` {self._scope.missing(part.name)} and has no default"
         hint = f"set it, or write ${{env:{name},default}}"
         if part.name in self._scope.withheld:
-            hint = f"write ${{env:{name},default}}: a server keeps its credentials to itself"
+            hint = f"write ${{env:{name},default}}, or start the server with --resolve-env"
         return self._default(part, depth, BindingError("config/unset-variable", message, hint))
 
     def _default(self, part: _Binding, depth: int, otherwise: BindingError) -> _PlainText:

@@ -9,11 +9,12 @@ from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, fin
 from fabric.config.yaml.read import canonical, text
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import Problem
+from fabric.model.secrecy import PRIVATE_NAMES
 
 CODE = "config/not-trusted"
 HINT = "whoever runs the server may trust configs of requests: --trust-bodies"
 _BELOW = re.compile(r"/(?![/\\])")
-_OWN = frozenset((".fabric", ".git", ".hg", ".svn"))
+_OWN = frozenset((".fabric", ".git", ".hg", ".svn", *PRIVATE_NAMES))
 _PATHS = ("entry", "include", "layers")
 
 
