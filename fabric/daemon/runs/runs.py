@@ -20,10 +20,11 @@ from fabric.daemon.runs.run_queue import QueuedRun, RunLimits, RunQueue, RunWork
 from fabric.daemon.runs.streams import RunStream, StreamPlaces
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.journal import RunJournal
+from fabric.engine.memory.file_index import let_settle
 from fabric.engine.run_info import RunInfo
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import failure
-from fabric.system.clock import stamp
+from fabric.system.clock import file_time_ns, stamp
 
 # Who is told of a bug: the run, and what was raised.
 TellBug: TypeAlias = Callable[[str, BaseException], None]
@@ -158,6 +159,8 @@ class Runs:
 
     def _ended(self, one: QueuedRun) -> DaemonRun:
         try:
+            # What was written within the clock tick of its start would be built again next time.
+            let_settle(lambda: file_time_ns(self._settings.cwd))
             with one.held.held():
                 report = one.work(lambda info: _listeners(one, info))
             return ended(one.run, report, self._now(), was_stopped=one.held.is_stopping)
