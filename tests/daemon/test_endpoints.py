@@ -209,18 +209,6 @@ def test_secrets_are_for_deploys_of_servers_with_keys(shop: Workplace, serve: Se
     assert guarded.post("/deploy", body).json()["ok"] is True
 
 
-def test_what_was_edited_right_before_a_run_is_remembered(shop: Workplace, api: Api) -> None:
-    """A command takes longer to start than a file system's clock to move; a daemon does not."""
-    api.post("/deploy", CONFIG)
-    for number in range(3):
-        text = f"def handler(event, context):\n    return {number}\n"
-        shop.write({"src/hello.py": text})
-        assert api.post("/deploy", CONFIG).json()["ok"] is True
-        shop.write({"fabric.yml": CONFIG})
-        shop.build()
-        assert shop.ran == []
-
-
 def test_a_stranger_runs_nothing_here_unless_bodies_are_trusted(
     shop: Workplace, serve: Serve
 ) -> None:

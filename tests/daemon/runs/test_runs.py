@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from fabric.daemon.runs.daemon_run import run_document
 from fabric.daemon.runs.run_queue import RunLimits
 from fabric.daemon.runs.streams import MOST_STREAMS
+from fabric.engine.memory.file_index import is_racy
+from fabric.model.outcomes.deployed import RemoveOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report, failure
+from fabric.system.clock import file_time_ns
 from tests.daemon.runs.begun_runs import GatedWork, Keeper, kinds, numbers
 from tests.support.until import SECONDS, until
 
@@ -53,6 +56,21 @@ def test_a_run_is_on_record_before_it_begins_and_when_it_has_ended(keeper: Keepe
         "functions": [],
     }
     assert str(document["startedAt"]) <= str(document["endedAt"])
+
+
+def test_what_was_edited_right_before_a_run_is_old_enough_to_be_remembered(
+    keeper: Keeper, tmp_path: Path
+) -> None:
+    """A command takes longer to start than a file system's clock to move; a daemon does not."""
+    edited, told = tmp_path / "edited", list[bool]()
+
+    def work(_: object) -> Report:
+        told.append(is_racy(str(edited), file_time_ns(tmp_path)))
+        return Report("remove", RemoveOutcome("dev", (), ()))
+
+    edited.write_text("x")
+    keeper.runs.wait(keeper.begin(work=work), SECONDS)
+    assert told == [False]
 
 
 def test_a_record_is_for_its_owner_alone(keeper: Keeper) -> None:
