@@ -69,7 +69,7 @@ def test_what_was_edited_right_before_a_run_is_old_enough_to_be_remembered(
         return Report("remove", RemoveOutcome("dev", (), ()))
 
     edited.write_text("x")
-    keeper.runs.wait(keeper.begin(work=work), SECONDS)
+    keeper.runs.wait(keeper.runs.begin("remove", "shop", "dev", work), SECONDS)
     assert told == [False]
 
 
