@@ -13,6 +13,7 @@ from fabric.__main__ import main as fabric
 from fabric.app.deploy import placed_deployers
 from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
+from fabric.providers.connections import Connections
 from fabric.providers.contract import (
     Deployed,
     Deployer,
@@ -63,9 +64,13 @@ def main() -> None:
     provider = Waiting(Path(os.environ["NAPS"]))
 
     def deployer(
-        provider_id: str, mode: Mode, around: CommandEnvironment, extension: str
+        provider_id: str,
+        mode: Mode,
+        around: CommandEnvironment,
+        extension: str = "{}",
+        connections: Connections | None = None,
     ) -> Deployer:
-        del provider_id, mode, around, extension
+        del provider_id, mode, around, extension, connections
         return provider
 
     vars(placed_deployers)["deployer_of"] = deployer

@@ -34,6 +34,7 @@ class Language:
     runtime: str
     counts: str
     sleeps: str
+    gathers: str
     exits: str
     spins: str
     floods: str
@@ -52,6 +53,12 @@ LANGUAGES = (
         "let n = 0; exports.handler = () => [process.pid, ++n];",
         "exports.handler = ({ ms }) => "
         "new Promise((done) => setTimeout(() => done(process.pid), ms));",
+        # Leaves a file, and waits until there are so many.
+        "const fs = require('fs'); exports.handler = async ({ folder, count }) => { "
+        "fs.writeFileSync(`${folder}/${process.pid}`, ''); "
+        "while (fs.readdirSync(folder).length < count) "
+        "await new Promise((go) => setTimeout(go, 5)); "
+        "return process.pid; };",
         "exports.handler = ({ go }) => go ? process.exit(3) : process.pid;",
         "exports.handler = () => { for (;;); };",
         "exports.handler = () => { const s = 'x'.repeat(65536); for (;;) console.log(s); };",
@@ -82,6 +89,15 @@ LANGUAGES = (
         import os, time
         def handler(event, context):
             time.sleep(event["ms"] / 1000)
+            return os.getpid()
+        """,
+        """
+        import os, pathlib, time
+        def handler(event, context):
+            folder = pathlib.Path(event["folder"])
+            (folder / str(os.getpid())).touch()
+            while len(list(folder.iterdir())) < event["count"]:
+                time.sleep(0.005)
             return os.getpid()
         """,
         """
@@ -173,10 +189,13 @@ def test_a_child_answers_one_call_after_the_other(language: Language) -> None:
 
 
 @EACH
-def test_calls_side_by_side_have_children_of_their_own_up_to_a_bound(language: Language) -> None:
+def test_calls_side_by_side_have_children_of_their_own_up_to_a_bound(
+    language: Language, tmp_path: Path
+) -> None:
     limits = PoolLimits(instances=2)
-    with calls(function(language, language.sleeps), limits=limits) as made:
-        ends = made.end(*(made.begin({"ms": 20}) for _ in range(6)))
+    with calls(function(language, language.gathers), limits=limits) as made:
+        event = {"folder": str(tmp_path), "count": 2}
+        ends = made.end(*(made.begin(event) for _ in range(6)))
         assert len({end.response for end in ends}) == 2
 
 
@@ -199,7 +218,7 @@ def test_what_is_written_belongs_to_the_call_that_wrote_it(language: Language) -
 def test_a_call_beyond_its_time_ends_the_child_and_the_next_has_a_new_one(
     language: Language,
 ) -> None:
-    with calls(function(language, language.sleeps, timeout=0.4)) as made:
+    with calls(function(language, language.sleeps, timeout=1.0)) as made:
         first = made.answer({"ms": 0})
         assert why(made.call({"ms": 60_000})) is Failing.TIMED_OUT
         assert made.answer({"ms": 0}) != first
@@ -265,16 +284,19 @@ def test_twice_the_memory_of_a_function_is_too_much(language: Language) -> None:
 
 
 @EACH
-def test_a_new_version_takes_over_while_calls_of_the_old_one_end(language: Language) -> None:
-    old = function(language, language.sleeps)
+def test_a_new_version_takes_over_while_calls_of_the_old_one_end(
+    language: Language, tmp_path: Path
+) -> None:
+    old = function(language, language.gathers)
     new = function(language, language.counts)
     with calls(old) as made:
-        pid = made.answer({"ms": 0})
-        slow = made.begin({"ms": 1500})
+        pid = made.answer({"folder": str(tmp_path), "count": 0})
+        slow = made.begin({"folder": str(tmp_path), "count": 2})
         made.pool.put(new)
         made.loop.run_until(lambda: len(made.pool.pids["one"]) == 1 and pid not in pids(made))
         assert made.answer() == [pids(made)[0], 1]
         assert not slow
+        (tmp_path / "enough").touch()
         assert json.loads(made.end(slow)[0].response) == pid
         made.loop.run_until(lambda: not is_alive(int(str(pid))))
 
