@@ -8,8 +8,13 @@ const OLDEST = [0, 25];
 /** One build, as the bundler's JavaScript interface tells it; rejects as that does. */
 async function alone({ bundler, options }) {
   const { outputFiles, metafile, warnings } = await bundler.build({ ...options, ...QUIET });
-  const exports = Object.entries(metafile.outputs).find(([name]) => name === options.outfile)?.[1].exports;
-  return { files: outputFiles, inputs: metafile.inputs, exports, warnings };
+  const output = Object.entries(metafile.outputs).find(([name]) => name === options.outfile)?.[1];
+  return { files: outputFiles, inputs: metafile.inputs, outside: outside(output), exports: output?.exports, warnings };
+}
+
+/** The external imports that are left in a bundle: the inputs list imports of types as well, which are dropped. */
+function outside(output) {
+  return (output?.imports ?? []).filter(({ external }) => external).map(({ path }) => path);
 }
 
 const QUIET = { write: false, metafile: true, logLevel: "silent" };
@@ -56,7 +61,8 @@ function answerOf({ outputFiles, metafile: { inputs, outputs } }, number) {
   if (!found || Object.keys(output.inputs).some((one) => !found.has(one))) return null;
   const path = file.path.slice(0, -name.length);
   const own = Object.fromEntries([...found].map((one) => [one, inputs[one]]));
-  return { files: [{ path, contents: file.contents }], inputs: own, exports: output.exports, warnings: [] };
+  const files = [{ path, contents: file.contents }];
+  return { files, inputs: own, outside: outside(output), exports: output.exports, warnings: [] };
 }
 
 /** The inputs that one entry leads to; null where an import with a wildcard leads to some untold. */

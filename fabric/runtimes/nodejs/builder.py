@@ -18,7 +18,7 @@ from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
-from fabric.runtimes.nodejs.metafile import read_modules
+from fabric.runtimes.nodejs.metafile import in_bundle, read_modules
 from fabric.runtimes.nodejs.toolchain import (
     Tools,
     bundler_missing,
@@ -125,7 +125,7 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))
     bundle = Bundle(code, tuple(answer["exports"]))
     refuse_missing(entry, formats.wanted_of(entry, inputs), bundle, modules)
-    packed = external.pack(entry, inputs, modules)
+    packed = external.pack(entry, inputs, in_bundle(modules, answer["outside"]))
     compiler = decorators_of(entry, inputs)
     looked_at = compiler.tried if compiler else ()
     manifest = options.module_kind(entry) if wanted == formats.CJS else ()

@@ -1,10 +1,11 @@
 """The bundler's account of a build, as values: which modules, and what each imported."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Import(Struct, frozen=True):
@@ -25,6 +26,15 @@ def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
     return tuple(
         Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
         for name, entry in sorted(inputs.items())
+    )
+
+
+def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
+    """The modules without the external imports that the bundle does not contain. A metafile's
+    `inputs` list imports of types and of removed code as external ones."""
+    return tuple(
+        replace(one, imports=tuple(i for i in one.imports if i.path or i.specifier in outside))
+        for one in modules
     )
 
 

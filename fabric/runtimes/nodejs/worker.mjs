@@ -33,11 +33,11 @@ const batches = new Batches();
 
 async function build({ bundler: folder, options }) {
   try {
-    const { files, inputs, exports = [], warnings } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
+    const { files, exports = [], warnings, ...found } = await batches.ask({ bundler: bundlerAt(folder), folder, options });
     return {
       ok: true,
       files: files.map(({ path, contents }) => ({ path, text: Buffer.from(contents).toString("base64") })),
-      inputs,
+      ...found,
       exports,
       warnings: warnings.map(finding),
     };

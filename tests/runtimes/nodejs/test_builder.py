@@ -51,9 +51,9 @@ const bundler = { version: real.version, build };
 const requests = JSON.parse(text).map((options) => ({ folder, options, bundler }));
 async function plain(answer) {
   try {
-    const { files, inputs, warnings } = await answer;
+    const { files, inputs, outside, warnings } = await answer;
     const texts = files.map(({ path, contents }) => [path, `${Buffer.from(contents)}`]);
-    return JSON.stringify([texts, Object.entries(inputs).sort(), warnings]);
+    return JSON.stringify([texts, Object.entries(inputs).sort(), outside, warnings]);
   } catch (error) {
     return String(error.errors.map(({ text }) => text));
   }

@@ -67,6 +67,32 @@ def test_an_external_package_comes_along_with_what_it_needs(
     assert not unchanged(tmp_path, built.seen, known)
 
 
+@pytest.mark.parametrize(
+    ("source", "how"),
+    [
+        ('import { Left } from "left";\nexport const handler = (it: Left) => 1;', "dropped"),
+        ('import type { Left } from "left";\nexport const handler = (it: Left) => 1;', "dropped"),
+        ('export const handler = () => 1;\nif (false) require("left");', "dropped"),
+        (
+            'import { Left } from "left";\nexport const handler = (it: Left) => new Left();',
+            "bundled",
+        ),
+        ('import "left";\nexport const handler = () => 1;', "bundled"),
+        ('export const handler = () => import("left");', "bundled"),
+        ('export const handler = () => require.resolve("left");', "packed"),
+    ],
+)
+@pytest.mark.parametrize("external", [(), ("left",)])
+def test_a_package_that_the_bundle_does_not_import_is_not_packed(
+    source: str, how: str, external: tuple[str, ...], tmp_path: Path, runtimes: Runtimes
+) -> None:
+    left = package("node_modules/left", "module.exports = {};")
+    write(tmp_path, {"api/src/hello.ts": source, **left})
+    built = runtimes.build(tmp_path, node(external=external))
+    is_packed = how == "packed" or (how == "bundled" and external)
+    assert ("node_modules/left/index.js" in names(built)) == bool(is_packed)
+
+
 def test_packages_that_are_links_into_a_store_are_packed_as_files(
     tmp_path: Path, runtimes: Runtimes
 ) -> None:
