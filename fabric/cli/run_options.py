@@ -122,7 +122,11 @@ class RunFlags(Struct, frozen=True):
     fail_fast: _FailFast
     strict: Annotated[
         bool,
-        click.option("--strict", is_flag=True, help="Fail where a Python import is found nowhere."),
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="Fail if a Python import is unknown. `build` fetches packages to check.",
+        ),
     ]
     out: Annotated[
         str,

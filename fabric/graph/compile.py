@@ -42,7 +42,11 @@ class Services(Struct, frozen=True):
 
 
 def compile_graph(
-    units: Sequence[ServiceUnit], verb: Verb, *, functions: frozenset[str] = frozenset()
+    units: Sequence[ServiceUnit],
+    verb: Verb,
+    *,
+    functions: frozenset[str] = frozenset(),
+    strict: bool = False,
 ) -> TaskGraph:
     """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
     from fabric.graph.build_graph import (
@@ -54,7 +58,7 @@ def compile_graph(
     tasks = [
         task
         for unit in services.units
-        for recipe in RECIPES[verb]
+        for recipe in (_STRICT_BUILD if strict and verb is Verb.BUILD else RECIPES[verb])
         for task in recipe(services, unit, _selected(unit.config, functions))
     ]
     return build_graph(tasks)
@@ -83,14 +87,25 @@ def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) ->
 def _build_alone(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
-    """Builds that no archive follows: they go by the names of the packages beside them."""
+    """Builds that no archive follows: they fetch no packages, and cannot know their modules."""
     for task, function in zip(_build(scene, unit, functions), functions, strict=True):
-        told = replace(
-            _build_inputs(unit, function),
-            packages=_listed_packages(unit, function),
-            brought=_brought(unit, function) or (),
-        )
-        yield replace(task, inputs=told)
+        brought = None if _has_packages(unit, function) else _brought(unit, function)
+        inputs = replace(_build_inputs(unit, function), is_last=True, brought=brought)
+        yield replace(task, inputs=inputs)
+
+
+def _build_checked(
+    scene: Services, unit: ServiceUnit, functions: Sequence[Function]
+) -> Iterable[Task]:
+    """Builds of a strict run. An archive follows if a function has packages: only they tell which
+    imports are unknown, and `package` must find the same ones."""
+    packed = [one for one in functions if _has_packages(unit, one)]
+    yield from _vendor(scene, unit, packed)
+    for task, function in zip(_build(scene, unit, packed), packed, strict=True):
+        apart = scene.variants.build(unit, function)
+        yield replace(task, inputs=_build_inputs(unit, function, apart))
+    yield from _package(scene, unit, packed)
+    yield from _build_alone(scene, unit, [one for one in functions if one not in packed])
 
 
 def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
@@ -159,6 +174,7 @@ def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) ->
 
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
+_STRICT_BUILD: tuple[Recipe, ...] = (_build_checked,)
 RECIPES: dict[Verb, tuple[Recipe, ...]] = {
     Verb.BUILD: (_build_alone,),
     Verb.PACKAGE: (_vendor, _build, _package),
@@ -244,10 +260,8 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
     return bundled(unit.config, function, inputs) if is_bundled else inputs
 
 
-def _listed_packages(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
-    """The names of a function's packages; None where nobody here knows what comes along."""
-    asked = unit.packages_of(function.name)
-    return asked.names if asked and _brought(unit, function) is not None else None
+def _has_packages(unit: ServiceUnit, function: Function) -> bool:
+    return _vendor_task(unit, function) is not None
 
 
 def _brought(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:

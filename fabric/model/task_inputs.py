@@ -71,9 +71,9 @@ class BuildInputs(Struct, frozen=True):
 
     `external` to `banner` are what the bundler is told besides, `provided` the packages that the
     provider's runtime brings; `architecture` counts where packages come along as they are.
-    `packages` are the names of those that come along, where no archive is made, and `brought` the
-    modules that the provider's runtime has: they say what an import may mean, and change nothing of
-    what is built.
+    With `is_last` no archive follows, and the build itself reports unknown imports. `brought` are
+    the modules of the provider's runtime; None if packages, layers or a command bring unknown ones.
+    Neither changes the files of a build.
     `handlers` are the exports that count after `handler` where the entry names none; an object is
     a handler where it has one of `methods`. With `apart` it is shown beside those for other
     targets. Where it is not wanted for itself, only for what needs it, a folder that is not there
@@ -105,8 +105,8 @@ class BuildInputs(Struct, frozen=True):
     tsconfig: str = ""
     keep_names: bool = False
     banner: str = ""
-    packages: tuple[str, ...] | None = None
-    brought: tuple[str, ...] = ()
+    is_last: bool = False
+    brought: tuple[str, ...] | None = None
     handlers: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     apart: str = ""
@@ -130,7 +130,7 @@ class BuildInputs(Struct, frozen=True):
         # What nobody asked for is no input: functions that were live before an option came stay so.
         unasked = (name for name in _ASKED_FOR if not getattr(self, name))
         return (
-            *option_entries(self, *_NAMES, "env", "packages", "brought", *unasked),
+            *option_entries(self, *_NAMES, "env", "is_last", "brought", *unasked),
             *env,
         )
 

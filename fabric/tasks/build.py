@@ -13,7 +13,7 @@ from fabric.runtimes.answered import not_in_archive
 from fabric.runtimes.archive import content_digest
 from fabric.runtimes.contract import Builder, Listing, Seen, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools
-from fabric.tasks.unknown_imports import import_facts, listed_only
+from fabric.tasks.unknown_imports import import_facts, unknown_imports
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
@@ -76,12 +76,10 @@ class BuildKind:
     def warnings(
         self, task: Task, upstream: Mapping[TaskId, Output], output: Output
     ) -> tuple[Problem, ...]:
-        """Imports that nothing answers; where an archive is made, that task knows it better."""
+        """Unknown imports, unless an archive follows: its task can read the packages."""
         del upstream
         inputs = _inputs(task)
-        if inputs.packages is None:
-            return ()
-        return listed_only(output, inputs.packages, inputs.brought)
+        return unknown_imports(output, (), inputs.brought) if inputs.is_last else ()
 
 
 def _version(inputs: BuildInputs) -> str:

@@ -10,7 +10,7 @@ from fabric.model.task_inputs import PackageInputs
 from fabric.runtimes.archive import archive, content_digest, unpacked
 from fabric.runtimes.contract import BuiltFile
 from fabric.tasks.contract import Made, MadeFile, TaskTools
-from fabric.tasks.unknown_imports import fetched_only
+from fabric.tasks.unknown_imports import unknown_imports
 from fabric.tasks.vendor import PACKAGES
 
 _VERSION = "2"
@@ -43,10 +43,10 @@ class PackageKind:
         """Imports of the build that neither it nor the packages answer."""
         del output
         inputs = task.inputs
-        if not isinstance(inputs, PackageInputs) or inputs.brought is None:
+        if not isinstance(inputs, PackageInputs):
             return ()
         parts = tuple(upstream.values())
-        return tuple(one for part in parts for one in fetched_only(part, parts, inputs.brought))
+        return tuple(one for part in parts for one in unknown_imports(part, parts, inputs.brought))
 
 
 def _handler(upstream: Mapping[TaskId, Output]) -> str:

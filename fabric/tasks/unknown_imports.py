@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 from fabric.model.problems import Place, Problem
 from fabric.model.task import Output, Pairs
 from fabric.runtimes.contract import WantedModule
-from fabric.runtimes.package_names import may_come_from
 
 _NOTED = "import"
 _MODULES = "modules"
@@ -42,19 +41,17 @@ def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
             yield from _tops(inner, *above, name)
 
 
-def listed_only(
-    build: Output, packages: Collection[str], brought: Collection[str]
+def unknown_imports(
+    build: Output, parts: Iterable[Output], brought: Collection[str] | None
 ) -> tuple[Problem, ...]:
-    """Where no package was fetched: what is named like none of those that are listed."""
-    noted = (one for one in _noted(build) if not _is_brought(one.module, brought))
-    return tuple(_told(one) for one in noted if not may_come_from(one.module, packages))
+    """Imports that neither the runtime nor a package in the other parts of an archive contains.
 
-
-def fetched_only(
-    build: Output, parts: Iterable[Output], brought: Collection[str]
-) -> tuple[Problem, ...]:
-    """What none of the packages answers that come along in the other parts of an archive."""
-    noted = [one for one in _noted(build) if not _is_brought(one.module, brought)]
+    If `brought` is None, any module may be there: only relative imports can be unknown.
+    """
+    noted = tuple(_noted(build))
+    if brought is None:
+        return tuple(_told(one) for one in noted if one.module.startswith("."))
+    noted = tuple(one for one in noted if not _is_brought(one.module, brought))
     if not noted:
         return ()
     packages = [one for one in parts if one.fact(_PACKAGES)]
@@ -82,9 +79,9 @@ def _noted(build: Output) -> Iterator[WantedModule]:
 def _told(one: WantedModule) -> Problem:
     return Problem(
         "build/unknown-import",
-        f"`{one.file}` imports `{one.module}`, which is found nowhere: neither in the "
-        "project nor in its requirements, the runtime's Python or what the provider brings",
-        hint="list its package in the requirements, or put an import that may fail into "
+        f"`{one.file}` imports `{one.module}`, which is not in the project, in its packages, in "
+        "Python's library or in the provider's runtime",
+        hint="add its package to the requirements, or put an optional import into "
         "try/except ImportError",
         where=Place(one.file, one.line),
     )

@@ -13,6 +13,7 @@ from fabric.model.task import Output, Pairs, Task
 from fabric.model.task_id import TaskId, task_id
 from fabric.model.task_inputs import PackageInputs, VendorInputs
 from fabric.tasks.package import PackageKind
+from fabric.tasks.unknown_imports import unknown_imports
 
 MILD = Problem("config/no-match", "nothing matches", "look again", Place("fabric.yml", 3, 4))
 IMPORT = ("import", "reqests 3 src/one.py")
@@ -65,6 +66,12 @@ def test_an_import_that_no_part_answers_is_told_and_fails_a_strict_run() -> None
     with pytest.raises(FabricError) as caught:
         told(IMPORT, strict=True)
     assert caught.value.first.where == Place("src/one.py", 3)
+
+
+def test_where_layers_bring_modules_only_relative_imports_are_unknown() -> None:
+    build = output(IMPORT, ("import", ".missing 4 src/one.py"))
+    (found,) = unknown_imports(build, (), None)
+    assert found.where == Place("src/one.py", 4)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.graph.compile import compile_graph
-from fabric.graph.service_unit import ServiceUnit
+from fabric.graph.service_unit import FunctionPackages, ServiceUnit
 from fabric.model.names import Verb
 from tests.support.config_texts import loaded
 
@@ -53,6 +53,22 @@ def test_what_a_provider_calls_counts_where_the_entry_names_no_export() -> None:
     assert asked("src/one.default", "edge1-workers") == ["methods"]
     assert asked("src/one.main", "cloud5-functions") == []
     assert asked("src/one.ts", "cloud1-lambda") == []
+
+
+def test_a_strict_build_packs_the_functions_that_have_packages() -> None:
+    head = HEAD.replace("PROVIDER", "cloud1-lambda").replace("RUNTIME", "python3.12")
+    text = (
+        f"{head}functions: [{{name: one, entry: one.handler}}, {{name: two, entry: two.handler}}]"
+    )
+    unit = ServiceUnit(loaded(text), "", packages=(FunctionPackages("one", "", "six==1.16.0"),))
+
+    def compiled(*, strict: bool) -> list[str]:
+        return sorted(compile_graph([unit], Verb.BUILD, strict=strict).ids)
+
+    assert compiled(strict=False) == ["build:shop/one", "build:shop/two"]
+    plain = [one for one in compiled(strict=True) if not one.startswith("vendor:")]
+    assert plain == ["build:shop/one", "build:shop/two", "package:shop/one"]
+    assert len(compiled(strict=True)) == 4
 
 
 def test_python_and_commands_are_told_nothing_of_a_bundler() -> None:

@@ -28,7 +28,9 @@ def compile_project(project: Project, request: Request) -> Compiled:
     _refuse_unknown_functions(project, request.functions)
     return Compiled(
         ProjectInfo(str(project.workspace), project.stage, project.warnings),
-        compile_graph(project.units, request.verb, functions=request.functions),
+        compile_graph(
+            project.units, request.verb, functions=request.functions, strict=request.strict
+        ),
         tuple(service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,

@@ -94,4 +94,5 @@ def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
     text = "" if where.text is None else digest_bytes(where.text)
     words = map(str, astuple(replace(where, text=None)))
     given = (text, *map(str, astuple(settings.bindable))) if text else ()
-    return (request.verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))
+    verb = f"{request.verb} strict" if request.strict else request.verb
+    return (verb, *words, *given, *sorted(request.functions), "", str(settings.cwd))

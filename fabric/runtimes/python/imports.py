@@ -19,7 +19,9 @@ _WORDS = (b"import_module", b"__import__", b"coding")
 # Who catches one of these can do without what is imported.
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 # Where a condition asks for one of these, what it guards is not for every place.
-_ASKED = frozenset({"TYPE_CHECKING", "version_info", "platform", "find_spec", "hexversion"})
+_ASKED = frozenset(
+    {"TYPE_CHECKING", "version_info", "platform", "find_spec", "hexversion", "__name__"}
+)
 _GUARDS = (ast.Try, ast.TryStar, ast.If, ast.With)
 
 

@@ -38,6 +38,8 @@ def unanswered(folder: Path, source: str, more: Mapping[str, str] | None = None)
         "import typing\nif typing.TYPE_CHECKING:\n    import x",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from x import y",
         "import sys\nif sys.version_info >= (3, 11):\n    import tomllib\nelse:\n    import tomli",
+        "if __name__ == '__main__':\n    import x",
+        "def main():\n    if '__main__' == __name__:\n        import x",
         "import contextlib\nwith contextlib.suppress(ImportError):\n    import x",
         "import importlib.util\nif importlib.util.find_spec('x'):\n    import x",
     ],
