@@ -1,24 +1,54 @@
 """What went wrong in a run, and whose it is: as values for a report."""
 
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
 from fabric.engine.result import RunResult, Status
 from fabric.model.amounts import plural
 from fabric.model.problems import Problem
 
+_NAMED = 5
+
+
+class _Owned(Struct, frozen=True):
+    owner: str
+    problem: Problem
+
 
 def problems_of(result: RunResult) -> tuple[Problem, ...]:
     """What failed, and first of all that the run was interrupted, if it was."""
+    found = (*(one.problem for one in _of_tasks(result)), *result.aftermath)
     if not result.interrupted:
-        return result.problems
+        return found
     left = result.count(Status.CANCELLED)
     message = f"interrupted: {plural(left, 'task')} not started"
-    return (Problem("run/interrupted", message, hint="run it again to go on"), *result.problems)
+    return (Problem("run/interrupted", message, hint="run it again to go on"), *found)
 
 
 def owners_of(result: RunResult) -> tuple[str, ...]:
     """The service of each of these problems; none for what concerns the run as a whole."""
-    owners = [
-        "" if outcome.status is Status.BLOCKED else task.inputs.service
-        for task, outcome in result.rows
-        for _ in outcome.problems
-    ]
+    owners = [one.owner for one in _of_tasks(result)]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
+
+
+def _of_tasks(result: RunResult) -> Iterator[_Owned]:
+    """Each problem once per service, with the functions that have it if there are several."""
+    functions: dict[_Owned, dict[str, None]] = {}
+    for task, outcome in result.rows:
+        owner = "" if outcome.status is Status.BLOCKED else task.inputs.service
+        for problem in outcome.problems:
+            names = functions.setdefault(_Owned(owner, problem), {})
+            names.update({task.inputs.function: None} if task.inputs.function else {})
+    for one, names in functions.items():
+        yield _Owned(one.owner, with_functions(one.problem, list(names)))
+
+
+def with_functions(problem: Problem, names: Sequence[str]) -> Problem:
+    """The problem with the names of the functions that share it."""
+    if len(names) < 2:  # noqa: PLR2004 - one function is named by the place, or by the task
+        return problem
+    shown = ", ".join(f"`{name}`" for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return replace(problem, message=f"{problem.message} (functions {shown}{more})")

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from msgspec.structs import replace
+
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
 from fabric.model.secrecy import without_credentials
@@ -26,9 +28,15 @@ def junit(report: Report) -> str:
 
 def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
     """What failed besides tasks is a case of its own: no failure may look like a success."""
-    told = {one for case in report.cases if case.status == "failed" for one in case.problems}
-    rest = tuple(one for one in report.problems if one not in told)
+    failed = (case for case in report.cases if case.status == "failed")
+    told = {_without_names(one) for case in failed for one in case.problems}
+    rest = tuple(one for one in report.problems if _without_names(one) not in told)
     return (Case("fabric", name, "failed", problems=rest),) if rest else ()
+
+
+def _without_names(problem: Problem) -> Problem:
+    """Without the functions that a report names if several have it: a case is of one."""
+    return replace(problem, message=problem.message.partition(" (functions `")[0])
 
 
 def _suite(name: str, cases: Sequence[Case]) -> Iterable[str]:

@@ -119,7 +119,7 @@ def _asked(
 
 def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str) -> Built:
     if not answer["ok"]:
-        raise options.build_failed(entry, answer)
+        raise options.build_failed(entry, inputs, answer)
     files = options.read_files(entry.root, answer)
     modules = read_modules(entry.root, answer["inputs"])
     code = next(file for file in files if file.path == formats.output_of(entry, wanted))

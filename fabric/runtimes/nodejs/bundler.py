@@ -113,7 +113,7 @@ class Bundler:
             Problem(
                 "runtime/bundler-died",
                 f"the bundler's process ended (exit code {self._child.poll()})",
-                hint="run the command again; if it stays so, the lines below say why",
+                hint="run the command again; the lines above are its last output",
                 frame=last,
             )
         )

@@ -3,7 +3,6 @@
 import re
 
 _HINTS = (
-    (r'Could not resolve "(?![./#])([^"]+)"', r"install `\1`, or name it in `build.external`"),
     (
         r'No loader is configured for "\.node" files',
         "name the package that it belongs to in `build.external`: it is packed as it is",

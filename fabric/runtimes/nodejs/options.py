@@ -15,6 +15,7 @@ from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
 from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.formats import CJS, is_module_package, output_of, wrapping
 from fabric.runtimes.nodejs.hints import hint_for
+from fabric.runtimes.nodejs.unresolved import import_hint
 from fabric.runtimes.seen import place
 
 _OLDEST = "node18"
@@ -107,13 +108,14 @@ def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem,
     return tuple(_problem("build/warning", entry, item) for item in answer["warnings"])
 
 
-def build_failed(entry: EntryFile, answer: Mapping[str, Any]) -> FabricError:
+def build_failed(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> FabricError:
     """All of the bundler's errors, each with its own place."""
-    return FabricError(*(_problem("build/failed", entry, item) for item in answer["errors"]))
+    found = ((item, import_hint(entry, inputs.tsconfig, item)) for item in answer["errors"])
+    return FabricError(*(_problem("build/failed", entry, item, hint) for item, hint in found))
 
 
-def _problem(code: str, entry: EntryFile, item: Mapping[str, Any]) -> Problem:
-    hint = hint_for(item["text"], "\n".join(item.get("notes", ())))
+def _problem(code: str, entry: EntryFile, item: Mapping[str, Any], hint: str = "") -> Problem:
+    hint = hint or hint_for(item["text"], "\n".join(item.get("notes", ())))
     spot = item.get("place")
     if not spot:
         return Problem(code, item["text"], hint=hint)

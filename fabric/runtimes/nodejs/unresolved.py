@@ -1,0 +1,121 @@
+"""What to do about an import that the bundler cannot resolve: the cause is read from the files."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.nodejs import export_maps
+from fabric.runtimes.nodejs.candidates import MAIN_FIELDS, is_own, path_candidates
+from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.packages import manifest_of
+from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc, read_settings
+from fabric.runtimes.seen import place
+
+_UNRESOLVED = re.compile(r'Could not resolve "(?![./#])([^"]+)"')
+_TSCONFIGS = ("tsconfig.json", "jsconfig.json")
+
+
+class _Lookup(Struct, frozen=True):
+    """One import of a file in `folder`. `tsconfig` is the file that the config names, or empty."""
+
+    entry: EntryFile
+    tsconfig: str
+    folder: str
+    specifier: str
+
+    @property
+    def package(self) -> str:
+        return package_name(self.specifier)
+
+
+def import_hint(entry: EntryFile, tsconfig: str, error: Mapping[str, Any]) -> str:
+    """The hint for an unresolved import of a package; empty for another error."""
+    found = _UNRESOLVED.search(error["text"])
+    if found is None:
+        return ""
+    spot = error.get("place")
+    path = os.path.normpath(os.path.join(entry.root, spot["file"])) if spot else entry.path
+    wanted = _Lookup(entry, tsconfig, os.path.dirname(path), found[1])
+    return _of_alias(wanted) or _of_installed(wanted) or _of_missing(wanted)
+
+
+def _of_missing(wanted: _Lookup) -> str:
+    return f"install `{wanted.package}`, or name it in `build.external`"
+
+
+def _of_alias(wanted: _Lookup) -> str:
+    """A name of `paths` whose files do not exist, such as those of a library before its build."""
+    paths = [path for path in _aliased(wanted) if path]
+    if not paths:
+        return ""
+    for path in paths:
+        if unbuilt := _unbuilt(wanted, f"{path}/package.json", "."):
+            return unbuilt
+    shown = " or ".join(f"`{place(wanted.entry.workspace, path)}`" for path in paths)
+    return (
+        f"`{wanted.specifier}` is an alias of {shown} in the tsconfig, which does not exist: "
+        "build that library first, or correct `paths`"
+    )
+
+
+def _aliased(wanted: _Lookup) -> Iterator[str]:
+    for alias in read_settings(_tsconfig(wanted)).aliases:
+        if alias.pattern != "*":
+            yield from dict.fromkeys(alias.candidates(wanted.specifier))
+
+
+def _tsconfig(wanted: _Lookup) -> str:
+    entry = wanted.entry
+    if wanted.tsconfig:
+        return os.path.normpath(os.path.join(entry.root, wanted.tsconfig))
+    paths = upwards(entry.workspace, wanted.folder, _TSCONFIGS, entry.probe)
+    return next(filter(os.path.isfile, paths), "")
+
+
+def _of_installed(wanted: _Lookup) -> str:
+    """A package that is there, without the file that the import means."""
+    manifest = manifest_of(wanted.folder, wanted.specifier)
+    if not manifest:
+        return ""
+    subpath = export_maps.subpath_of(wanted.specifier, wanted.package)
+    if unbuilt := _unbuilt(wanted, manifest, subpath):
+        return unbuilt
+    if subpath == ".":
+        return f"`{wanted.package}` is installed, but has no code to import: check its package.json"
+    return (
+        f"`{wanted.package}` is installed, but does not export `{subpath}`: update the package, or "
+        "correct the import"
+    )
+
+
+def _unbuilt(wanted: _Lookup, manifest: str, subpath: str) -> str:
+    """The hint for a package whose manifest names files that do not exist."""
+    folder = os.path.dirname(manifest)
+    missing = [one for one in _entries(manifest, subpath) if not _is_there(folder, one)]
+    if not missing:
+        return ""
+    name = read_jsonc(manifest).get("name") or wanted.package
+    file = os.path.normpath(missing[0])
+    if not is_own(folder):
+        return f"`{name}` is installed without its file `{file}`: install it again"
+    shown = place(wanted.entry.workspace, os.path.realpath(folder))
+    return f"build the package `{name}` in `{shown}` first: its file `{file}` does not exist"
+
+
+def _entries(manifest: str, subpath: str) -> Iterator[str]:
+    """The files that a manifest names for a subpath, types apart."""
+    document = read_jsonc(manifest)
+    if "exports" in document:
+        found = export_maps.targets(document["exports"], subpath)
+        yield from (one for one in found if not one.endswith((".d.ts", ".d.mts", ".d.cts")))
+    elif subpath == ".":
+        mains = (document.get(field) for field in MAIN_FIELDS)
+        yield from (one for one in mains if isinstance(one, str))
+
+
+def _is_there(folder: str, name: str) -> bool:
+    return any(map(os.path.isfile, path_candidates(os.path.normpath(os.path.join(folder, name)))))
