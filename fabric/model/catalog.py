@@ -212,6 +212,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         endpoints=("EDGE1_WORKERS_URL",),
         runtimes=("nodejs",),
         hides_secrets=True,
+        node_packages=("cloudflare:*",),
     ),
     ProviderFacts(
         id="host1",

@@ -62,6 +62,10 @@ class Runtimes:
             from fabric.runtimes.python.importable import refuse_not_importable
 
             refuse_not_importable(entry, inputs)
+        elif not inputs.command:
+            from fabric.runtimes.nodejs.refusals import refuse_unfit
+
+            refuse_unfit(entry, inputs)
         return entry.path
 
     def close(self) -> None:

@@ -16,6 +16,11 @@ LARGEST_ANSWER = 6 * 1024 * 1024
 _QUOTED_LINES = 20
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?=\.x|\Z)")
 _MEGABYTE = 1024 * 1024
+_MISSING = re.compile(
+    r"Cannot find (?:module|package) '(?P<node>[^']+)'"
+    r"|Received protocol '(?P<scheme>cloudflare):'"
+    r"|No module named '(?P<python>[\w.]+)'"
+)
 
 
 class Failing(StrEnum):
@@ -156,4 +161,29 @@ def problem_of(function: str, end: CallEnd) -> Problem | None:
         return failure.problem if failure else None
     code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
     frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
-    return Problem(code, f"function `{function}` {failure.message}", frame=frame)
+    hint = missing_hint(failure.message)
+    return Problem(code, f"function `{function}` {failure.message}", hint, frame=frame)
+
+
+def missing_hint(message: str) -> str:
+    """What to do about a module that is missing on this machine; empty for another failure."""
+    found = _MISSING.search(message)
+    if found is None:
+        return ""
+    name = found["node"] or found["python"] or ""
+    if name.startswith("/opt/"):
+        return "a layer contains this file, and local calls have no layers: call it once deployed"
+    if found["scheme"] or name.startswith("cloudflare:"):
+        return "only the runtime of Cloudflare Workers contains this module: call it once deployed"
+    if found["python"]:
+        return (
+            f"add the package of `{name.partition('.')[0]}` to the requirements, or install it in "
+            "the project's `.venv` if the provider's runtime contains it"
+        )
+    if name.startswith((".", "/")):
+        return ""
+    package = "/".join(name.split("/")[: 2 if name.startswith("@") else 1])
+    return (
+        f"npm install --save-dev {package} (the provider's runtime or a layer might contain it; "
+        "local calls read node_modules)"
+    )

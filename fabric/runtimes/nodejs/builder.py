@@ -19,6 +19,7 @@ from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import in_bundle, read_modules
+from fabric.runtimes.nodejs.refusals import refuse_unfit
 from fabric.runtimes.nodejs.toolchain import (
     Tools,
     bundler_missing,
@@ -55,6 +56,7 @@ class NodeRuntime:
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, NODE_EXTENSIONS)
         refuse_not_utf8(inputs, [entry.path])
+        refuse_unfit(entry, inputs)
         found = find_bundler(entry.root)
         try:
             folder = found.folder or self._pinned_folder()

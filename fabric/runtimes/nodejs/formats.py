@@ -55,6 +55,9 @@ def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any
         texts = (error["text"] for error in answer["errors"])
         waits = any(text.startswith("Top-level await is") for text in texts)
         return ESM if waits and format_of(entry, inputs) == CJS else ""
+    if any(name.startswith("cloudflare:") for name in answer["outside"]):
+        # `require` returns nothing for these modules of the Workers runtime.
+        return ESM if format_of(entry, inputs) == CJS else ""
     is_script = answer["inputs"].get(entry.name, {}).get("format") == CJS
     # In a package of modules, a script is read as a module that exports nothing.
     told = any(one["text"].startswith('The CommonJS "') for one in answer["warnings"])

@@ -19,8 +19,6 @@ from fabric.system.disk import read_bytes
 # What the bundler writes at the end of a CommonJS file for Node's own look at its names.
 _LISTED = re.compile(rb"0\s*&&\s*\(module\.exports\s*=\s*\{([^{}]*)\}\)")
 _DEFAULT = re.compile(r"^\s*export\s+default\b\s*(?P<object>\{)?", re.MULTILINE)
-# Functions may be handed to it by name, in place of being exported.
-_FRAMEWORK = "@google-cloud/functions-framework"
 _COMMENT_LINE = re.compile(r"^\s*(?://|\*(?!/)).*$", re.MULTILINE)
 _STAR = re.compile(r"""\bexport\s*\*\s*from\s*["']([^"'\n]+)["']""")
 _SYNTAX = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
@@ -111,7 +109,6 @@ def _text(path: str) -> str:
 def _missing(entry: EntryFile, wanted: WantedExport, there: list[str]) -> FabricError:
     shown = place(entry.workspace, entry.path)
     known = f"it has {', '.join(f'`{one}`' for one in there)}; " if there else ""
-    known += "what is registered with a framework is not seen; " * _registers(entry)
     return FabricError(
         Problem(
             "build/no-export",
@@ -120,10 +117,6 @@ def _missing(entry: EntryFile, wanted: WantedExport, there: list[str]) -> Fabric
             where=Place(shown),
         )
     )
-
-
-def _registers(entry: EntryFile) -> bool:
-    return _FRAMEWORK in _text(entry.path)
 
 
 def _named(entry: EntryFile, wanted: WantedExport) -> str:

@@ -12,6 +12,7 @@ from fabric.runtimes.nodejs import export_maps
 from fabric.runtimes.nodejs.candidates import MAIN_FIELDS, is_own, path_candidates
 from fabric.runtimes.nodejs.locks import upwards
 from fabric.runtimes.nodejs.packages import manifest_of
+from fabric.runtimes.nodejs.refusals import WORKERS_ONLY, workers_hint
 from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc, read_settings
 from fabric.runtimes.seen import place
 
@@ -37,6 +38,8 @@ def import_hint(entry: EntryFile, tsconfig: str, error: Mapping[str, Any]) -> st
     found = _UNRESOLVED.search(error["text"])
     if found is None:
         return ""
+    if found[1].startswith(WORKERS_ONLY):
+        return workers_hint(found[1])
     spot = error.get("place")
     path = os.path.normpath(os.path.join(entry.root, spot["file"])) if spot else entry.path
     wanted = _Lookup(entry, tsconfig, os.path.dirname(path), found[1])

@@ -1,15 +1,21 @@
 """Whether a provider's runtime can import an entry: it does so by the name of its path."""
 
+import ast
+from collections.abc import Collection
+
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
+from fabric.runtimes.python.imports import parsed
 from fabric.runtimes.python.standard import standard_modules
 from fabric.runtimes.seen import place
+from fabric.system.disk import read_bytes
 
 
 def refuse_not_importable(entry: EntryFile, inputs: BuildInputs) -> None:
-    """Raises for a path that comes out as another module, or as none."""
-    problem = _dotted(entry) or _standard(entry, inputs)
+    """Raises for a path that comes out as another module or none, and for a module that registers
+    its functions instead of defining a handler."""
+    problem = _dotted(entry) or _standard(entry, inputs) or _registered(entry, inputs)
     if problem is not None:
         raise FabricError(problem)
 
@@ -41,6 +47,50 @@ def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
         hint=f"rename the {kind}, or move it into a folder of another name",
         where=_place(entry),
     )
+
+
+def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
+    """The second programming model of Azure Functions: its decorators leave objects, not functions,
+    and only Azure's own worker can call them."""
+    tree = _tree(entry)
+    app = next(filter(None, map(_decorating_app, tree.body if tree else ())), "")
+    names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
+    if tree is None or not app or any(_is_plain(node, names) for node in tree.body):
+        return None
+    return Problem(
+        "build/self-registered",
+        f"`{entry.name}` registers its functions with `{app}` of `azure.functions`; fabric calls "
+        "a function of the module instead",
+        hint="define the function without decorators, and move its trigger to fabric.yml",
+        where=_place(entry),
+    )
+
+
+def _tree(entry: EntryFile) -> ast.Module | None:
+    """None without that package, and for a file that the build reports itself."""
+    try:
+        source = read_bytes(entry.path)
+        return parsed(source) if b"azure.functions" in source else None
+    except (OSError, SyntaxError, ValueError):
+        return None
+
+
+def _decorating_app(node: ast.stmt) -> str:
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)):
+            made = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+            return name if made in ("FunctionApp", "Blueprint") else ""
+    return ""
+
+
+def _is_plain(node: ast.stmt, names: Collection[str]) -> bool:
+    """A function that has one of the names, and no decorator."""
+    match node:
+        case ast.FunctionDef(name=name, decorator_list=[]):
+            return name in names
+        case ast.AsyncFunctionDef(name=name, decorator_list=[]):
+            return name in names
+    return False
 
 
 def _place(entry: EntryFile) -> Place:

@@ -1,16 +1,20 @@
 """What stands around a handler at edge1, in the runtime of Workers."""
 
+import contextlib
 import json
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
+from tests.support.bundler_cache import real_runtimes
 from tests.support.edge1_site import Edge1Site
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of
 from tests.support.orders import HTTP, trigger
+from tests.support.runtimes_project import node, text_of, write
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +69,16 @@ def test_a_timed_call_that_fails_is_told_as_failed(site: Edge1Site) -> None:
     site.up(site.order("hello", trigger("cron", schedule="rate(1 day)"), source=source))
     assert site.edge1.fire("shop-dev-hello", "0 0 * * *") == "exception"
     assert "no clock" in "\n".join(site.edge1.lines("shop-dev-hello"))
+
+
+def test_a_bundle_may_import_modules_of_workers(site: Edge1Site, tmp_path: Path) -> None:
+    source = """import { WorkerEntrypoint } from "cloudflare:workers";
+    export const handler = async () => ({ statusCode: 200, body: typeof WorkerEntrypoint });"""
+    write(tmp_path, {"api/index.ts": source})
+    with contextlib.closing(real_runtimes()) as runtimes:
+        built = runtimes.build(tmp_path, node("index.ts", provided=("cloudflare:*",)))
+    site.up(site.order_of("hello", packed(text_of(built, "index.mjs"), "index.mjs"), HTTP))
+    assert site.said() == "function"
 
 
 def test_files_beside_the_bundle_are_read_below_it(site: Edge1Site) -> None:

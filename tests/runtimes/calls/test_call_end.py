@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.runtimes.calls.call_end import answer_line, other_version
+from fabric.runtimes.calls.call_end import answer_line, missing_hint, other_version
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,21 @@ def test_another_version_is_told(runtime: str, version: str) -> None:
 @pytest.mark.parametrize("line", [b"hello", b"[]", b"{}", b'{"id": "1"}', b"\xff", b""])
 def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
     assert answer_line(line) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("Cannot find package '@aws-sdk/lib' imported from /x", "--save-dev @aws-sdk/lib "),
+        ("Cannot find module 'left/sub'\nRequire stack", "npm install --save-dev left "),
+        ("Cannot find module '/opt/nodejs/words.js'", "a layer contains this file"),
+        ("Cannot find module 'cloudflare:workers'", "Cloudflare Workers"),
+        ("the default ESM loader. Received protocol 'cloudflare:'", "Cloudflare Workers"),
+        ("failed: ModuleNotFoundError: No module named 'boto3.session'", "package of `boto3`"),
+        ("Cannot find module './other'", ""),
+        ("failed: Error: no such order", ""),
+    ],
+)  # fmt: skip
+def test_a_missing_module_is_answered_with_what_to_install(message: str, hint: str) -> None:
+    assert hint in missing_hint(message)
+    assert bool(missing_hint(message)) == bool(hint)

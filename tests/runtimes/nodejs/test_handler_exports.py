@@ -121,18 +121,6 @@ def test_an_object_that_nobody_calls_fails_the_build(
     assert words in caught.value.first.message
 
 
-def test_a_function_that_is_only_registered_with_a_framework_is_told(
-    tmp_path: Path, runtimes: Runtimes
-) -> None:
-    package = "node_modules/@google-cloud/functions-framework"
-    text = "const { http } = require('@google-cloud/functions-framework');\nhttp('shop', () => 1);"
-    manifest = {f"{package}/package.json": "{}", f"{package}/index.js": "exports.http = () => 1;"}
-    write(tmp_path, {**manifest, "api/src/hello.js": text})
-    with pytest.raises(FabricError) as caught:
-        runtimes.build(tmp_path, node("src/hello.shop"))
-    assert "registered with a framework" in caught.value.first.hint
-
-
 def test_the_names_that_were_looked_for_are_told(tmp_path: Path, runtimes: Runtimes) -> None:
     write(tmp_path, {**BESIDE, "api/src/hello.js": "export const other = () => 1;"})
     with pytest.raises(FabricError) as caught:

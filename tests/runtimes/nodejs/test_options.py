@@ -175,6 +175,29 @@ def test_what_the_runtime_brings_and_what_layers_mount_stays_outside(
     assert 'require("/opt/nodejs/words.js")' in text_of(built, "src/hello.js")
 
 
+def test_modules_of_workers_make_an_es_module(tmp_path: Path, runtimes: Runtimes) -> None:
+    source = 'import { env } from "cloudflare:workers";\nexport const handler = () => env;'
+    write(tmp_path, {HELLO: source})
+    built = runtimes.build(tmp_path, node(provided=("cloudflare:*",)))
+    assert names(built) == ["src/hello.mjs"]
+    assert 'import { env } from "cloudflare:workers"' in text_of(built, "src/hello.mjs")
+
+
+def test_a_module_of_workers_deeper_in_the_code_fails_elsewhere(
+    tmp_path: Path, runtimes: Runtimes
+) -> None:
+    write(
+        tmp_path,
+        {
+            HELLO: 'import { a } from "./a";\nexport const handler = () => a;',
+            "api/src/a.ts": 'import { env } from "cloudflare:workers";\nexport const a = env;',
+        },
+    )
+    with pytest.raises(FabricError) as caught:
+        runtimes.build(tmp_path, node())
+    assert "`edge1-workers`" in caught.value.first.hint
+
+
 @pytest.mark.parametrize(
     ("source", "hint"),
     [

@@ -104,3 +104,37 @@ def test_a_file_that_python_cannot_read_is_named_with_its_line(
     assert found.where
     assert (found.where.file, found.where.line) == ("api/helper.py", line)
     assert words in found.message
+
+
+AZURE = "import azure.functions as func\napp = func.FunctionApp()\n"
+DECORATED = "@app.route(route='hello')\ndef handler(req): ...\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "entry"),
+    [
+        (AZURE + DECORATED, "src/hello.handler"),
+        (AZURE + "@app.function_name('x')\n@app.route()\ndef other(req): ...\n", "src/hello.py"),
+        ("from azure.functions import Blueprint\nbp = Blueprint()\n", "src/hello.bp"),
+    ],
+)  # fmt: skip
+def test_functions_that_register_themselves_are_refused(
+    source: str, entry: str, tmp_path: Path
+) -> None:
+    write(tmp_path, {"api/src/hello.py": source})
+    with pytest.raises(FabricError) as caught:
+        RUNTIME.build(tmp_path, python(entry))
+    assert caught.value.first.code == "build/self-registered"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        AZURE + HANDLER + DECORATED.replace("handler", "other"),
+        "import azure.functions as func\n" + HANDLER,
+        HANDLER + "# azure.functions\napp = FunctionApp\n",
+    ],
+)
+def test_plain_functions_beside_them_are_taken(source: str, tmp_path: Path) -> None:
+    write(tmp_path, {"api/src/hello.py": source})
+    assert names(RUNTIME.build(tmp_path, python())) == ["src/hello.py"]

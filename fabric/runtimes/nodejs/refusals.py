@@ -1,0 +1,110 @@
+"""Entries that no build can make work, by their text: a plan refuses them with the reason."""
+
+import re
+from collections.abc import Iterator
+
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, unreadable
+from fabric.runtimes.nodejs.formats import wanted_of
+from fabric.runtimes.seen import place
+from fabric.system.disk import read_bytes
+
+WORKERS_ONLY = "cloudflare:"
+_COMMENTS = re.compile(r"^\s*(?://|\*(?!/)).*$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
+# The packages whose calls register a function with the host, and those calls.
+_REGISTER = {
+    "@azure/functions": re.compile(
+        r"\bapp\.(?:http|get|put|post|patch|deleteRequest|timer|storageBlob|storageQueue|"
+        r"serviceBusQueue|serviceBusTopic|eventHub|eventGrid|cosmosDB|sql|mySql|warmup|webPubSub|"
+        r"generic)\s*\("
+    ),
+    "@google-cloud/functions-framework": re.compile(r"\b(?:http|cloudEvent|typed)\s*\(\s*[\"'`]"),
+}
+_IMPORT = re.compile(
+    r"\bimport\s+(?!type\b)(?P<names>[^\"'`;()]*?)\s*\bfrom\s*[\"'](?P<named>cloudflare:[^\"']+)[\"']"
+    r"|\b(?:import\s*|import\s*\(\s*|require\s*\(\s*)[\"'](?P<bare>cloudflare:[^\"']+)[\"']"
+)
+_LOCAL_NAME = re.compile(r"(?:\bas\s+)?([\w$]+)\s*(?:,|\}|$)")
+
+
+def refuse_unfit(entry: EntryFile, inputs: BuildInputs) -> None:
+    """Raises for an entry that only another host could run."""
+    if not entry.path.endswith(NODE_EXTENSIONS):
+        return
+    text = _COMMENTS.sub("", _text(entry))
+    problem = _workers_only(entry, inputs, text) or _self_registered(entry, inputs, text)
+    if problem is not None:
+        raise FabricError(problem)
+
+
+def workers_hint(specifier: str) -> str:
+    return (
+        f"only the runtime of Cloudflare Workers (`edge1-workers`) contains `{specifier}`: deploy "
+        "this function there, or remove the import (`import type` for types)"
+    )
+
+
+def _workers_only(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
+    known = (*inputs.provided, *inputs.external)
+    if WORKERS_ONLY not in text or any(one.startswith((WORKERS_ONLY, "*")) for one in known):
+        return None
+    found = next(_imported(text), "")
+    if not found:
+        return None
+    shown = place(entry.workspace, entry.path)
+    message = f"`{shown}` imports `{found}`, which the provider's runtime does not contain"
+    return Problem("build/workers-only", message, hint=workers_hint(found), where=Place(shown))
+
+
+def _imported(text: str) -> Iterator[str]:
+    """The imports that stay in a bundle: names that are only types are dropped from it."""
+    for match in _IMPORT.finditer(text):
+        if match["bare"]:
+            yield match["bare"]
+            continue
+        locals_ = _LOCAL_NAME.findall(match["names"].replace("}", "").replace("{", ""))
+        used = "|".join(map(re.escape, locals_))
+        if used and re.search(
+            rf"\b(?:new|extends|await|return)\s+(?:{used})\b|\b(?:{used})\s*[(.]", text
+        ):
+            yield match["named"]
+
+
+def _self_registered(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
+    """Registered functions have no export that a provider of fabric could call."""
+    package = next((name for name, calls in _REGISTER.items() if _is_used(name, calls, text)), "")
+    if not package or _may_export(wanted_of(entry, inputs).names, text):
+        return None
+    shown = place(entry.workspace, entry.path)
+    return Problem(
+        "build/self-registered",
+        f"`{shown}` registers its function with `{package}`; fabric calls an export instead",
+        hint="export the function as `handler`, and move its trigger from the call to fabric.yml",
+        where=Place(shown),
+    )
+
+
+def _is_used(package: str, calls: re.Pattern[str], text: str) -> bool:
+    return package in text and calls.search(text) is not None
+
+
+def _may_export(names: frozenset[str], text: str) -> bool:
+    """Whether a text may export one of the names."""
+    if re.search(r"\bexport\s*\*|\bmodule\.exports\b", text):
+        return True
+    named = "|".join(re.escape(name) for name in sorted(names))
+    listed = re.search(rf"\bexport\s*\{{[^}}]*\b(?:{named})\b", text)
+    declared = re.search(
+        rf"\bexport\s+(?:async\s+)?(?:(?:function|const|let|var|class)\s*\*?\s*)?(?:{named})\b"
+        rf"|\bexports\.(?:{named})\b",
+        text,
+    )
+    return bool(listed or declared)
+
+
+def _text(entry: EntryFile) -> str:
+    try:
+        return read_bytes(entry.path).decode("utf-8", "replace")
+    except OSError as error:
+        raise unreadable(place(entry.workspace, entry.path), str(error.strerror)) from error
