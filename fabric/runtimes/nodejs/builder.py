@@ -17,6 +17,7 @@ from fabric.runtimes.nodejs import closure, external, formats, optional_packages
 from fabric.runtimes.nodejs.bundler import Bundler
 from fabric.runtimes.nodejs.decorators import decorators_of
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
+from fabric.runtimes.nodejs.left_behind import not_in_bundle
 from fabric.runtimes.nodejs.lookups import look_ups
 from fabric.runtimes.nodejs.metafile import in_bundle, read_modules
 from fabric.runtimes.nodejs.refusals import refuse_unfit
@@ -138,6 +139,10 @@ def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wan
             packed.seen,
             tried(entry.workspace, looked_at, entry.probe),
         ),
-        (*options.read_warnings(entry, answer), *packed.warnings),
+        (
+            *options.read_warnings(entry, answer),
+            *packed.warnings,
+            *not_in_bundle(inputs, modules, code.content),
+        ),
         handler=formats.handler_of(entry, inputs, wanted, answer["exports"]),
     )

@@ -21,7 +21,7 @@ from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.native import refuse_foreign
 from fabric.runtimes.nodejs.packages import manifest_of
-from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc
+from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
 from fabric.runtimes.seen import merge, place, tried
 from fabric.system.disk import is_executable, read_bytes
 
@@ -32,6 +32,8 @@ _BUILT_IN = frozenset(
     "perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls "
     "trace_events tty url util v8 vm wasi worker_threads zlib".split()
 )
+# Packages that import code which they generate in `node_modules`, without a dependency on it.
+_GENERATED = {"@prisma/client": ".prisma/client"}
 _NO_PACKAGE = re.compile(r"[./#]|[a-z]+:")
 
 
@@ -150,7 +152,18 @@ def _dependencies(package: _Package) -> tuple[Import, ...]:
         for name in part
         if key != "peerDependencies" or not (isinstance(optional, dict) and name in optional)
     }
-    return tuple(Import(name, manifest_of(package.folder, name)) for name in sorted(names))
+    found = tuple(Import(name, manifest_of(package.folder, name)) for name in sorted(names))
+    generated = _GENERATED.get(document.get("name", ""))
+    return (*found, Import(generated, _generated(package, generated))) if generated else found
+
+
+def _generated(package: _Package, name: str) -> str:
+    """Code that a package generates beside itself; its name is none that packages can have."""
+    for parent in ancestors(package.folder):
+        path = os.path.join(parent, NODE_MODULES, name, "package.json")
+        if os.path.isfile(path):
+            return path
+    return ""
 
 
 def _searched(entry: EntryFile, folder: str) -> Seen:

@@ -4,6 +4,11 @@ import re
 
 _HINTS = (
     (
+        r'No loader is configured for "\.node" files: (?:.*/)?node_modules/'
+        r"((?:@[^/]+/)?[^@/][^/]*)/",
+        r'add to fabric.yml: `build: {external: ["\1"]}`, so that the package is packed as it is',
+    ),
+    (
         r'No loader is configured for "\.node" files',
         "name the package that it belongs to in `build.external`: it is packed as it is",
     ),

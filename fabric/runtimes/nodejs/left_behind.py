@@ -1,0 +1,158 @@
+"""What bundled packages need beside the bundle: native modules, and files that they read.
+
+A bundle has none of them, and fails only when it runs; as external packages they are packed.
+"""
+
+import functools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from fabric.model.problems import Problem
+from fabric.model.task_inputs import BuildInputs
+from fabric.runtimes.nodejs.candidates import NODE_MODULES
+from fabric.runtimes.nodejs.lookups import package_folder
+from fabric.runtimes.nodejs.metafile import Module
+from fabric.runtimes.nodejs.packages import manifest_of
+from fabric.runtimes.nodejs.tsconfig import read_jsonc
+from fabric.system.disk import read_bytes
+
+# Packages that find or build native modules for others.
+_LOADERS = frozenset(
+    {"bindings", "node-gyp-build", "node-gyp-build-optional-packages", "prebuild-install"}
+    | {"node-pre-gyp", "@mapbox/node-pre-gyp", "@discordjs/node-pre-gyp", "node-addon-api"}
+)
+_NATIVE_FIELDS = ("gypfile", "binary", "napi")
+# Generated code in `node_modules`, and the package that loads it.
+_GENERATED = {".prisma": "@prisma/client"}
+_ENGINE = re.compile(r"\.node$")
+_LITERAL = r"[\"'`][^\"'`$\n]+[\"'`]"
+# A path that begins at the module's own folder: `__dirname + "/x"`, `join(__dirname, "x", "y")`.
+_BESIDE = re.compile(
+    rf"__dirname\s*(?:\+\s*(?P<added>{_LITERAL})|,\s*(?P<joined>{_LITERAL}(?:\s*,\s*{_LITERAL})*))".encode()
+)
+_READS = re.compile(rb"\b(?:readFile|readFileSync|createReadStream|readdir|readdirSync|sendFile)\b")
+_TEXT = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")
+_BANNER_END = b"globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url));"
+
+
+class _Left(Struct, frozen=True):
+    """Why a package does not work in a bundle."""
+
+    package: str
+    why: str
+
+
+def not_in_bundle(
+    inputs: BuildInputs, modules: Iterable[Module], code: bytes
+) -> tuple[Problem, ...]:
+    """A warning for each bundled package that needs more than its code."""
+    bundled = tuple(modules)
+    found = {one.package: one for one in (*_reading(bundled, code), *_native(bundled))}
+    return tuple(_warning(inputs, found[name]) for name in sorted(found))
+
+
+def _warning(inputs: BuildInputs, left: _Left) -> Problem:
+    hint = f'add to fabric.yml: `build: {{external: ["{left.package}"]}}`'
+    if any(name.startswith("cloudflare:") for name in inputs.provided):
+        hint = "Workers run bundles only: use another package, or deploy to another provider"
+    message = f"function `{inputs.function}`: package `{left.package}` {left.why}"
+    return Problem("build/not-in-bundle", message, hint=hint)
+
+
+def _native(modules: Iterable[Module]) -> Iterator[_Left]:
+    why = "loads a native module, which a bundle does not contain"
+    folders = dict.fromkeys(package_folder(module.path) for module in modules)
+    for folder in filter(None, folders):
+        is_generated = os.path.basename(folder) in _GENERATED
+        manifest = f"{folder}/package.json"
+        if _has_engine(folder) if is_generated else _is_native(folder, _state(manifest)):
+            yield _Left(_name_of(folder), why)
+
+
+def _name_of(folder: str) -> str:
+    name = folder.rpartition(f"/{NODE_MODULES}/")[2]
+    return _GENERATED.get(name, name)
+
+
+def _has_engine(folder: str) -> bool:
+    inner = os.path.join(folder, "client")
+    return os.path.isdir(inner) and any(map(_ENGINE.search, os.listdir(inner)))
+
+
+def _state(path: str) -> tuple[int, int]:
+    """What changes with a file: functions of a service bundle the same packages."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+@functools.lru_cache(4096)
+def _is_native(folder: str, state: tuple[int, int]) -> bool:
+    del state
+    document = read_jsonc(os.path.join(folder, "package.json"))
+    needs = document.get("dependencies")
+    return (
+        any(document.get(field) for field in _NATIVE_FIELDS)
+        or (isinstance(needs, dict) and not _LOADERS.isdisjoint(needs))
+        or os.path.isfile(os.path.join(folder, "binding.gyp"))
+        or any(map(_is_for_one_platform, _optional(folder, document)))
+    )
+
+
+def _optional(folder: str, document: Mapping[str, Any]) -> Iterator[str]:
+    names = document.get("optionalDependencies")
+    for name in names if isinstance(names, dict) else ():
+        if manifest := manifest_of(os.path.realpath(folder), name):
+            yield manifest
+
+
+def _is_for_one_platform(manifest: str) -> bool:
+    document = read_jsonc(manifest)
+    return bool(document.get("os")) and bool(document.get("cpu"))
+
+
+def _reading(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
+    """Packages that read a file which is there and is in no bundle."""
+    if b"__dirname" not in (code.partition(_BANNER_END)[2] or code):
+        return
+    paths = {module.path for module in modules}
+    for path in sorted(paths):
+        folder = package_folder(path)
+        file = _file_read(path, paths) if folder else ""
+        if folder and file:
+            why = (
+                f"reads its file `{os.path.relpath(file, folder)}`, which a bundle does not contain"
+            )
+            yield _Left(_name_of(folder), why)
+
+
+def _file_read(path: str, bundled: set[str]) -> str:
+    named = (file for file in _named_files(path, _state(path)) if file not in bundled)
+    return next(filter(os.path.exists, named), "")
+
+
+@functools.lru_cache(4096)
+def _named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
+    """The paths below its own folder that a module names, if it reads files at all."""
+    del state
+    try:
+        text = read_bytes(path)
+    except OSError:
+        return ()
+    if b"__dirname" not in text or not _READS.search(text):
+        return ()
+    return tuple(_paths_named(os.path.dirname(path), text))
+
+
+def _paths_named(folder: str, text: bytes) -> Iterator[str]:
+    for match in _BESIDE.finditer(text):
+        named = match["added"] or match["joined"]
+        parts = _TEXT.findall(named.decode("utf-8", "replace"))
+        if re.search(r"\w/?$", parts[-1]):  # `..` and `/` are only steps
+            yield os.path.normpath("/".join((folder, *parts)))
