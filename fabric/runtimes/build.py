@@ -4,6 +4,8 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Runtime, Seen, Toolchain
@@ -43,7 +45,12 @@ class Runtimes:
         """One function's files, with all that was looked at."""
         built = joined(self._core(workspace, inputs), included(workspace, inputs))
         refuse_not_utf8(inputs, (file.path for file in built.files))
-        return built
+        if inputs.command or _language(inputs) != "python":
+            return built
+        from fabric.runtimes.python.django_names import not_packed
+
+        more = not_packed(workspace / inputs.root, inputs, built.files)
+        return replace(built, warnings=(*built.warnings, *more))
 
     def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
         """What a build looks at. A command is not run for it: all of its service counts anyway."""

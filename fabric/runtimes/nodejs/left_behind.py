@@ -29,13 +29,18 @@ _NATIVE_FIELDS = ("gypfile", "binary", "napi")
 # Generated code in `node_modules`, and the package that loads it.
 _GENERATED = {".prisma": "@prisma/client"}
 _ENGINE = re.compile(r"\.node$")
-_LITERAL = r"[\"'`][^\"'`$\n]+[\"'`]"
-# A path that begins at the module's own folder: `__dirname + "/x"`, `join(__dirname, "x", "y")`.
+# A path that begins at the module's own folder: `__dirname + "/x"`, `join(__dirname, "x", "y")`,
+# `new URL("./x", import.meta.url)`.
 _BESIDE = re.compile(
-    rf"__dirname\s*(?:\+\s*(?P<added>{_LITERAL})|,\s*(?P<joined>{_LITERAL}(?:\s*,\s*{_LITERAL})*))".encode()
+    rb"__dirname\s*(?:\+\s*(?P<added>[\"'`][^\"'`$\n]+[\"'`])|,(?P<joined>[^()]{1,120})\))"
+    rb"|new\s+URL\s*\(\s*(?P<url>[\"'`][^\"'`$\n]+[\"'`])\s*,\s*import\.meta\.url"
 )
-_READS = re.compile(rb"\b(?:readFile|readFileSync|createReadStream|readdir|readdirSync|sendFile)\b")
+_READS = re.compile(
+    rb"\b(?:readFile|createReadStream|readdir|open|sendFile|readFileSync|readdirSync|openSync)\s*\("
+)
 _TEXT = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")
+# What is left of such paths in a bundle; CommonJS has no `import.meta`.
+_PLACES = (b"__dirname", b"import.meta", b"import_meta")
 _BANNER_END = b"globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url));"
 
 
@@ -119,7 +124,8 @@ def _is_for_one_platform(manifest: str) -> bool:
 
 def _reading(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
     """Packages that read a file which is there and is in no bundle."""
-    if b"__dirname" not in (code.partition(_BANNER_END)[2] or code):
+    own = code.partition(_BANNER_END)[2] or code
+    if not any(word in own for word in _PLACES):
         return
     paths = {module.path for module in modules}
     for path in sorted(paths):
@@ -145,14 +151,14 @@ def _named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
         text = read_bytes(path)
     except OSError:
         return ()
-    if b"__dirname" not in text or not _READS.search(text):
+    if not _READS.search(text):
         return ()
     return tuple(_paths_named(os.path.dirname(path), text))
 
 
 def _paths_named(folder: str, text: bytes) -> Iterator[str]:
     for match in _BESIDE.finditer(text):
-        named = match["added"] or match["joined"]
+        named = match["added"] or match["joined"] or match["url"]
         parts = _TEXT.findall(named.decode("utf-8", "replace"))
-        if re.search(r"\w/?$", parts[-1]):  # `..` and `/` are only steps
+        if parts and re.search(r"\w/?$", parts[-1]):  # `..` and `/` are only steps
             yield os.path.normpath("/".join((folder, *parts)))

@@ -33,7 +33,7 @@ from fabric.runtimes.python.wanted import SourcePlace, wanted_modules
 from fabric.runtimes.seen import place, tried
 from fabric.system.disk import read_bytes
 
-IDENTITY = "python-closure 2"
+IDENTITY = "python-closure 3"
 
 
 # Where imports begin in an archive.

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from fabric.runtimes.python.django_names import django_names
+
 # Where statements stand in others, by kind; each in the order of the node's own fields.
 _BODIES: dict[type[ast.AST], tuple[str, ...]] = {
     **dict.fromkeys((ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), ("body",)),
@@ -60,8 +62,12 @@ def read_imports(source: bytes) -> SourceImports:
     """Raises SyntaxError or ValueError as the parser does."""
     tree = parsed(source)
     nodes = _nodes(tree, calls=_may_call(source))
-    names = (name for node, optional in nodes for name in _of_node(node, is_optional=optional))
-    return SourceImports(tuple(names), _all(tree))
+    names = [name for node, optional in nodes for name in _of_node(node, is_optional=optional)]
+    named = [
+        ImportedName(one.module, one.names, 0, one.line, is_optional=True)
+        for one in django_names(source, tree)
+    ]
+    return SourceImports((*names, *named), _all(tree))
 
 
 def _may_call(source: bytes) -> bool:

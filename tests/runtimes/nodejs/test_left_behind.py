@@ -77,6 +77,9 @@ def test_a_package_of_plain_code_is_not_named(files: dict[str, str], tmp_path: P
     [
         FILES + "module.exports = () => fs.readFileSync(__dirname + '/data/a.afm', 'utf8');",
         FILES + 'module.exports = fs.readFileSync(path.join(__dirname, "data", "a.afm"));',
+        FILES + "export default fs.readFileSync(new URL('./data/a.afm', import.meta.url));",
+        FILES
+        + "module.exports = fs.openSync(path.join(__dirname, global.dir || 'data', 'a.afm'));",
         FILES + "module.exports = fs.createReadStream(path.resolve(__dirname, `./data/a.afm`));",
     ],
 )
