@@ -68,6 +68,8 @@ class ProviderFacts(Struct, frozen=True):
     begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
     is_one_version: bool = False
     hides_secrets: bool = False
+    # Optional packages that real deploys by fabric import.
+    packages: tuple[str, ...] = ()
 
     @property
     def real_deploy_variable(self) -> str:
@@ -109,6 +111,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD1",
         account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         triggers=_EVENTS | {TriggerKind.EVENTBUS},
+        packages=("boto3",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
@@ -143,6 +146,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD2",
         account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             (
@@ -193,6 +197,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="EDGE1",
         account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
@@ -209,6 +214,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST1",
         account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
         env_bytes=64 * _KB,
@@ -223,6 +229,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST2",
         account=("HOST2_SITE_ID",),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
@@ -248,6 +255,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD4",
         account=("CLOUD4_ACCOUNT_ID",),
         triggers=_EVENTS,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
@@ -265,6 +273,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD5",
         account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
@@ -280,6 +289,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD6",
         account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)

@@ -63,6 +63,6 @@ def test_an_installed_fabric_plans_and_builds(wheel: Path, tmp_path: Path) -> No
     for words in ((fabricd, "start", "--json"), (fabric, "config-api", "--json")):
         lacking = call(*words, cwd=tmp_path)
         assert (lacking.code, lacking.error["code"]) == (1, "daemon/not-installed")
-        assert "fabric-deploy[daemon]" in lacking.error["hint"]
+        assert "serverless-fabric[daemon]" in lacking.error["hint"]
     failed = call(fabric, "plan", "-c", "nowhere", "--json", cwd=tmp_path / "project")
     assert failed.error["code"] == "config/not-found"

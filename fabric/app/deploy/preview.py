@@ -77,7 +77,6 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     code = DeployKind(scope.tools).code(deploys[0]) if deploys else ()
     large = grown_too_large(scope)
     told = (
-        *missing_upstreams(made.graph, scope),
         *(problem for problems in large.values() for problem in problems),
         *left_behind(scope),
         *no_addresses(scope),

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, is_usable
+from fabric.app.deploy.access import access_problems
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
@@ -152,6 +153,7 @@ def _refuse(
         said = said or no_single_functions(record, names)
         problems += [said] if said else []
     problems += other_accounts(scope)
+    problems += access_problems(scope, found.records)
     if problems:
         raise FabricError(*problems)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from fabric.app.deploy.change_records import RecordsChange, change_records
-from fabric.app.deploy.deploy import refuse
+from fabric.app.deploy.checks import DeployCandidate, require_access_to, require_deployable
 from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
@@ -57,9 +57,10 @@ def rollback(
         takes_today=options.with_current_environment,
     )
     with open_deploy_scope(placements, settings, scope_options) as scope:
-        refuse(scope)
+        require_deployable(DeployCandidate(scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _target(records, options)
+        require_access_to(scope, (ref,))
         graph = undoing(records[ref], target)
         without = _looked_at(scope, records[ref], target, graph)
         confirm_stage(project.units, project.stage, settings, options.ask)
