@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from fabric.manifest import VERSION
 from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.distribution import Extra, extra_of, pinned_requirement
 from fabric.scaffold.choices import ProjectChoices
 from fabric.scaffold.templates import Language
 
@@ -54,12 +56,6 @@ _NODE_TOOL = """\
       - uses: actions/setup-node@v4
         with:
           node-version: 22"""
-_EXTRAS = {
-    BackendKind.SQL: "[postgres]",
-    BackendKind.OBJSTORE1: "[cloud]",
-    BackendKind.OBJSTORE2: "[cloud]",
-    BackendKind.OBJSTORE3: "[cloud]",
-}
 
 
 def workflow_text(choices: ProjectChoices) -> str:
@@ -73,9 +69,17 @@ def workflow_text(choices: ProjectChoices) -> str:
     return _TEXT % {
         "variables": "\n".join(f"      {name}: ${{{{ secrets.{name} }}}}" for name in names),
         "tools": _PYTHON_TOOL if is_python else f"{_PYTHON_TOOL}\n{_NODE_TOOL}",
-        "package": f"fabric-deploy{_EXTRAS.get(BackendKind(choices.backend), '')}",
+        "package": pinned_requirement(VERSION, *_extras(choices)),
         "checks": "\n".join(f"      - run: {one}" for one in checks),
     }
+
+
+def _extras(choices: ProjectChoices) -> Iterator[Extra]:
+    """Of the provider, and of the backend."""
+    modules = (*choices.facts.packages, *back_end_facts(choices.backend).packages)
+    yield from (extra_of(one) for one in modules)
+    if choices.backend == BackendKind.SQL:
+        yield Extra.POSTGRES
 
 
 def _variables(choices: ProjectChoices) -> Iterator[str]:

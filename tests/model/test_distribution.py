@@ -38,8 +38,8 @@ def test_each_extra_installs_what_is_imported_of_it(extra: Extra) -> None:
 
 
 def test_the_packages_of_providers_and_backends_are_those_of_an_extra() -> None:
-    for one in (*PROVIDERS, *BACK_ENDS):
-        assert all(extra_of(module) in Extra for module in one.packages)
+    packages = [one.packages for one in PROVIDERS] + [one.packages for one in BACK_ENDS]
+    assert all(extra_of(module) in Extra for names in packages for module in names)
 
 
 def test_requirements_are_sorted_and_without_twins() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder
 from fabric.app.doctor.before_deploy import deploy_checks, plan_files
-from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
+from fabric.app.doctor.machine import cache_checks, disk_checks, installation_check, runtime_checks
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
     account_checks,
@@ -115,6 +115,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
 def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
     folder = cache_folder(workspace, settings)
     return {
+        "installation": lambda: (installation_check(),),
         "cache": lambda: cache_checks(folder),
         "disk": lambda: disk_checks(folder),
         _SHARED: lambda: shared_checks(settings),
