@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from fabric.app.deploy.plan_file import FORMAT, seal
-from fabric.app.preview import Preview
+from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request, caps_of
@@ -37,7 +37,7 @@ from fabric.model.outcomes.planned import (
     PlanOutcome,
     PlanSummary,
 )
-from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
+from fabric.model.problems import ExitCode, FabricError, Problem, each_once, exit_code_of
 from fabric.model.records.record import Mode
 from fabric.model.report import Report, problem_json
 from fabric.model.spelling import nearest
@@ -143,7 +143,7 @@ def _live(
     seen = preview(session, work, scope)
     refused = (*(found.other or problems_of_change(scope, seen.plan)),)
     refused += told_ways_back(scope, seen.plan)
-    return session, replace(_warned(seen, *refused), refused=refused)
+    return session, replace(_warned(seen, *refused), refused=each_once(refused))
 
 
 def _blind(
@@ -163,8 +163,7 @@ def _blind(
 
 
 def _warned(seen: Preview, *told: Problem) -> Preview:
-    info = replace(seen.work.info, warnings=(*seen.work.info.warnings, *told))
-    return replace(seen, work=replace(seen.work, info=info))
+    return replace(seen, work=with_warnings(seen.work, told))
 
 
 def _shown(

@@ -1,11 +1,14 @@
 """What a look at a project came to: nothing was run, locked or written for it."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fabric.app.project.compiled import Compiled
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.plan import Plan
-from fabric.model.problems import Problem
+from fabric.model.problems import Problem, each_once
 
 
 class Preview(Struct, frozen=True):
@@ -22,3 +25,20 @@ class Preview(Struct, frozen=True):
     elsewhere: MadeElsewhere = NOTHING
     sources: frozenset[str] | None = None
     refused: tuple[Problem, ...] = ()
+
+
+def with_warnings(work: Compiled, told: Iterable[Problem]) -> Compiled:
+    """In the warnings of the run, each once, and in those of each service that is concerned."""
+    found = tuple(told)
+    rows = tuple(
+        replace(row, warnings=(*row.warnings, *_messages(found, row.service)))
+        for row in work.services
+    )
+    known = each_once(work.info.warnings)
+    fresh = tuple(one for one in each_once(found) if one not in known)
+    info = replace(work.info, warnings=(*work.info.warnings, *fresh))
+    return replace(work, info=info, services=rows)
+
+
+def _messages(found: Iterable[Problem], service: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.message for one in found if one.service == service))

@@ -32,9 +32,9 @@ def access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[P
     for ref in sorted(refs):
         placement = scope.placements.get(ref)
         if placement is not None and _is_built_in(placement):
-            yield from missing_packages(placement)
             env = calling_environment(placement.env_place, scope.settings.env)
-            yield from missing_credentials(placement, env)
+            found = (*missing_packages(placement), *missing_credentials(placement, env))
+            yield from (one.of(ref.service) for one in found)
 
 
 def _is_built_in(placement: Placement) -> bool:

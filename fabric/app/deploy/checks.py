@@ -15,7 +15,7 @@ from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.project.compiled import Compiled
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
-from fabric.model.problems import FabricError, Problem
+from fabric.model.problems import FabricError, Problem, each_once
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.state.dev_journal import wired_problem
@@ -50,7 +50,7 @@ class FoundProblems(Struct, frozen=True):
 
     @property
     def all(self) -> tuple[Problem, ...]:
-        return tuple(_each_once((*self.stopping, *self.other)))
+        return each_once((*self.stopping, *self.other))
 
 
 def problems_before(one: DeployCandidate) -> FoundProblems:
@@ -61,12 +61,12 @@ def problems_before(one: DeployCandidate) -> FoundProblems:
         (stopping if check.stops_plan else other).extend(check.find(one))
     if stopping or other:
         other += access_problems(one.scope, one.scope.placements)
-    return FoundProblems(tuple(stopping), tuple(_each_once(other)))
+    return FoundProblems(tuple(stopping), tuple(other))
 
 
 def problems_of_change(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
     """What only a run with something to change needs: credentials and packages."""
-    return tuple(_each_once(tuple(access_problems(scope, changing_refs(plan)))))
+    return tuple(access_problems(scope, changing_refs(plan)))
 
 
 def require_deployable(one: DeployCandidate) -> None:
@@ -81,7 +81,7 @@ def require_access(scope: DeployScope, plan: Plan) -> None:
 
 
 def require_access_to(scope: DeployScope, refs: Iterable[RecordRef]) -> None:
-    found = tuple(_each_once(tuple(access_problems(scope, refs))))
+    found = each_once(access_problems(scope, refs))
     if found:
         raise FabricError(*found)
 
@@ -131,14 +131,15 @@ def _deployers(one: DeployCandidate) -> Iterator[Problem]:
                 one.scope.tools.deployers.deployer(ref, Mode(placement.mode))
             except FabricError as error:
                 # Credentials are checked for what changes: without a change nothing is called.
-                yield from (one for one in error.problems if one.code != _CREDENTIALS)
+                found = (each for each in error.problems if each.code != _CREDENTIALS)
+                yield from (each.of(ref.service) for each in found)
 
 
 def _modes(one: DeployCandidate) -> Iterator[Problem]:
     for ref, placement in sorted(one.scope.placements.items()):
         problem = mismatch(placement, one.scope.record(ref))
         if problem is not None:
-            yield problem
+            yield problem.of(ref.service)
 
 
 def _unwritten(one: DeployCandidate) -> Iterator[Problem]:
@@ -153,7 +154,7 @@ def _of_homes(scope: DeployScope, find: Callable[..., Problem | None]) -> Iterat
     for ref in sorted(scope.placements):
         problem = find(scope.transaction.record_store(ref).home, ref)
         if problem is not None:
-            yield problem
+            yield problem.of(ref.service)
 
 
 DEPLOY_CHECKS: tuple[DeployCheck, ...] = (
@@ -170,11 +171,3 @@ DEPLOY_CHECKS: tuple[DeployCheck, ...] = (
     DeployCheck("unwritten-state", _unwritten),
     DeployCheck("diverted-traffic", _diverted),
 )
-
-
-def _each_once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Several targets of one service may lack the same; what is told with its place says more."""
-    placed = {(one.code, one.message) for one in problems if one.where}
-    for one in dict.fromkeys(problems):
-        if one.where or (one.code, one.message) not in placed:
-            yield one
