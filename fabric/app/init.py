@@ -56,6 +56,10 @@ class InitRequest(Struct, frozen=True):
 
 
 _MANIFEST = "package.json"
+_LOCAL_STATE = (
+    "State is stored on this machine (.fabric/state). Before another machine or CI deploys, "
+    "set `backend` in fabric.yml to a shared one."
+)
 # What a project goes without if these files were somebody's own.
 _WANTED = {".gitignore": (".env", ".fabric"), _MANIFEST: ("call:local", '"test"')}
 
@@ -224,6 +228,7 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
         is_installed,
         tuple(_next(made, is_installed=is_installed)),
         _title(choices),
+        _LOCAL_STATE if back_end_facts(choices.backend).is_own_folder else "",
     )
     return Report(
         "init",

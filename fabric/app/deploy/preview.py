@@ -9,6 +9,7 @@ from fabric.app.deploy.apart_addresses import no_addresses
 from fabric.app.deploy.changes import live_rows
 from fabric.app.deploy.known_records import not_deployed, ref_of_release
 from fabric.app.deploy.live_traces import made_elsewhere
+from fabric.app.deploy.local_state import local_state_warning
 from fabric.app.deploy.orphans import left_behind
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview, with_warnings
@@ -83,7 +84,8 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
     live = replace(work, info=info, services=rows, serials=serials)
-    return with_warnings(live, (*left_behind(scope), *no_addresses(scope)))
+    told = (*left_behind(scope), *no_addresses(scope), *local_state_warning(scope, made))
+    return with_warnings(live, told)
 
 
 def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:

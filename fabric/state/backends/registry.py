@@ -71,6 +71,15 @@ def packages_of(
     return back_end_facts(kind).packages
 
 
+def is_on_this_machine(
+    kind: BackendKind, settings: Mapping[str, str], env: Mapping[str, str]
+) -> bool:
+    """Whether no other machine reads the store."""
+    if kind is not BackendKind.SQL:
+        return back_end_facts(kind).is_own_folder
+    return _scheme(_url(_Wish(settings, Secret(env), Path(), PATIENT))) not in _POSTGRES
+
+
 def open_bare_backend(
     kind: BackendKind,
     settings: Mapping[str, str],
