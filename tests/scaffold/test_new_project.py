@@ -120,7 +120,7 @@ def test_the_workflow_plans_pull_requests_and_deploys_main(lang: str) -> None:
     assert "run: fabric deploy\n        if: github.event_name == 'push'" in text
     assert "path: .fabric/cache" in text
     assert "serverless-fabric[cloud]" in text
-    for name in ("EDGE1_API_TOKEN", "OBJSTORE2_CREDENTIALS_FILE", "VAULT_TOKEN"):
+    for name in ("EDGE1_API_TOKEN", "VAULT_TOKEN"):
         assert f"{name}: ${{{{ secrets.{name} }}}}" in text
     assert ("setup-node" in text) == (lang != "py")
     load = load_yaml(text)

@@ -78,7 +78,7 @@ def test_a_part_of_what_is_one_version_is_a_warning_of_the_plan(tmp_path: Path) 
     [facts] = [one for one in PROVIDERS if one.id == "host2"]
     made, env = shop(tmp_path, facts), surroundings(facts, "real-with-credentials")
     done = made.json("plan", "--function", "a", env=env)
-    assert [row["code"] for row in done.result["warnings"]] == ["deploy/whole-service"]
+    assert "deploy/whole-service" in [row["code"] for row in done.result["warnings"]]
     refused = made.json("plan", "--function", "a", "--strict", env=env)
     assert (refused.code, refused.error["code"]) == (1, "deploy/whole-service")
 
@@ -87,13 +87,10 @@ def test_credentials_that_arrive_later_are_seen(tmp_path: Path) -> None:
     [facts] = [one for one in PROVIDERS if one.id == "host2"]
     made = shop(tmp_path, facts)
     without, given = (surroundings(facts, one) for one in ("real", "real-with-credentials"))
-    for env, codes in (
-        (without, ["credentials/missing"]),
-        (given, []),
-        (without, ["credentials/missing"]),
-    ):
+    for env, is_missing in ((without, True), (given, False), (without, True)):
         done = made.json("plan", env=env)
-        assert [row["code"] for row in done.result["warnings"]] == codes
+        codes = [row["code"] for row in done.result["warnings"]]
+        assert ("credentials/missing" in codes) is is_missing
 
 
 def test_doctor_finds_an_entry_that_is_missing(tmp_path: Path) -> None:
