@@ -49,7 +49,7 @@ def _answered(argv: list[str]) -> int:
 
 
 def _warn_of_mixed_installation() -> None:
-    """One look at one path: the rest is imported for those who need it."""
+    """Check one path. Everything else is imported only if that path exists."""
     # A module of the SSH library Fabric, which replaces files of this package.
     if os.path.exists(os.path.join(os.path.dirname(__file__), "connection.py")):  # noqa: PTH110, PTH118, PTH120
         from fabric.system.mixed_installation import mixed_installation

@@ -136,8 +136,9 @@ _LOGINS: dict[str, CloudLogin] = {
 
 
 class CiProject(Struct, frozen=True, kw_only=True):
-    """What a workflow has to know of a project. `folder` is where its config is, relative to the
-    repository; `checks` are commands before the plan, `variables` those of a secret manager."""
+    """The facts of a project that its workflow needs. `folder` is where its config is, relative
+    to the repository; `checks` are commands before the plan, `variables` those of a secret
+    manager."""
 
     provider: str
     backend: str = BackendKind.LOCAL.value
@@ -196,7 +197,7 @@ def _environment(project: CiProject, logins: tuple[CloudLogin, ...]) -> Iterator
 
 
 def _stored(name: str) -> str:
-    """Secrets are for values that nobody may read: others are variables of the repository."""
+    """Credentials are secrets of the repository, other values are variables."""
     if name == "CLUSTER_CONFIG":
         return "${{ runner.temp }}/kubeconfig"
     kind = "secrets" if looks_secret(name) or name.endswith(("_URL", "_STRING")) else "vars"
@@ -204,7 +205,7 @@ def _stored(name: str) -> str:
 
 
 def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
-    """Of alternatives the one that a login gives, otherwise the first."""
+    """Of alternatives the variable of a login, otherwise the first."""
     facts, store = project.facts, back_end_facts(project.backend)
     for group in facts.credentials.required:
         yield next((one for one in group if one in tokens), group[0])

@@ -29,7 +29,7 @@ def not_installed(need: PackageNeed, *packages: str) -> Problem:
 
 
 def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
-    """Those that cannot be imported. Nothing is imported to find out."""
+    """The modules that cannot be imported. None of them is imported to find out."""
     return tuple(one for one in modules if not _is_there(one))
 
 

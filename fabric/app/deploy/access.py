@@ -1,4 +1,4 @@
-"""What a real deploy needs before its first call: credentials of the provider, and its packages."""
+"""Requirements of a real deploy before its first call: credentials and packages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

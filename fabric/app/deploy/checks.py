@@ -26,7 +26,7 @@ _CREDENTIALS = "credentials/missing"
 
 
 class DeployCandidate(Struct, frozen=True):
-    """What a command is about to deploy; a rollback has no compiled `work`."""
+    """The services of a deploy or rollback; a rollback has no compiled `work`."""
 
     scope: DeployScope
     work: Compiled | None = None

@@ -1,4 +1,4 @@
-"""What a deploy would be refused for: the table of checks that `plan` and `deploy` read."""
+"""The checks before a deploy: the table that `plan` and `deploy` read."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -24,7 +24,7 @@ _CACHE_CODE = "cache/remote-off"
 
 
 class NeededPackages(Struct, frozen=True):
-    """`is_for_real`: only real deploys need them. Without `is_required` a run goes on."""
+    """`is_for_real`: only real deploys need them. Without `is_required` a run continues."""
 
     need: PackageNeed
     modules: tuple[str, ...]

@@ -47,8 +47,8 @@ def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
 
 
 class ZoneLines(Struct, frozen=True):
-    """A zone text beside the one that was written last: `lost` are our lines that are missing,
-    `foreign` those that another hand has added, with their record name and type."""
+    """A zone text compared with the last written text: `lost` are missing lines of ours, `foreign`
+    are lines of other hands, with their record name and type."""
 
     lost: frozenset[str] = frozenset()
     foreign: tuple["ForeignLine", ...] = ()
