@@ -42,12 +42,25 @@ def _answered(argv: list[str]) -> int:
     if version.asked(argv):
         sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
         return 0
+    _warn_of_mixed_installation()
     from fabric.cli.main import run
 
     return run(argv)
 
 
+def _warn_of_mixed_installation() -> None:
+    """Check one path. Everything else is imported only if that path exists."""
+    # A module of the SSH library Fabric, which replaces files of this package.
+    if os.path.exists(os.path.join(os.path.dirname(__file__), "connection.py")):  # noqa: PTH110, PTH118, PTH120
+        from fabric.system.mixed_installation import mixed_installation
+
+        found = mixed_installation()
+        if found is not None and sys.stderr:
+            sys.stderr.write(f"warning: {found.message}\n  hint: {found.hint}\n")
+
+
 def _served(words: list[str]) -> int:
+    _warn_of_mixed_installation()
     from fabric.cli.daemon.main import run
 
     return run(words[1:])

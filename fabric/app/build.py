@@ -190,7 +190,7 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
         failed=result.count(Status.FAILED),
         blocked=result.count(Status.BLOCKED),
         # The time that tasks took: nothing to do is nothing, however long the looking took.
-        ms=result.ms if result.count(Status.RAN) else 0,
+        ms=result.ms if result.count(Status.RAN) or result.count(Status.FAILED) else 0,
         left=result.count(Status.CANCELLED),
     )
 

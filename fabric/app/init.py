@@ -18,6 +18,7 @@ from fabric.scaffold.choices import (
     NO_MANAGER,
     ManagerFacts,
     ProjectChoices,
+    derived_service,
     length_problem,
     refused_pairs,
     service_problem,
@@ -55,6 +56,10 @@ class InitRequest(Struct, frozen=True):
 
 
 _MANIFEST = "package.json"
+_LOCAL_STATE = (
+    "State is stored on this machine (.fabric/state). Before another machine or CI deploys, "
+    "set `backend` in fabric.yml to a shared one."
+)
 # What a project goes without if these files were somebody's own.
 _WANTED = {".gitignore": (".env", ".fabric"), _MANIFEST: ("call:local", '"test"')}
 
@@ -73,7 +78,7 @@ class InitHelp(Struct, frozen=True):
 
 def init(asked: InitRequest, settings: Settings, helped: InitHelp) -> Report:
     folder = Path(os.path.abspath(settings.cwd / asked.folder))  # noqa: PTH100 - links stay links
-    asked = replace(asked, service=asked.service or folder.name)
+    asked = replace(asked, service=asked.service or derived_service(folder.name) or folder.name)
     _refuse(_slips(asked, folder, helped.find))
     choices = _choices(_complete(asked, helped), helped.find)
     files = (NewFile(SCHEMA_FILE, schema_text("config"), may_be_kept=True), *new_project(choices))
@@ -223,12 +228,13 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
         is_installed,
         tuple(_next(made, is_installed=is_installed)),
         _title(choices),
+        _LOCAL_STATE if back_end_facts(choices.backend).is_own_folder else "",
     )
     return Report(
         "init",
         outcome,
         problems=problems,
-        warnings=(*_warnings(choices), *_kept_warnings(made)),
+        warnings=(*_derived(made), *_warnings(choices), *_kept_warnings(made)),
         exit_code=ExitCode.PARTIAL if problems else ExitCode.OK,
     )
 
@@ -260,6 +266,14 @@ def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
         if missing:
             message = f"`{one.path}` was left as it was, and lacks {', '.join(missing)}"
             yield Problem("init/kept-file", message, "add what you want of it by hand")
+
+
+def _derived(made: _NewProject) -> Iterator[Problem]:
+    name, folder = made.choices.service, made.folder.name
+    if name != folder and name == derived_service(folder):
+        message = f"the service is named `{name}`, after the directory `{folder}`"
+        hint = "to choose another name, edit `service` in fabric.yml"
+        yield Problem("init/derived-name", message, hint)
 
 
 def _warnings(choices: ProjectChoices) -> Iterator[Problem]:

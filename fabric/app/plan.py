@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from fabric.app.deploy.plan_file import FORMAT, seal
-from fabric.app.preview import Preview
+from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import units_of
 from fabric.app.request import Request, caps_of
@@ -37,7 +37,8 @@ from fabric.model.outcomes.planned import (
     PlanOutcome,
     PlanSummary,
 )
-from fabric.model.problems import ExitCode, FabricError, Problem
+from fabric.model.problems import ExitCode, FabricError, Problem, each_once, exit_code_of
+from fabric.model.records.record import Mode
 from fabric.model.report import Report, problem_json
 from fabric.model.spelling import nearest
 from fabric.model.walks import with_dependents
@@ -57,6 +58,7 @@ class PlanOptions(Struct, frozen=True):
     graph: str = ""
     out: str = ""
     detailed_exit_code: bool = False
+    strict: bool = False
 
 
 def plan(
@@ -69,9 +71,19 @@ def plan(
         info = told_of_run(seen.work.info, session)
         found = replace(seen, work=replace(seen.work, info=info))
         report = _shown(request, options, (session, found), settings.cwd)
-        if not options.out and may_be_told_again(session, seen.plan):
-            keep_preview(command_line, session, seen, report)
+        if not options.out and not seen.refused and may_be_told_again(session, seen.plan):
+            keep_preview(command_line, session, seen, report, _deciding(seen))
     return report
+
+
+def _deciding(seen: Preview) -> frozenset[str]:
+    """Variables that a plan of a real deploy hangs on: without them it has warnings."""
+    real = [one for one in seen.work.placements if one.mode == Mode.REAL]
+    if not real:
+        return frozenset()
+    from fabric.app.deploy.access import credential_names
+
+    return credential_names(real)
 
 
 @contextlib.contextmanager
@@ -89,7 +101,7 @@ def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Previe
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
             opened.close()
-            found = _blind(stack, work, (request, settings, shared), error.first)
+            found = _blind(stack, work, (request, settings, shared), error)
         yield found
 
 
@@ -111,61 +123,47 @@ def _live(
     blind: bool = False,
 ) -> tuple[Session, Preview]:
     settings, shared = around
+    from fabric.app.deploy.checks import DeployCandidate, problems_before, problems_of_change
     from fabric.app.deploy.no_way_back import told_ways_back
-    from fabric.app.deploy.other_accounts import other_places
     from fabric.app.deploy.preview import preview
-    from fabric.app.deploy.scope import ScopeOptions, lost_records, mismatch, open_deploy_scope
-    from fabric.app.deploy.shared_places import shared_places
-    from fabric.app.deploy.unfit_functions import unfit_problems
-    from fabric.state.dev_journal import wired_problem
-    from fabric.state.records.unwritten import unwritten_problem
+    from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 
     units = partial(units_of, work, request, settings)
     names = None if blind else _names(work, request)
     options = ScopeOptions(units, blind=blind, dependencies=work.dependencies, names=names)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
-    scope.kept_values.require()
-    lost = lost_records(scope, caps_of(request.concurrency, settings.cores).total)
-    if lost:
-        raise FabricError(*lost)
-    unfit = (*other_places(scope), *shared_places(scope), *unfit_problems(scope))
-    if unfit:
-        raise FabricError(*unfit)
+    at_once = caps_of(request.concurrency, settings.cores).total
+    found = problems_before(DeployCandidate(scope, work, at_once))
+    if found.stopping:
+        raise FabricError(*found.all)
     opening = SessionOptions(
         file_time_ns(settings.cwd), create=False, tools=scope.tools, shared=shared
     )
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
-    told = [
-        problem
-        for ref, one in scope.placements.items()
-        for problem in (
-            mismatch(one, scope.record(ref)),
-            unwritten_problem(scope.transaction.record_store(ref).home, ref),
-            wired_problem(scope.transaction.record_store(ref).home, ref),
-        )
-    ]
-    ways_back = told_ways_back(scope, seen.plan)
-    return session, _warned(seen, *(one for one in told if one), *ways_back)
+    refused = (*(found.other or problems_of_change(scope, seen.plan)),)
+    refused += told_ways_back(scope, seen.plan)
+    return session, replace(_warned(seen, *refused), refused=each_once(refused))
 
 
 def _blind(
     stack: contextlib.ExitStack,
     work: Compiled,
     asked: tuple[Request, Settings, SharedAccess],
-    why: Problem,
+    error: NoAccessError,
 ) -> tuple[Session, Preview]:
-    """Everything is shown as new, and nothing of it is kept."""
+    """Everything is shown as new, and nothing of it is kept. A deploy would fail."""
     request, settings, shared = asked
     session, seen = _live(stack, work, request, (settings, shared), blind=True)
-    message = f"what is live is not known here: {why.message}; everything is shown as new"
+    why = error.first
+    message = f"the state cannot be read: {why.message}; everything is shown as new"
     told = Problem("plan/blind", message, why.hint)
-    return session, replace(_warned(seen, told), sources=None)
+    refused = (*error.problems, *seen.refused)
+    return session, replace(_warned(seen, told), sources=None, refused=refused)
 
 
 def _warned(seen: Preview, *told: Problem) -> Preview:
-    info = replace(seen.work.info, warnings=(*seen.work.info.warnings, *told))
-    return replace(seen, work=replace(seen.work, info=info))
+    return replace(seen, work=with_warnings(seen.work, told))
 
 
 def _shown(
@@ -174,18 +172,26 @@ def _shown(
     _, seen = found
     work, made = seen.work, seen.plan
     outcome = plan_outcome(work, made)
-    exit_code = ExitCode.PARTIAL if options.detailed_exit_code and made.anything_to_do else None
+    refused = seen.refused if options.strict or options.detailed_exit_code else ()
     report = Report(
         request.command,
         outcome,
-        warnings=work.info.warnings,
-        exit_code=exit_code or ExitCode.OK,
+        problems=refused,
+        warnings=tuple(one for one in work.info.warnings if one not in refused),
+        exit_code=_exit_code(options, made, refused),
         ties=ties_of(made.graph) if request.detailed else (),
     )
     if options.graph:
         text, notes = _picture(made, options, cwd)
         return replace(report, text=text, notes=notes)
     return replace(report, notes=_saved(report, found, options.out, cwd))
+
+
+def _exit_code(options: PlanOptions, made: Plan, refused: Sequence[Problem]) -> ExitCode:
+    if refused:
+        return exit_code_of(refused[0])
+    is_change = options.detailed_exit_code and made.anything_to_do
+    return ExitCode.PARTIAL if is_change else ExitCode.OK
 
 
 def explain(request: Request, task_id: str, settings: Settings) -> Report:

@@ -31,7 +31,7 @@ _OBSERVED = (
 )
 ROOT = (
     _row("init", _DAILY, "Make a new project: asks, or takes what the options say."),
-    _row("generate", _DAILY, "Add a function, worker, resource or addon to a config."),
+    _row("generate", _DAILY, "Add a function, worker, resource, addon or CI workflow."),
     _row("plan", _DAILY, "Show what would run and why; changes nothing."),
     _row("build", _DAILY, "Build the functions; what is up to date is skipped."),
     _row("package", _DAILY, "Build, vendor and pack the functions into archives."),
@@ -105,6 +105,7 @@ GENERATE = (
     _generate("worker", "Add a function that works on a queue, with its handler."),
     _generate("resource", "Add a database, cache, queue, topic or bucket."),
     _generate("addon", "Add an addon, with its version and options."),
+    _generate("ci", "Add a GitHub Actions workflow that plans and deploys."),
 )
 
 

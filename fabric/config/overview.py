@@ -35,6 +35,8 @@ class Overview(Struct, frozen=True):
     problems: tuple[Problem, ...]
     limits: tuple[Problem, ...]
     unset: tuple[Problem, ...]
+    # The kind of the state backend; empty where it hangs on a value that is not set.
+    backend: str = ""
 
 
 def overview(source: ConfigText) -> Overview:
@@ -55,11 +57,20 @@ def overview(source: ConfigText) -> Overview:
         in_file(file, document.text, wrong),
         in_file(file, document.text, limits),
         in_file(file, document.text, unset),
+        _backend(root),
     )
 
 
 def _known(root: Mapping, key: str) -> str:
     leaf = child(root, "provider", key)
+    return leaf.text if isinstance(leaf, Scalar) and not is_unfilled(leaf) else ""
+
+
+def _backend(root: Mapping) -> str:
+    section = child(root, "backend")
+    if section is None:
+        return "local"
+    leaf = child(section, "kind")
     return leaf.text if isinstance(leaf, Scalar) and not is_unfilled(leaf) else ""
 
 

@@ -41,6 +41,8 @@ class BackEndFacts(Struct, frozen=True):
     endpoint: str = ""
     is_own_folder: bool = False
     keeps_conditions: bool = False
+    # Optional packages that its client imports; those of a database hang on its address.
+    packages: tuple[str, ...] = ()
 
 
 BACK_ENDS: tuple[BackEndFacts, ...] = (
@@ -64,6 +66,7 @@ BACK_ENDS: tuple[BackEndFacts, ...] = (
         shared_variables=("AWS_",),
         credentials=(("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),),
         endpoint="OBJSTORE1_ENDPOINT_URL",
+        packages=("boto3",),
     ),
     BackEndFacts(
         BackendKind.OBJSTORE2,
@@ -72,6 +75,7 @@ BACK_ENDS: tuple[BackEndFacts, ...] = (
         variables=("OBJSTORE2_",),
         credentials=(("OBJSTORE2_CREDENTIALS_FILE",), ("OBJSTORE2_ACCESS_TOKEN",)),
         endpoint="OBJSTORE2_ENDPOINT_URL",
+        packages=("httpx",),
     ),
     BackEndFacts(
         BackendKind.OBJSTORE3,
@@ -83,6 +87,7 @@ BACK_ENDS: tuple[BackEndFacts, ...] = (
             ("OBJSTORE3_ACCOUNT", "OBJSTORE3_KEY"),
         ),
         endpoint="OBJSTORE3_ENDPOINT_URL",
+        packages=("httpx",),
     ),
 )
 _BY_KIND = {facts.kind: facts for facts in BACK_ENDS}

@@ -74,6 +74,8 @@ class ProviderFacts(Struct, frozen=True):
     begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
     is_one_version: bool = False
     hides_secrets: bool = False
+    # Optional packages that real deploys by fabric import.
+    packages: tuple[str, ...] = ()
 
     @property
     def real_deploy_variable(self) -> str:
@@ -115,6 +117,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD1",
         account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         triggers=_EVENTS | {TriggerKind.EVENTBUS},
+        packages=("boto3",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
@@ -151,6 +154,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         glibc=((0, 27), (11, 35)),
         account=("CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"),
         triggers=_EVENTS | {TriggerKind.PUBSUB},
+        packages=("httpx", "cryptography"),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             (
@@ -203,6 +207,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="EDGE1",
         account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
@@ -220,6 +225,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST1",
         account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
         env_bytes=64 * _KB,
@@ -234,6 +240,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="HOST2",
         account=("HOST2_SITE_ID",),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.SERVICE,
         credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
@@ -259,6 +266,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD4",
         account=("CLOUD4_ACCOUNT_ID",),
         triggers=_EVENTS,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
@@ -276,6 +284,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD5",
         account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
@@ -291,6 +300,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         prefix="CLOUD6",
         account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
         triggers=_WEB,
+        packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
             _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)

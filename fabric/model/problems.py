@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class ExitCode(IntEnum):
@@ -53,6 +54,18 @@ class Problem(Struct, frozen=True):
     where: Place | None = None
     frame: str = ""
     about: ConfigSpot | None = None
+    # The service that is concerned, where several are planned together.
+    service: str = ""
+
+    def of(self, service: str) -> "Problem":
+        return replace(self, service=service)
+
+
+def each_once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Several services or targets may lack the same. A problem with its place reports more."""
+    listed = dict.fromkeys(one.of("") for one in problems)
+    placed = {(one.code, one.message) for one in listed if one.where}
+    return tuple(one for one in listed if one.where or (one.code, one.message) not in placed)
 
 
 _AREAS = {
@@ -68,6 +81,7 @@ _AREAS = {
 _CODES = {
     "run/interrupted": ExitCode.INTERRUPTED,
     "run/partial": ExitCode.PARTIAL,
+    "router/bad-percent": ExitCode.USAGE,
     "provider/unreachable": ExitCode.UNREACHABLE,
     "source/unreachable": ExitCode.UNREACHABLE,
     "executor/unreachable": ExitCode.UNREACHABLE,

@@ -6,12 +6,13 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
 from fabric.providers.contract import CallWatch
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.waiting import Waiting, nap
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
+from fabric.system.optional_packages import requiring
 from fabric.system.retry import Patience, TransientError
 
 T = TypeVar("T")
@@ -46,12 +47,13 @@ def sending(method: str, path: str, document: object) -> ProviderCall:
 
 def opened(provider: str) -> Http:
     """Each call is made once: whoever makes it knows whether it may be made again."""
-    try:
+    with requiring(client_need(provider)):
         return open_http(_ONCE, _MOST_BYTES)
-    except ImportError as error:
-        message = f"deploys to `{provider}` need a package that is not installed: {error.name}"
-        hint = "pip install 'fabric-deploy[cloud]'"
-        raise FabricError(Problem("deploy/not-installed", message, hint)) from error
+
+
+def client_need(provider: str) -> PackageNeed:
+    """What calls a provider with the clients of the extra for clouds."""
+    return PackageNeed(f"deploys to `{provider}` need", Extra.CLOUD, "deploy/not-installed")
 
 
 def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:

@@ -48,6 +48,8 @@ class FunctionRow(Struct, frozen=True, rename="camel"):
     environment: dict[str, str]
     tags: dict[str, str]
     artifact: ArtifactRow
+    # Whether the archive is another one than at the last deploy; also in `artifact`.
+    changed: bool
 
 
 class LiveRow(Struct, frozen=True, rename="camel"):
@@ -167,6 +169,7 @@ def _function(order: FunctionOrder) -> FunctionRow:
         dict(order.env.reveal()),
         dict(order.tags),
         _artifact(order.artifact),
+        order.artifact.changed,
     )
 
 

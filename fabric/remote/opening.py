@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.model.back_ends import BackendKind
+from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.remote.contract import CAPS, Carrier, CarrierRefusedError
@@ -47,6 +47,14 @@ def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
     return lambda: _web(base.rstrip("/"), where, is_turbo=is_turbo)
 
 
+def packages_of_url(url: str) -> tuple[str, ...]:
+    """The optional packages that a carrier of this URL imports."""
+    scheme = url.partition("://")[0].lower()
+    if scheme in _STORES:
+        return back_end_facts(scheme).packages
+    return ("httpx",) if url else ()
+
+
 def _refuse_unfit(base: str) -> None:
     if not is_web_address(base):
         raise ValueError(f"it has to be {FORMS}")
@@ -60,7 +68,10 @@ def _refuse_unfit(base: str) -> None:
 def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
     from fabric.remote.web_carrier import WebPlace, open_web  # httpx: only when it is wanted
 
-    return open_web(WebPlace(base, where.token, where.team), is_turbo=is_turbo)
+    try:
+        return open_web(WebPlace(base, where.token, where.team), is_turbo=is_turbo)
+    except FabricError as error:
+        raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error
 
 
 def _store_opener(kind: BackendKind, where: SharedCacheAddress) -> Callable[[], Carrier]:

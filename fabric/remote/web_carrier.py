@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
 from fabric.remote.contract import (
@@ -57,7 +58,7 @@ def plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
 
 class WebCarrier:
     def __init__(self, where: WebPlace, url_of: Callable[[ObjectName], str]) -> None:
-        with extra("cloud"):
+        with extra(Extra.CLOUD):
             import httpx
         self._where = where
         self._url_of = url_of

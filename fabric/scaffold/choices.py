@@ -127,6 +127,12 @@ def _refused_language(choices: ProjectChoices) -> Problem | None:
     return Problem("usage/unsupported", message, f"it runs {', '.join(able)}")
 
 
+def derived_service(folder: str) -> str:
+    """A valid name that is close to the directory's; empty if no valid character is in it. In
+    lowercase, because not every provider accepts capitals."""
+    return _NO_LETTERS.sub("-", folder).strip("-_").lower()
+
+
 def service_problem(name: str, *, is_folder: bool) -> Problem | None:
     """Why a name, or the folder's name that stands in for it, is none for a service."""
     if SERVICE_NAME.fits(name):

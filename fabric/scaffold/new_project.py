@@ -16,7 +16,7 @@ from fabric.scaffold.project_files import (
     tsconfig_text,
 )
 from fabric.scaffold.templates import Language, handler_source, template_of
-from fabric.scaffold.workflow import WORKFLOW_FILE, workflow_text
+from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, workflow_text
 
 CONFIG_FILE = "fabric.yml"
 
@@ -55,4 +55,15 @@ def _around(choices: ProjectChoices) -> Iterator[NewFile]:
     yield NewFile(".env.example", env_example(choices), may_be_kept=True)
     yield NewFile(".gitignore", ignored_text(choices.language), may_be_kept=True)
     if choices.with_workflow:
-        yield NewFile(WORKFLOW_FILE, workflow_text(choices))
+        yield NewFile(WORKFLOW_FILE, workflow_text(_ci_project(choices)))
+
+
+def _ci_project(choices: ProjectChoices) -> CiProject:
+    is_python = choices.language is Language.PYTHON
+    return CiProject(
+        provider=choices.provider,
+        backend=choices.backend,
+        has_node=not is_python,
+        checks=PYTHON_CHECKS if is_python else ("npm install", "npm test"),
+        variables=tuple(choices.manager.variables) if choices.manager else (),
+    )

@@ -1,14 +1,26 @@
-"""A workflow for GitHub Actions: pull requests are planned, the main branch is deployed."""
+"""A workflow for GitHub Actions: pull requests are planned, the main branch is deployed.
+
+AWS, Google Cloud and Azure are reached by short-lived tokens (OpenID Connect). Other providers
+have no such login: their tokens are secrets of the repository.
+"""
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+from fabric.manifest import VERSION
 from fabric.model.back_ends import BackendKind, back_end_facts
-from fabric.scaffold.choices import ProjectChoices
-from fabric.scaffold.templates import Language
+from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.distribution import Extra, extra_of, pinned_requirement
+from fabric.model.secrecy import looks_secret
 
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
+PYTHON_CHECKS = ("pip install -r requirements-dev.txt", "python -m pytest")
+_AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
 _TEXT = """\
-# Plans pull requests and deploys what is on main. Values come from the repository's secrets.
+# Plans pull requests and deploys what is on main.
+%(needs)s
+# Variables that fabric.yml binds with ${env:NAME} belong into `env` of the last two steps.
 name: fabric
 on:
   pull_request:
@@ -17,7 +29,7 @@ on:
 
 permissions:
   contents: read
-
+%(permissions)s
 # Deploys of one branch wait for each other; none is cut off.
 concurrency:
   group: fabric-${{ github.ref }}
@@ -26,25 +38,23 @@ concurrency:
 jobs:
   fabric:
     runs-on: ubuntu-latest
-    env:
-      # Deploys are simulated without this line:
-      # FABRIC_REAL_DEPLOY: "1"
-%(variables)s
-    steps:
+%(defaults)s    steps:
       - uses: actions/checkout@v4
 %(tools)s
-      - run: pip install "%(package)s"
+      - run: pipx install "%(package)s"
       # What was built by an earlier run is not built again.
       - uses: actions/cache@v4
         with:
-          path: .fabric/cache
+          path: %(cache)s
           key: fabric-${{ runner.os }}-${{ github.sha }}
           restore-keys: fabric-${{ runner.os }}-
-%(checks)s
+%(steps)s
       - run: fabric plan
         if: github.event_name == 'pull_request'
+%(env)s
       - run: fabric deploy
         if: github.event_name == 'push'
+%(env)s
 """
 _PYTHON_TOOL = """\
       - uses: actions/setup-python@v5
@@ -54,36 +64,176 @@ _NODE_TOOL = """\
       - uses: actions/setup-node@v4
         with:
           node-version: 22"""
-_EXTRAS = {
-    BackendKind.SQL: "[postgres]",
-    BackendKind.OBJSTORE1: "[cloud]",
-    BackendKind.OBJSTORE2: "[cloud]",
-    BackendKind.OBJSTORE3: "[cloud]",
+# A pull request of a fork gets no token: it is planned without one.
+_TRUSTED = """\
+        if: >-
+          github.event_name == 'push' ||
+          github.event.pull_request.head.repo.full_name == github.repository"""
+_AWS_LOGIN = f"""\
+      - uses: aws-actions/configure-aws-credentials@v4
+{_TRUSTED}
+        with:
+          role-to-assume: ${{{{ vars.AWS_ROLE_TO_ASSUME }}}}
+          aws-region: ${{{{ vars.AWS_REGION }}}}"""
+_GOOGLE_LOGIN = f"""\
+      - uses: google-github-actions/auth@v2
+        id: google
+{_TRUSTED}
+        with:
+          workload_identity_provider: ${{{{ vars.GOOGLE_WORKLOAD_IDENTITY_PROVIDER }}}}
+          service_account: ${{{{ vars.GOOGLE_SERVICE_ACCOUNT }}}}
+          token_format: access_token"""
+_AZURE_LOGIN = f"""\
+      - uses: azure/login@v2
+{_TRUSTED}
+        with:
+          client-id: ${{{{ vars.CLOUD3_CLIENT_ID }}}}
+          tenant-id: ${{{{ vars.CLOUD3_TENANT_ID }}}}
+          subscription-id: ${{{{ vars.CLOUD3_SUBSCRIPTION_ID }}}}"""
+_CLUSTER_FILE = f"""\
+      - run: printf '%s' "$CLUSTER_CONFIG_TEXT" > "$RUNNER_TEMP/kubeconfig"
+{_TRUSTED}
+        env:
+          CLUSTER_CONFIG_TEXT: ${{{{ secrets.CLUSTER_CONFIG }}}}"""
+_GOOGLE_TOKEN = "${{ steps.google.outputs.access_token }}"  # noqa: S105 - an expression
+
+
+class CloudLogin(Struct, frozen=True):
+    """How a job gets short-lived tokens. `step` is the text of the step; `tokens` are variables
+    with the expression of their value, and `without` are long-lived keys that are not needed.
+    `needs` are variables of the repository."""
+
+    step: str
+    needs: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, str], ...] = ()
+    without: tuple[str, ...] = ()
+
+
+_LOGIN_AWS = CloudLogin(
+    _AWS_LOGIN,
+    ("AWS_ROLE_TO_ASSUME", "AWS_REGION"),
+    # The login sets the variables of AWS itself, and the region with them.
+    without=("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
+)
+_LOGIN_GOOGLE = CloudLogin(
+    _GOOGLE_LOGIN,
+    ("GOOGLE_WORKLOAD_IDENTITY_PROVIDER", "GOOGLE_SERVICE_ACCOUNT"),
+    (("CLOUD2_ACCESS_TOKEN", _GOOGLE_TOKEN), ("OBJSTORE2_ACCESS_TOKEN", _GOOGLE_TOKEN)),
+    ("CLOUD2_SERVICE_ACCOUNT_KEY", "OBJSTORE2_CREDENTIALS_FILE"),
+)
+_LOGIN_AZURE = CloudLogin(
+    _AZURE_LOGIN,
+    ("CLOUD3_CLIENT_ID", "CLOUD3_TENANT_ID", "CLOUD3_SUBSCRIPTION_ID"),
+    without=("CLOUD3_CLIENT_SECRET",),
+)
+_LOGINS: dict[str, CloudLogin] = {
+    _AWS: _LOGIN_AWS,
+    BackendKind.OBJSTORE1: _LOGIN_AWS,
+    _GOOGLE: _LOGIN_GOOGLE,
+    BackendKind.OBJSTORE2: _LOGIN_GOOGLE,
+    _AZURE: _LOGIN_AZURE,
 }
 
 
-def workflow_text(choices: ProjectChoices) -> str:
-    is_python = choices.language is Language.PYTHON
-    names = dict.fromkeys(_variables(choices))
-    checks = (
-        ("pip install -r requirements-dev.txt", "python -m pytest")
-        if is_python
-        else ("npm install", "npm test")
-    )
+class CiProject(Struct, frozen=True, kw_only=True):
+    """The facts of a project that its workflow needs. `folder` is where its config is, relative
+    to the repository; `checks` are commands before the plan, `variables` those of a secret
+    manager."""
+
+    provider: str
+    backend: str = BackendKind.LOCAL.value
+    folder: str = ""
+    has_node: bool = False
+    checks: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> ProviderFacts:
+        found = facts_of(self.provider)
+        if found is None:
+            raise LookupError(self.provider)
+        return found
+
+
+def workflow_text(project: CiProject) -> str:
+    logins = tuple(_logins(project))
+    steps = [f"      - run: {one}" for one in project.checks]
+    steps += [one.step for one in logins]
+    steps += [_CLUSTER_FILE] if project.facts.prefix == _CLUSTER else []
+    env = tuple(_environment(project, logins))
+    folder = f"{project.folder}/" if project.folder else ""
+    default = f"    defaults:\n      run:\n        working-directory: {project.folder}\n"
     return _TEXT % {
-        "variables": "\n".join(f"      {name}: ${{{{ secrets.{name} }}}}" for name in names),
-        "tools": _PYTHON_TOOL if is_python else f"{_PYTHON_TOOL}\n{_NODE_TOOL}",
-        "package": f"fabric-deploy{_EXTRAS.get(BackendKind(choices.backend), '')}",
-        "checks": "\n".join(f"      - run: {one}" for one in checks),
+        "needs": _needs(logins, env),
+        "permissions": "  id-token: write\n" if logins else "",
+        "defaults": default if project.folder else "",
+        "tools": f"{_PYTHON_TOOL}\n{_NODE_TOOL}" if project.has_node else _PYTHON_TOOL,
+        "package": pinned_requirement(VERSION, *_extras(project)),
+        "cache": f"{folder}.fabric/cache",
+        "steps": "\n".join(steps) or "      # Add the tests of the project here.",
+        "env": "\n".join(
+            (
+                "        env:",
+                "          # Deploys are simulated without this line:",
+                '          # FABRIC_REAL_DEPLOY: "1"',
+                *(f"          {name}: {value}" for name, value in env),
+            )
+        ),
     }
 
 
-def _variables(choices: ProjectChoices) -> Iterator[str]:
-    """Of what may be given in several ways, the first."""
-    yield from (group[0] for group in choices.facts.credentials.required)
-    if choices.facts.role_variable:
-        yield choices.facts.role_variable
-    for way in back_end_facts(choices.backend).credentials[:1]:
-        yield from way
-    if choices.manager:
-        yield from choices.manager.variables
+def _logins(project: CiProject) -> Iterator[CloudLogin]:
+    """Each once: a provider and a backend may share one."""
+    names = (project.provider, project.backend)
+    yield from dict.fromkeys(_LOGINS[one] for one in names if one in _LOGINS)
+
+
+def _environment(project: CiProject, logins: tuple[CloudLogin, ...]) -> Iterator[tuple[str, str]]:
+    tokens = {name: value for one in logins for name, value in one.tokens}
+    left_out = {name for one in logins for name in one.without}
+    for name in dict.fromkeys(_names(project, frozenset(tokens))):
+        if name not in left_out:
+            yield name, tokens.get(name) or _stored(name)
+
+
+def _stored(name: str) -> str:
+    """Credentials are secrets of the repository, other values are variables."""
+    if name == "CLUSTER_CONFIG":
+        return "${{ runner.temp }}/kubeconfig"
+    kind = "secrets" if looks_secret(name) or name.endswith(("_URL", "_STRING")) else "vars"
+    return f"${{{{ {kind}.{name} }}}}"
+
+
+def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
+    """Of alternatives the variable of a login, otherwise the first."""
+    facts, store = project.facts, back_end_facts(project.backend)
+    for group in facts.credentials.required:
+        yield next((one for one in group if one in tokens), group[0])
+    if facts.role_variable:
+        yield facts.role_variable
+    ways = store.credentials
+    given = next((way for way in ways if tokens.issuperset(way)), ways[0] if ways else ())
+    yield from given
+    yield from project.variables
+
+
+def _needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ...]) -> str:
+    """The settings of the repository that the workflow reads."""
+    wanted = [("vars", name) for one in logins for name in one.needs]
+    for name, value in env:
+        kind = value.removeprefix("${{ ").partition(".")[0]
+        wanted += [(kind, name)] if kind in ("secrets", "vars") else []
+        wanted += [("secrets", name)] if name == "CLUSTER_CONFIG" else []
+    lines = []
+    for kind, title in (("vars", "Variables"), ("secrets", "Secrets")):
+        names = dict.fromkeys(name for one, name in wanted if one == kind)
+        lines += [f"# {title} of the repository: {', '.join(names)}."] if names else []
+    lines += ["# Cloud logins use OpenID Connect: no long-lived key is stored."] if logins else []
+    return "\n".join(lines)
+
+
+def _extras(project: CiProject) -> Iterator[Extra]:
+    modules = (*project.facts.packages, *back_end_facts(project.backend).packages)
+    yield from (extra_of(one) for one in modules)
+    if project.backend == BackendKind.SQL:
+        yield Extra.POSTGRES

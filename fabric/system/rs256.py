@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
+from fabric.system.optional_packages import requiring
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+_NEED = PackageNeed("keys of service accounts need", Extra.CLOUD, "credentials/not-installed")
 
 
 class PrivateKey(Struct, frozen=True):
@@ -20,12 +23,10 @@ class PrivateKey(Struct, frozen=True):
 def read_key(pem: str) -> PrivateKey:
     """The key of a PEM text (PKCS#8 or PKCS#1), checked: a damaged one would sign wrongly.
     ValueError, without a word of it, for anything else."""
-    try:
+    with requiring(_NEED):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
-    except ImportError as error:
-        raise FabricError(_not_installed(error)) from error
     if "PRIVATE KEY-----" not in pem:
         raise ValueError("not a private key in PEM")
     try:
@@ -57,11 +58,3 @@ def _packed(part: dict[str, str] | dict[str, str | int]) -> str:
 
 def _text(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
-
-
-def _not_installed(error: ImportError) -> Problem:
-    return Problem(
-        "credentials/not-installed",
-        f"keys of service accounts need a package that is not installed: {error.name or error}",
-        hint="pip install 'fabric-deploy[cloud]'",
-    )

@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.switches import is_on
+from fabric.system.optional_packages import requiring
 from fabric.system.urls import is_web_address
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
     from opentelemetry.sdk.trace.export import SpanExportResult
 
+NEED = PackageNeed("sending traces needs", Extra.OTEL, "usage/unsupported")
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 ENABLED, _DISABLED = "OTEL_TRACES_ENABLED", "OTEL_SDK_DISABLED"
 _EXPORT_SECONDS, _CLOSE_SECONDS = 2.0, 1.0
@@ -106,11 +109,9 @@ class SpanExport:
         endpoint: str = "",
         room: int = ROOM,
     ) -> None:
-        try:
+        with requiring(NEED):
             self._sending = _Sending(endpoint)
             self._provider, self._ids = _provider(env, about, self._sending, room)
-        except ImportError as error:
-            raise FabricError(not_installed()) from error
         self._tracer = self._provider.get_tracer("fabric")
         self._lock = threading.Lock()
         self._tell = _Once(tell)
@@ -241,8 +242,3 @@ def _take_over_warnings(once: _Once) -> None:
     under = logging.getLogger("opentelemetry")
     under.propagate = False
     under.handlers = [once]
-
-
-def not_installed() -> Problem:
-    message = "traces are asked for, and what sends them is not installed"
-    return Problem("usage/unsupported", message, "pip install 'fabric-deploy[otel]'")

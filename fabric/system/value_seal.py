@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from msgspec import ValidationError, convert
 from msgspec.structs import astuple
 
-from fabric.model.problems import FabricError, Problem
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE, state_key
 from fabric.model.task import Pairs
 from fabric.system.chance import Chance
+from fabric.system.optional_packages import requiring
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+SEALED_NEED = PackageNeed(f"{STATE_KEY_VARIABLE} needs", Extra.SEALED, "state/not-installed")
 _FORM = "1"
 _NONCE = 12
 _KEY_NAME = 8
@@ -72,7 +74,8 @@ class ValueSeal:
         return not self.has_key or text.startswith(f"{_FORM}.{self._key_name}.")
 
     def _with_key(self, owner: ValueOwner, body: str) -> OpenedValues:
-        from cryptography.exceptions import InvalidTag
+        with requiring(SEALED_NEED):
+            from cryptography.exceptions import InvalidTag
 
         try:
             raw = base64.b64decode(body, validate=True)
@@ -92,20 +95,10 @@ class ValueSeal:
 
     @functools.cached_property
     def _cipher(self) -> "AESGCM":
-        try:
+        with requiring(SEALED_NEED):
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-        except ImportError as error:
-            raise FabricError(_not_installed(error)) from error
         return AESGCM(self._key.reveal())
 
 
 def _bound_to(owner: ValueOwner) -> bytes:
     return json.dumps(["values of a deploy", *astuple(owner.ref), *astuple(owner)[1:]]).encode()
-
-
-def _not_installed(error: ImportError) -> Problem:
-    return Problem(
-        "state/not-installed",
-        f"{STATE_KEY_VARIABLE} needs a package that is not installed: {error.name or error}",
-        hint="pip install 'fabric-deploy[sealed]'",
-    )

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
+from fabric.model.distribution import Extra, PackageNeed
+from fabric.system.optional_packages import requiring
+
 if TYPE_CHECKING:
     from wsproto import WSConnection
     from wsproto.connection import Connection
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 _READ = 1 << 16
 _LARGEST = 16 << 20
 _LARGEST_HEAD = 1 << 14
+_NEED = PackageNeed("logs over a WebSocket need", Extra.CLOUD, "deploy/not-installed")
 
 
 class WebSocketError(OSError):
@@ -135,16 +139,24 @@ def _connected(parts: SplitResult, seconds: float) -> socket.socket:
         raise WebSocketError(f"{host}: {error}") from error
 
 
-def _upgraded(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
-    from wsproto import ConnectionType, WSConnection
-    from wsproto.events import AcceptConnection, RejectConnection, Request
-    from wsproto.utilities import RemoteProtocolError
+def _asked(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
+    with requiring(_NEED):
+        from wsproto import ConnectionType, WSConnection
+        from wsproto.events import Request
 
     frames = WSConnection(ConnectionType.CLIENT)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     host = parts.netloc.rpartition("@")[2]
     agent = [(b"User-Agent", b"fabric")]
     link.sendall(frames.send(Request(host, path, subprotocols=[protocol], extra_headers=agent)))
+    return frames
+
+
+def _upgraded(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
+    frames = _asked(link, parts, protocol)
+    from wsproto.events import AcceptConnection, RejectConnection
+    from wsproto.utilities import RemoteProtocolError
+
     size = 0
     while True:
         found = link.recv(_READ)

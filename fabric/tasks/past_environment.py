@@ -54,6 +54,10 @@ class PastEnvironment:
         self.values: PastValues = past_values(past.record, self._known, past.salt)
 
     @property
+    def function(self) -> str:
+        return self._past.record.name
+
+    @property
     def problem(self) -> Problem | None:
         """What forbids that it comes back; half an environment is none."""
         if not self.values.lost or (self._tools.takes_today and self._is_configured):

@@ -11,6 +11,7 @@ def init_text(made: InitOutcome, style: Style) -> str:
             f"{style.good('✓')} {style.strong(made.service)}: {made.title}",
             *(f"  {path}" for path in made.files),
             *kept,
+            *((made.advice,) if made.advice else ()),
             f"Next: {' && '.join(made.next)}",
         )
     )

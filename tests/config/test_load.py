@@ -45,7 +45,6 @@ def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
     text = "servce: x\nprovider: {name: host1, runtime: ruby}\nfunctions: [{name: a b, entry: 5}]\n"
     found = problems(text)
     assert [one.code for one in found] == [
-        "config/missing-key",
         "config/unknown-key",
         "config/unknown-runtime",
         "config/bad-value",

@@ -13,6 +13,6 @@ def test_a_key_without_the_package_is_told_with_what_to_install(tmp_path: Path) 
     env = {"FABRIC_STATE_KEY": "1f" * 32, "PYTHONPATH": path}
     done = made.json("deploy", env=env)
     assert (done.code, done.error["code"]) == (1, "state/not-installed")
-    assert done.error["hint"] == "pip install 'fabric-deploy[sealed]'"
+    assert done.error["hint"] == "pip install 'serverless-fabric[sealed]'"
     assert not (made.root / ".fabric/state").exists()
     assert made.json("deploy", env={"PYTHONPATH": path}).code == 0

@@ -4,7 +4,9 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -14,8 +16,11 @@ from tests.support.project import PYTHON, PYTHON_SOURCES, REPO, Done
 pytestmark = pytest.mark.slow
 
 
-def call(program: Path, *words: str, cwd: Path) -> Done:
-    env = {name: value for name, value in PIP_OFFLINE.items() if name != "PYTHONPATH"}
+def call(
+    program: Path, *words: str, cwd: Path, env: Mapping[str, str] = MappingProxyType({})
+) -> Done:
+    outside = {name: value for name, value in PIP_OFFLINE.items() if name != "PYTHONPATH"}
+    env = {**outside, **env}
     done = subprocess.run(
         [str(program), *words], cwd=cwd, env=env, capture_output=True, text=True, check=False
     )
@@ -63,6 +68,13 @@ def test_an_installed_fabric_plans_and_builds(wheel: Path, tmp_path: Path) -> No
     for words in ((fabricd, "start", "--json"), (fabric, "config-api", "--json")):
         lacking = call(*words, cwd=tmp_path)
         assert (lacking.code, lacking.error["code"]) == (1, "daemon/not-installed")
-        assert "fabric-deploy[daemon]" in lacking.error["hint"]
+        assert "serverless-fabric[daemon]" in lacking.error["hint"]
+    real = {
+        "FABRIC_CLOUD1_REAL_DEPLOY": "1",
+        "FABRIC_CLOUD1_LAMBDA_ROLE_ARN": "arn:aws:iam::1:role/x",
+    }
+    without = call(fabric, "deploy", "--json", cwd=tmp_path / "project", env=real)
+    assert without.error["code"] == "deploy/not-installed"
+    assert "pip install 'serverless-fabric[cloud]'" in without.error["hint"]
     failed = call(fabric, "plan", "-c", "nowhere", "--json", cwd=tmp_path / "project")
     assert failed.error["code"] == "config/not-found"

@@ -15,6 +15,7 @@ from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
 from fabric.providers.contract import UNWATCHED, CallWatch, FunctionOrder, LiveFunction
+from fabric.providers.order_document import deploy_order
 from fabric.providers.payloads import PAYLOADS, payloads
 from fabric.system.bounded_process import Limits
 from fabric.system.schemas import misfits
@@ -85,6 +86,14 @@ def test_a_command_is_told_what_to_deploy(tmp_path: Path) -> None:
         }
     ]
     assert json.loads(told["FABRIC_FUNCTION_ENV_JSON"]) == {"hello": {"MODE": "dark"}}
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_the_order_has_changed_for_each_function_and_its_archive(*, changed: bool) -> None:
+    one = order("hello")
+    orders = (replace(one, artifact=replace(one.artifact, changed=changed)),)
+    [row] = json.loads(deploy_order(address(), orders))["functions"]
+    assert (row["changed"], row["artifact"]["changed"]) == (changed, changed)
 
 
 def test_a_command_runs_in_its_own_session(tmp_path: Path) -> None:

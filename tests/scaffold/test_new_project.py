@@ -119,8 +119,8 @@ def test_the_workflow_plans_pull_requests_and_deploys_main(lang: str) -> None:
     assert "run: fabric plan\n        if: github.event_name == 'pull_request'" in text
     assert "run: fabric deploy\n        if: github.event_name == 'push'" in text
     assert "path: .fabric/cache" in text
-    assert "fabric-deploy[cloud]" in text
-    for name in ("EDGE1_API_TOKEN", "OBJSTORE2_CREDENTIALS_FILE", "VAULT_TOKEN"):
+    assert "serverless-fabric[cloud]" in text
+    for name in ("EDGE1_API_TOKEN", "VAULT_TOKEN"):
         assert f"{name}: ${{{{ secrets.{name} }}}}" in text
     assert ("setup-node" in text) == (lang != "py")
     load = load_yaml(text)

@@ -3,23 +3,18 @@
 from fabric.app.dask.shared_store import shared_store
 from fabric.app.settings import Settings
 from fabric.engine.dask.executor import Executor
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.executor import DaskAddress
-from fabric.model.problems import FabricError, Problem
+from fabric.system.optional_packages import requiring
+
+_NEED = PackageNeed("--executor needs", Extra.DASK, "usage/no-package")
 
 
 def open_executor(address: DaskAddress, settings: Settings) -> Executor:
     """Reaches the cluster: whatever is wrong with it is told before anything is built."""
     store = shared_store(settings)
-    try:
+    with requiring(_NEED):
         from fabric.app.dask.worker import side_of
         from fabric.app.dask.workers import connect
-    except ModuleNotFoundError as error:
-        raise FabricError(
-            Problem(
-                "usage/no-package",
-                f"--executor needs a package that is not installed: {error.name}",
-                hint="pip install 'fabric-deploy[dask]'",
-            )
-        ) from error
     side = side_of(store)
     return Executor(connect(address, side, settings.chance(8)), side, store)

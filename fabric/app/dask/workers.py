@@ -21,6 +21,7 @@ from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.messages import SameSide
 from fabric.engine.dask.worker_side import unlike
 from fabric.engine.shared.errands import beside
+from fabric.model.distribution import Extra, requirement
 from fabric.model.executor import DaskAddress
 from fabric.model.problems import FabricError, Problem, StoppedError
 from fabric.system.child_group import child_group
@@ -196,9 +197,8 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tupl
     if told:
         more = f", and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
         message = f"{'; '.join(told[:_NAMED])}{more}"
-        hint = (
-            "workers need the same fabric-deploy[dask,cloud] and Python, and the same shared cache"
-        )
+        wanted = requirement(Extra.DASK, Extra.CLOUD)
+        hint = f"workers need the same {wanted} and Python, and the same shared cache"
         raise FabricError(Problem("executor/other-worker", message, hint))
     return tuple(one for one in workers if one not in found)
 

@@ -21,7 +21,7 @@ def no_addresses(scope: DeployScope) -> Iterator[Problem]:
                     f"function of `{upstream.service}` has an address of its own ({_listed(names)})"
                 )
                 hint = "keep one public function in a service that others call"
-                yield Problem("deploy/no-address", message, hint)
+                yield Problem("deploy/no-address", message, hint, service=taker.service)
 
 
 def _given(scope: DeployScope, taker: RecordRef) -> dict[RecordRef, list[str]]:

@@ -1,7 +1,7 @@
 """`deploy`: look, take the locks of what may change, run, and say what is live now."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -10,12 +10,10 @@ from msgspec.structs import replace
 
 from fabric.app.build import copy_artifacts
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
-from fabric.app.deploy.lost_addresses import lost_addresses
+from fabric.app.deploy.checks import DeployCandidate, require_access, require_deployable
 from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
-from fabric.app.deploy.other_accounts import other_places
-from fabric.app.deploy.parts_of_wholes import parts_of_wholes
 from fabric.app.deploy.plan_file import refuse_moved
-from fabric.app.deploy.preview import missing_upstreams, preview, warned_of_outputs
+from fabric.app.deploy.preview import preview, warned_of_outputs
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report
@@ -24,13 +22,9 @@ from fabric.app.deploy.scope import (
     MakeNames,
     NamesOf,
     ScopeOptions,
-    lost_records,
-    mismatch,
     open_deploy_scope,
 )
-from fabric.app.deploy.shared_places import shared_places
 from fabric.app.deploy.unchanged import DeployedNow, keep_next_answer, told_unchanged
-from fabric.app.deploy.unfit_functions import unfit_problems
 from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
@@ -44,12 +38,9 @@ from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
 from fabric.graph.name_tasks import leads_names
-from fabric.model.problems import FabricError, Problem
-from fabric.model.records.record import Mode, RecordRef
+from fabric.model.problems import FabricError
 from fabric.model.report import Report
 from fabric.model.task import Task
-from fabric.state.dev_journal import wired_problem
-from fabric.state.records.unwritten import unwritten_problem
 from fabric.system.clock import file_time_ns
 
 
@@ -80,7 +71,7 @@ def deploy(
         with open_deploy_scope(
             work.placements, settings, _scope_options(work, request, settings, options)
         ) as scope:
-            refuse(scope, work)
+            require_deployable(DeployCandidate(scope, work))
             opening = SessionOptions(
                 started, strict=request.strict, create=False, tools=scope.tools, shared=shared
             )
@@ -91,6 +82,7 @@ def deploy(
                     seen = warned_of_outputs(session, seen)
                     tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
                     return told_unchanged(request, seen, scope, session, command_line)
+                require_access(scope, seen.plan)
             request, change = _change_to_make(request, seen, scope, options, started)
             change = replace(change, shared=shared)
             changed = change_records(request, change, make_listeners)
@@ -168,50 +160,3 @@ def _refuse_moved(
 ) -> None:
     if options.plan:
         refuse_moved(settings.cwd / options.plan, session, seen)
-
-
-def refuse(scope: DeployScope, work: Compiled | None = None) -> None:
-    """Raises all that forbids this run before anything was built or locked."""
-    scope.kept_values.require()
-    missing = missing_upstreams(work.graph, scope) if work else ()
-    problems = [
-        *lost_records(scope),
-        *missing,
-        *(lost_addresses(work, scope) if work else ()),
-        *other_places(scope),
-        *shared_places(scope),
-        *(unfit_problems(scope) if work else ()),
-        *(parts_of_wholes(work, scope) if work else ()),
-        *(
-            problem
-            for ref, placement in sorted(scope.placements.items())
-            for problem in (
-                *_of_mode(scope, ref),
-                mismatch(placement, scope.record(ref)),
-                unwritten_problem(scope.transaction.record_store(ref).home, ref),
-                wired_problem(scope.transaction.record_store(ref).home, ref),
-            )
-            if problem is not None
-        ),
-    ]
-    if problems:
-        raise FabricError(*_each_once(problems))
-
-
-def _each_once(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """Several targets of one service may lack the same; what is told with its place says more."""
-    placed = {(one.code, one.message) for one in problems if one.where}
-    for one in dict.fromkeys(problems):
-        if one.where or (one.code, one.message) not in placed:
-            yield one
-
-
-def _of_mode(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
-    """Whether there is somebody to deploy at all in the mode that is asked for."""
-    if scope.placements[ref].mode == Mode.SIMULATED:
-        return ()
-    try:
-        scope.tools.deployers.deployer(ref, Mode(scope.placements[ref].mode))
-    except FabricError as error:
-        return error.problems
-    return ()

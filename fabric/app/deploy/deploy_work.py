@@ -5,6 +5,7 @@ import shlex
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -52,6 +53,8 @@ class DeployWork(Struct, frozen=True):
     units: Units
     deployment_ids: Mapping[RecordRef, str]
     settings: Settings
+    # Services that this run reads, and does not change.
+    dependencies: Mapping[RecordRef, Placement] = MappingProxyType({})
 
     def config(self, ref: RecordRef) -> Config | None:
         unit = self.units.get(ref)
@@ -66,9 +69,10 @@ class DeployWork(Struct, frozen=True):
 
 
 def config_file(work: DeployWork, ref: RecordRef) -> Path:
-    """Where the config of a service lies."""
+    """The path of a service's config, also of a dependency that is not part of the run."""
+    placement = work.placements.get(ref) or work.dependencies[ref]
     config = work.config(ref)
-    return Path(work.placements[ref].folder, Path(config.file).name if config else _USUAL)
+    return Path(placement.folder, Path(config.file).name if config else _USUAL)
 
 
 def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:

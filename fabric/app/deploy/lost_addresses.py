@@ -24,7 +24,7 @@ def lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
         names = sorted(_lost(inputs, scope)) if isinstance(inputs, DeployInputs) else []
         if names:
             message = f"`{inputs.service}` would lose {', '.join(names)}: {passed_over.message}"
-            yield replace(passed_over, message=message)
+            yield replace(passed_over, message=message, service=inputs.service)
 
 
 def _lost(inputs: DeployInputs, scope: DeployScope) -> Iterator[str]:

@@ -44,7 +44,8 @@ def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
     for ref, changes in sorted(_changes(plan).items()):
         record = scope.record(ref)
         if record is not None:
-            yield from _of_record(scope, record, changes)
+            found = _of_record(scope, record, changes)
+            yield from (one.of(ref.service) for one in found)
 
 
 def told_ways_back(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:

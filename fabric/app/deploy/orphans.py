@@ -28,7 +28,7 @@ def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
         if scope.record(ref) is None
     ]
     moved = tuple(
-        _warning(ref, scope.work.options(placement.ref, ref.provider))
+        _warning(ref, scope.work.options(placement.ref, ref.provider)).of(placement.service)
         for placement, ref in _elsewhere(fresh, scope)
         if ref.provider not in (placement.provider, *placement.labels)
         and _is_live(scope.transaction.record_store(placement.ref), ref)
@@ -47,7 +47,7 @@ def _renamed(placement: Placement, scope: DeployScope) -> Iterator[Problem]:
         ref = RecordRef(service, placement.stage, provider)
         is_here = service in here or service == placement.service
         if not is_here and _is_live(scope.transaction.record_store(placement.ref), ref):
-            yield _unnamed(ref, placement.service)
+            yield _unnamed(ref, placement.service).of(placement.service)
 
 
 def _is_live(record_store: RecordStore, ref: RecordRef) -> bool:

@@ -18,9 +18,9 @@ def parts_of_wholes(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
         if isinstance(inputs, DeployInputs) and inputs.mode == Mode.REAL:
             facts = facts_of(dict(inputs.place)["provider-id"])
             if facts is not None and facts.is_one_version and inputs.others:
-                yield _without_others(inputs)
+                yield _without_others(inputs).of(inputs.service)
             elif facts is not None and facts.unit is DeployUnit.SERVICE and work.is_part:
-                yield from _would_drop(inputs, scope)
+                yield from (one.of(inputs.service) for one in _would_drop(inputs, scope))
 
 
 def _without_others(inputs: DeployInputs) -> Problem:

@@ -9,9 +9,10 @@ from fabric.app.deploy.apart_addresses import no_addresses
 from fabric.app.deploy.changes import live_rows
 from fabric.app.deploy.known_records import not_deployed, ref_of_release
 from fabric.app.deploy.live_traces import made_elsewhere
+from fabric.app.deploy.local_state import local_state_warning
 from fabric.app.deploy.orphans import left_behind
 from fabric.app.deploy.scope import DeployScope
-from fabric.app.preview import Preview
+from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
 from fabric.app.run_graph import entries_of, plan_graph
 from fabric.app.session import Session
@@ -76,18 +77,15 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
     deploys = [task for task in made.graph.tasks if task.kind == "deploy"]
     code = DeployKind(scope.tools).code(deploys[0]) if deploys else ()
     large = grown_too_large(scope)
-    told = (
-        *missing_upstreams(made.graph, scope),
-        *(problem for problems in large.values() for problem in problems),
-        *left_behind(scope),
-        *no_addresses(scope),
-    )
-    info = replace(work.info, warnings=(*work.info.warnings, *told))
     rows = live_rows(work.services, made, records, code)
     rows = tuple(_warned(row, large.get((row.service, row.provider), ())) for row in rows)
+    of_all = tuple(problem for problems in large.values() for problem in problems)
+    info = replace(work.info, warnings=(*work.info.warnings, *of_all))
     looked_at = {**{ref: scope.record(ref) for ref in scope.dependencies}, **records}
     serials = {ref.path: one.serial if one else 0 for ref, one in sorted(looked_at.items())}
-    return replace(work, info=info, services=rows, serials=serials)
+    live = replace(work, info=info, services=rows, serials=serials)
+    told = (*left_behind(scope), *no_addresses(scope), *local_state_warning(scope, made))
+    return with_warnings(live, told)
 
 
 def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
@@ -100,7 +98,7 @@ def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]
             if (inputs.service, upstream_service) not in seen and scope.record(
                 upstream_service
             ) is None:
-                yield not_deployed(inputs.service, upstream_service)
+                yield not_deployed(inputs.service, upstream_service).of(inputs.service)
             seen.add((inputs.service, upstream_service))
 
 

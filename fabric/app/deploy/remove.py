@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, usable_cache
+from fabric.app.deploy.access import access_problems
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
@@ -31,6 +32,7 @@ from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.run_problems import owners_of, problems_of
 from fabric.app.settings import Settings
 from fabric.app.target_state import still_led_to
+from fabric.config.resolve.provider import unknown_provider
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out, without_functions
@@ -40,7 +42,6 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
-from fabric.model.spelling import did_you_mean
 from fabric.model.switches import is_on
 from fabric.model.task_id import TaskId, task_id
 from fabric.state.contract import ref_of
@@ -134,9 +135,7 @@ def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None
     labels = {label for unit in project.units for label in unit.config.labels}
     if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
         return
-    message = f"`{provider}` is neither a provider nor a label of `providerOverrides`"
-    hint = did_you_mean(provider, [*sorted(labels), *PROVIDER_IDS])
-    raise FabricError(Problem("usage/unknown-provider", message, hint=hint))
+    raise FabricError(unknown_provider(provider, sorted(labels)))
 
 
 def _refuse(
@@ -152,6 +151,7 @@ def _refuse(
         said = said or no_single_functions(record, names)
         problems += [said] if said else []
     problems += other_accounts(scope)
+    problems += access_problems(scope, found.records)
     if problems:
         raise FabricError(*problems)
 

@@ -6,13 +6,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.change_records import RecordsChange, change_records
-from fabric.app.deploy.deploy import refuse
+from fabric.app.deploy.checks import DeployCandidate, require_access_to, require_deployable
 from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import info_of
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.deploy.ways_back import lost_archives
+from fabric.app.deploy.ways_back import lost_archives, moved_upstreams
 from fabric.app.project.kept_source import or_kept
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import placement_of
@@ -29,7 +29,7 @@ from fabric.graph.undo import restored_functions, undoing
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
-from fabric.model.report import Report
+from fabric.model.report import Report, problem_json
 from fabric.model.spelling import nearest
 from fabric.system.clock import file_time_ns
 from fabric.tasks.kept_versions import past_environments
@@ -60,9 +60,10 @@ def rollback(
         takes_today=options.with_current_environment,
     )
     with open_deploy_scope(placements, settings, scope_options) as scope:
-        refuse(scope)
+        require_deployable(DeployCandidate(scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
         ref, target = _target(records, options)
+        require_access_to(scope, (ref,))
         graph = undoing(records[ref], target)
         without = _looked_at(scope, records[ref], target, graph)
         confirm_stage(project.units, project.stage, settings, options.ask)
@@ -72,7 +73,9 @@ def rollback(
         change = RecordsChange(scope, purpose, work, tuple(graph.tasks), started)
         changed = change_records(request, change, make_listeners)
     result, final = changed.result, changed.finals.get(ref) or records[ref]
-    outcome = _outcome(ref, records[ref], final)
+    outcome = replace(
+        _outcome(ref, records[ref], final), warnings=tuple(map(problem_json, without))
+    )
     return Report(
         request.command,
         outcome,
@@ -108,7 +111,9 @@ def _looked_at(
     problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
-    return tuple(one.left_out for one in looks if one.left_out)
+    made_again = {one.function for one in looks}
+    moved = moved_upstreams(scope, record.ref, (one for one in then if one.name in made_again))
+    return (*(one.left_out for one in looks if one.left_out), *moved)
 
 
 def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:

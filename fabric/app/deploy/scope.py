@@ -98,7 +98,7 @@ def open_deploy_scope(
         beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
         ids = {ref: new_deployment_id(ref, settings) for ref in by_ref}
-        work = DeployWork(by_ref, Units(options.units), ids, settings)
+        work = DeployWork(by_ref, Units(options.units), ids, settings, beside)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
         yield _scope(work, transaction, beside, options, connections)

@@ -1,10 +1,15 @@
 """All that a way back needs, looked at before the first change."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
+from msgspec.structs import replace
+
+from fabric.app.deploy.known_records import ref_of_release
 from fabric.app.deploy.scope import DeployScope
+from fabric.graph.judge import release_output
 from fabric.model.problems import Problem
-from fabric.model.records.record import FunctionRecord, RecordRef
+from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
+from fabric.model.task_id import is_kind
 from fabric.state.records.archives import ArchiveMissingError, archive_path
 
 
@@ -30,3 +35,50 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
         f"{one.artifact_sha256[:12]} is not in {' nor in '.join(places)}",
         hint="bring the file back, or deploy from the source of then instead",
     )
+
+
+def moved_upstreams(
+    scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
+) -> Iterator[Problem]:
+    """A rollback of one service gives its functions the addresses that upstreams have now."""
+    found = tuple(functions)
+    upstream = dict.fromkeys(pair for one in found for pair in one.upstream)
+    moved = {
+        ref_of_release(name, ref.stage).service: None
+        for name, digest in upstream
+        if is_kind(name, "release") and _has_moved(scope, ref_of_release(name, ref.stage), digest)
+    }
+    had = dict.fromkeys(name for one in found for name, _ in one.environment)
+    names = [name for name in had if name.startswith(_prefixes(scope, ref, moved))]
+    if names:
+        listed = ", ".join(f"`{name}`" for name in names)
+        message = f"`{ref.service}` receives new addresses of its upstreams: {listed}"
+        services = ", ".join(f"`{one}`" for one in moved)
+        hint = f"to restore the old addresses, roll back {services} first"
+        yield Problem("rollback/upstream-moved", message, hint, service=ref.service)
+
+
+def _has_moved(scope: DeployScope, upstream: RecordRef, digest: str) -> bool:
+    """Without that deployment in the upstream's history, another digest is another address."""
+    if upstream not in (*scope.placements, *scope.dependencies):
+        return True
+    record = scope.record(upstream)
+    if record is None or release_output(record).digest == digest:
+        return False
+    then = (one.endpoint for one in record.history if _digest_of(record, one) == digest)
+    return next(then, "") != record.endpoint
+
+
+def _digest_of(record: Record, one: Deployment) -> str:
+    return release_output(replace(record, endpoint=one.endpoint, outputs=one.outputs)).digest
+
+
+def _prefixes(scope: DeployScope, ref: RecordRef, services: Container[str]) -> tuple[str, ...]:
+    """How the variables of these upstreams begin, whatever provider they had."""
+    unit = scope.work.units.get(ref)
+    names = [
+        name.removeprefix("SERVICE_").removesuffix("_URL")
+        for name, release in (unit.upstream_outputs if unit else ())
+        if name.startswith("SERVICE_") and ref_of_release(release, ref.stage).service in services
+    ]
+    return tuple(text for one in names for text in (f"SERVICE_{one}_URL", f"FABRIC_OUTPUT_{one}_"))

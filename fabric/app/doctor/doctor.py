@@ -7,12 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder
-from fabric.app.doctor.machine import cache_checks, disk_checks, runtime_checks
+from fabric.app.doctor.before_deploy import deploy_checks, plan_files
+from fabric.app.doctor.machine import cache_checks, disk_checks, installation_check, runtime_checks
 from fabric.app.doctor.surroundings import (
     ServiceUnderTest,
     account_checks,
     credential_checks,
     deployer_checks,
+    package_checks,
     state_checks,
 )
 from fabric.app.project.compile_files import compile_project
@@ -97,11 +99,13 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
     placement = placement_of(unit, project.workspace)
     where = ServiceUnderTest(unit, placement, settings)
     looks: dict[str, Look] = {
-        "config": lambda: _config(project, request),
+        "config": lambda: _config(project, request, settings),
         "credentials": lambda: credential_checks(where),
+        "packages": lambda: package_checks(where),
         "deployer": lambda: deployer_checks(where),
         _ACCOUNT: lambda: account_checks(where),
         "state": lambda: state_checks(where),
+        "deploy": lambda: deploy_checks(project, request, settings),
         "runtimes": lambda: runtime_checks(unit, placement.env_place, settings),
     }
     machine = _machine(project.workspace, settings)
@@ -111,6 +115,7 @@ def _with_config(project: Project, request: Request, settings: Settings) -> _Pat
 def _machine(workspace: Path, settings: Settings) -> dict[str, Look]:
     folder = cache_folder(workspace, settings)
     return {
+        "installation": lambda: (installation_check(),),
         "cache": lambda: cache_checks(folder, settings),
         "disk": lambda: disk_checks(folder),
         _SHARED: lambda: shared_checks(settings),
@@ -125,10 +130,11 @@ def shared_checks(settings: Settings) -> Iterable[Check]:
     return tuple(shared_status.shared_checks(settings))
 
 
-def _config(project: Project, request: Request) -> list[Check]:
-    """It loads; whether it can be planned is another question."""
+def _config(project: Project, request: Request, settings: Settings) -> list[Check]:
+    """Whether it can be planned: also the entry files of its functions have to exist."""
     try:
         compile_project(project, request)
+        plan_files(project, request, settings)
     except FabricError as error:
         return [failed("config", problem) for problem in error.problems]
     return [passed("config", f"`{project.units[0].config.file}` can be planned")]

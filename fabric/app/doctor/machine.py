@@ -8,10 +8,13 @@ from fabric.app.project.files import EnvPlace
 from fabric.app.settings import Settings
 from fabric.app.toolchains import toolchain_of
 from fabric.graph.service_unit import ServiceUnit
+from fabric.manifest import VERSION
 from fabric.model.checks import Check, failed, passed, warned
+from fabric.model.distribution import DISTRIBUTION
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
 from fabric.system.file_systems import can_write, free_bytes, is_network, is_private
+from fabric.system.mixed_installation import mixed_installation
 from fabric.views.words import size
 
 _LOW = 1 << 30
@@ -47,6 +50,13 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
         return passed(name, look())
     except FabricError as error:
         return failed(name, error.first)
+
+
+def installation_check() -> Check:
+    problem = mixed_installation()
+    if problem is None:
+        return passed("installation", f"{DISTRIBUTION} {VERSION}")
+    return warned("installation", problem)
 
 
 def cache_checks(folder: Path, settings: Settings) -> Iterator[Check]:

@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from fabric.app.deploy.access import missing_credentials
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.deploy_work import options_of
 from fabric.app.deploy.placed_deployers import PlacedDeployers
 from fabric.app.deploy.scope import deployers_that_look
+from fabric.app.doctor.needed_packages import needed_packages
 from fabric.app.project.files import calling_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.catalog import ProviderFacts, facts_of
 from fabric.model.checks import Check, failed, passed, warned
-from fabric.model.credentials import AWS_FILES, missing_groups
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
@@ -30,6 +32,7 @@ from fabric.state.records.missing import missing_problem
 from fabric.state.records.transaction import peek
 from fabric.state.records.unwritten import unwritten_problem
 from fabric.state.store import RecordStore
+from fabric.system.optional_packages import missing_modules, not_installed
 
 
 class ServiceUnderTest(Struct, frozen=True):
@@ -49,35 +52,35 @@ class ServiceUnderTest(Struct, frozen=True):
 
 
 def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Names only: whether the values are right is seen when the provider is asked."""
-    facts = where.facts
-    if facts is None:
+    """Names only: whether the values are valid is seen when the provider is called."""
+    if where.facts is None:
         return
-    given = {name for name, value in where.env.items() if value}
-    given |= {f"{facts.prefix}_REGION"} if where.placement.region else set()
-    given |= {AWS_FILES} if _has_aws_files(where.env) else set()
-    missing = missing_groups(facts, given)
+    problems = tuple(missing_credentials(where.placement, where.env))
+    yield from (_by_mode("credentials", one, where) for one in problems)
+    if not problems:
+        yield passed("credentials", f"`{where.facts.id}` has all that it needs")
+
+
+def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
+    """The optional packages that this config and environment need."""
+    needed = tuple(needed_packages(where.placement, where.settings))
+    missing = [one for one in needed if missing_modules(one.modules)]
+    for one in missing:
+        problem = not_installed(one.need, *missing_modules(one.modules))
+        yield _by_mode("packages", problem, where) if one.is_for_real else one.check(problem)
     if not missing:
-        yield passed("credentials", f"`{facts.id}` has all that it needs")
-        return
-    names = ", ".join(" or ".join(group) for group in missing)
-    note = (
-        ""
-        if where.placement.mode == Mode.REAL
-        else f"; a {where.placement.mode} deploy does without"
-    )
-    problem = Problem(
-        "credentials/missing",
-        f"`{facts.id}` has no {names}{note}",
-        hint=f"set {names} in the environment, or in `.env` beside the config",
-    )
-    level = failed if where.placement.mode == Mode.REAL else warned
-    yield level("credentials", problem)
+        names = dict.fromkeys(name for one in needed for name in one.modules)
+        listed = ", ".join(f"`{name}`" for name in names)
+        yield passed("packages", f"{listed} installed" if names else "no optional package needed")
 
 
-def _has_aws_files(env: Mapping[str, str]) -> bool:
-    home = env.get("HOME", "")
-    return bool(home) and (Path(home) / ".aws" / "credentials").is_file()
+def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
+    """What only real deploys need is an error for these."""
+    mode = where.placement.mode
+    if mode == Mode.REAL:
+        return failed(name, problem)
+    message = f"{problem.message}; {mode} deploys do not need it"
+    return warned(name, replace(problem, message=message))
 
 
 def account_checks(where: ServiceUnderTest) -> Iterator[Check]:

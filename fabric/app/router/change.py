@@ -30,8 +30,9 @@ def dns_shift(
     shift: tuple[str, int],
     ask: AskFor = nobody_to_ask,
 ) -> Report:
-    """`shift` is a label and the percent that it gets."""
+    """`shift` is a label, or the provider of one label, and its percent."""
     with open_router(asked, settings) as whole:
+        shift = whole.label_of(shift[0]), shift[1]
         scope = whole.led_away(shift[0])
         _shifted(scope, whole, shift)
         _confirm(scope, change, settings, ask)

@@ -82,6 +82,18 @@ class RouterScope(Struct, frozen=True):
     def labels(self) -> tuple[str, ...]:
         return tuple(one.label for one in self.targets)
 
+    def label_of(self, word: str) -> str:
+        """A label, or the id of a provider that one label has."""
+        if word in self.labels:
+            return word
+        found = [one.label for one in self.targets if one.provider_id == word]
+        if len(found) > 1:
+            listed = ", ".join(f"`{one}`" for one in found)
+            message = f"`{word}` is the provider of more than one endpoint: {listed}"
+            hint = f"name one of the labels: --provider {found[0]}"
+            raise FabricError(Problem("usage/ambiguous-provider", message, hint))
+        return found[0] if found else word
+
     def weights(self) -> Weights:
         """Those of the target state; where that is lost, of the last that was applied; where
         nothing was, of what the back end has."""

@@ -48,6 +48,7 @@ def dns_shift_in_steps(
     changed meanwhile is left as it is."""
     with open_router(asked, settings) as scope:
         before = scope.weights()
+        plan = replace(plan, label=scope.label_of(plan.label))
         said = steps_of(plan.steps, len(scope.labels) - 1)
         for percent in said:
             shifted(before, plan.label, percent)

@@ -114,10 +114,14 @@ def _last_run_files(
 
 
 def keep_preview(
-    command_line: CommandLine | None, session: Session, seen: Preview, report: Report
+    command_line: CommandLine | None,
+    session: Session,
+    seen: Preview,
+    report: Report,
+    names: frozenset[str] = frozenset(),
 ) -> None:
-    """After a look: it also hangs on what is remembered, so on the memo's stamp, and on the
-    entries that builds would begin with."""
+    """After a look: it also hangs on what is remembered, so on the memo's stamp, on the entries
+    that builds would begin with, and on the variables of these `names`."""
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
     if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:
@@ -136,7 +140,7 @@ def keep_preview(
         found.sources | seen.entries | stored | {str(session.cache / "memo" / STAMP)},
         found.places,
     )
-    asked = _asked(command_line, work.bound_names, session)
+    asked = _asked(command_line, work.bound_names | names, session)
     folder, files = _answers_of(command_line, session), session.stores.files
     store_answer(folder, asked, basis, files, command_line.shown(report))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 generate = LazyGroup(
     name="generate",
-    help="Add a function, worker, resource or addon to a config; all that stands in it stays.",
+    help="Add a function, worker, resource, addon or CI workflow to a project.",
     epilog="Examples:\n"
     "  fabric generate function hello --trigger http --route GET:/hello\n"
     "  fabric generate worker mailer --queue-name mails --dry-run",
@@ -219,6 +219,42 @@ def addon(flags: NewAddonFlags) -> int:
     return _generated(
         flags.edit,
         lambda opened, person: new_addon(flags.name, flags.version, flags.options, opened, person),
+    )
+
+
+class NewWorkflowFlags(Struct, frozen=True):
+    config: ConfigFile
+    force: Annotated[
+        bool, click.option("--force", is_flag=True, help="Replace a workflow that exists.")
+    ]
+    dry_run: Annotated[
+        bool,
+        click.option("--dry-run", is_flag=True, help="Show what would change; write nothing."),
+    ]
+    screen: ScreenFlags
+
+
+@click.command(
+    epilog=examples("""
+fabric generate ci
+fabric generate ci -c services/api --dry-run
+""")
+)
+@flags_of(NewWorkflowFlags)
+def ci(flags: NewWorkflowFlags) -> int:
+    """Add a GitHub Actions workflow that plans pull requests and deploys main.
+
+    The workflow logs in to AWS, Google Cloud and Azure with short-lived tokens (OpenID Connect).
+    Tokens of other providers are secrets of the repository.
+    """
+    from fabric.app.generate import GenerateOptions, open_config
+    from fabric.app.generate_ci import generate_ci
+    from fabric.cli.answer import answer
+
+    options = GenerateOptions(flags.force, flags.dry_run)
+    return answer(
+        flags.screen,
+        lambda settings: generate_ci(open_config(flags.config, settings), options, settings),
     )
 
 

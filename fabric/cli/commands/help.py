@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.options import ScreenFlags, examples
+from fabric.model.distribution import Extra, requirement
 
 _EXIT_CODES = """\
 Exit codes
@@ -23,7 +24,7 @@ Exit codes
    77  credentials are missing
   130  interrupted"""
 
-_ENVIRONMENT = """\
+_ENVIRONMENT = f"""\
 Environment variables
   FABRIC_STAGE           the default of --stage
   FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
@@ -59,7 +60,7 @@ Environment variables
   FABRIC_DAEMON_API_KEY  the key that fabricd and config-api ask for (--api-key)
   OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_ENABLED=1
                          where traces of commands (--otlp) and requests go
-                         (pip install fabric-deploy[otel])
+                         (the package {requirement(Extra.OTEL)} sends them)
   TRACEPARENT            the span that the trace of a command belongs to
   FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
                          where fabricd keeps answers (--cache-url), and what its keys begin with

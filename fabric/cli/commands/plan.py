@@ -42,7 +42,15 @@ class LookFlags(Struct, frozen=True):
     detailed_exitcode: Annotated[
         bool,
         click.option(
-            "--detailed-exitcode", is_flag=True, help="Exit 2 if there is anything to do, else 0."
+            "--detailed-exitcode",
+            is_flag=True,
+            help="Exit 2 if there are changes, otherwise 0. Fail as --strict does.",
+        ),
+    ]
+    strict: Annotated[
+        bool,
+        click.option(
+            "--strict", is_flag=True, help="Fail if the deploy of this plan would be refused."
         ),
     ]
     cache: Caches
@@ -88,7 +96,7 @@ def show_plan(
     from fabric.model.names import Verb
 
     look, chosen = flags.look, flags.chosen
-    shown = PlanOptions(look.graph or "", look.out, look.detailed_exitcode)
+    shown = PlanOptions(look.graph or "", look.out, look.detailed_exitcode, look.strict)
     request = Request(
         Verb(look.verb), command, chosen.where, frozenset(chosen.functions), out=look.out
     )

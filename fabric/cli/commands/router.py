@@ -114,7 +114,7 @@ class RouterShiftFlags(Struct, frozen=True):
             required=True,
             metavar="LABEL",
             shell_complete=names_of("provider"),
-            help="The endpoint: a label of `providerOverrides`.",
+            help="The endpoint: a label of `providerOverrides`, or its provider.",
         ),
     ]
     percent: Annotated[

@@ -2,7 +2,6 @@
 
 import stat
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,13 +15,15 @@ from fabric.daemon.process.order import CACHE_VARIABLE, KEY_VARIABLE, ServeOrder
 from fabric.daemon.server.clients import network_of
 from fabric.daemon.server.hosts import host_name
 from fabric.daemon.server.keys import KeyDigest, key_digest, keys_in
+from fabric.model.distribution import MODULES, Extra
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.time_spans import seconds_of
 from fabric.system.disk import read_bytes
+from fabric.system.optional_packages import install_command, missing_modules
 
 PREFIX_VARIABLE = "FABRIC_DAEMON_CACHE_PREFIX"
 _SCHEMES = ("redis", "rediss")
-_NEEDED = ("bottle", "waitress")
+_NEEDED = MODULES[Extra.DAEMON]
 _CONFIG = "fabric.yml"
 
 
@@ -34,10 +35,10 @@ class PlacedOrder(Struct, frozen=True):
 
 
 def refuse_uninstalled(needed: Sequence[str] = _NEEDED) -> None:
-    missing = [name for name in needed if find_spec(name) is None]
+    missing = missing_modules(needed)
     if missing:
         message = f"this needs packages that are not installed: {', '.join(missing)}"
-        hint = "pip install 'fabric-deploy[daemon]'"
+        hint = install_command(Extra.DAEMON)
         raise FabricError(Problem("daemon/not-installed", message, hint))
 
 

@@ -1,5 +1,6 @@
 """Which provider a load is for: the config's own, or the one that `--provider` names."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fabric.config.resolve.binding_scope import BindingScope
@@ -12,7 +13,6 @@ from fabric.config.yaml.nodes import (
     Scalar,
     child,
     find,
-    place_of,
     with_entry,
 )
 from fabric.config.yaml.syntax import shown
@@ -85,6 +85,11 @@ def _leaf(root: Mapping, text: str) -> Scalar:
 def _unknown(root: Mapping, choice: str) -> Problem:
     overrides = child(root, "providerOverrides")
     labels = [item.key for item in overrides.entries] if isinstance(overrides, Mapping) else []
-    message = f"`{shown(choice)}` is neither a label of `providerOverrides` nor a provider"
-    hint = did_you_mean(choice, [*labels, *PROVIDER_IDS])
-    return Problem("usage/unknown-provider", message, hint, place_of(overrides or root))
+    return unknown_provider(shown(choice), labels)
+
+
+def unknown_provider(word: str, labels: Sequence[str]) -> Problem:
+    """`labels` are those of `providerOverrides`, which are chosen by the same option."""
+    names = [*labels, *PROVIDER_IDS]
+    hint = did_you_mean(word, names) or f"use one of {', '.join(names)}"
+    return Problem("usage/unknown-provider", f"unknown provider `{word}`", hint)

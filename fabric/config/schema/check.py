@@ -33,7 +33,7 @@ from fabric.config.yaml.nodes import (
 from fabric.config.yaml.read import read_as
 from fabric.config.yaml.syntax import shown
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import did_you_mean, nearest
 
 Path: TypeAlias = tuple[str, ...]
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -212,7 +212,10 @@ def _fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
 
 def _missing(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
     keys = {entry.key for entry in node.entries}
-    for name in sorted(shape.required - keys):
+    # A slip is reported once: as the unknown key that it is.
+    unknown = () if shape.is_open else keys - shape.index.keys()
+    slips = (nearest(one, shape.index) for one in unknown)
+    for name in sorted(shape.required - keys - {*slips}):
         message = f"`{title((*path, name))}` is missing"
         yield _found("config/missing-key", message, node)
     if shape.one_of and len(keys.intersection(shape.one_of)) != 1:

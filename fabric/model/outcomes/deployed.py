@@ -1,6 +1,6 @@
 """What became of what is live: deployed, removed, taken back, or just looked at."""
 
-from fabric.model.outcomes.json_struct import JsonStruct
+from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
 from fabric.model.outcomes.remote_use import RemoteUse
 
 
@@ -75,6 +75,7 @@ class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
     to: str
     endpoint: str
     functions: tuple[str, ...]
+    warnings: tuple[JsonObject, ...] = ()
 
 
 class PastDeployment(JsonStruct, frozen=True):

@@ -8,7 +8,7 @@ from fabric.model.outcomes.json_struct import JsonStruct
 class InitOutcome(JsonStruct, frozen=True):
     """`files` were written, `kept` were there and left alone; paths are seen from `folder`."""
 
-    only_in_words: ClassVar[frozenset[str]] = frozenset({"title"})
+    only_in_words: ClassVar[frozenset[str]] = frozenset({"title", "advice"})
 
     service: str
     folder: str
@@ -20,3 +20,5 @@ class InitOutcome(JsonStruct, frozen=True):
     installed: bool
     next: tuple[str, ...]
     title: str
+    # What people should know of the choices.
+    advice: str = ""

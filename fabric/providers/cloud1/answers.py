@@ -6,8 +6,10 @@ from typing import Any, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import no_credentials
+from fabric.providers.http_calls import client_need
 from fabric.providers.refused_calls import own_words
 from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
+from fabric.system.optional_packages import requiring
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -42,8 +44,9 @@ _MALFORMED = (KeyError, IndexError, TypeError, AttributeError, ValueError, Recur
 @contextlib.contextmanager
 def explained(whose: str, quoted: Quoted) -> Iterator[None]:
     """What the client raises, and nobody inside has answered, as problems of `whose`."""
-    from botocore import exceptions as wrong
-    from botocore.parsers import ResponseParserError
+    with requiring(client_need("cloud1-lambda")):
+        from botocore import exceptions as wrong
+        from botocore.parsers import ResponseParserError
 
     try:
         yield

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from fabric.model.problems import FabricError, Problem
+from fabric.providers.http_calls import client_need
 from fabric.system.cloud1_account import (
     CREDENTIALS,
     Cloud1Account,
@@ -12,6 +13,7 @@ from fabric.system.cloud1_account import (
     client_of,
     session_of,
 )
+from fabric.system.optional_packages import requiring
 
 AT_ONCE = 16
 # The client itself finds the rate that an account takes; a fixed one fails a large first deploy.
@@ -56,10 +58,8 @@ class Cloud1Clients:
     def _new(self, service: str, trying: Trying) -> Any:
         if self._account.is_half:
             raise FabricError(no_credentials())
-        try:
+        with requiring(client_need("cloud1-lambda")):
             self._session = self._session or session_of(self._account)
-        except ImportError as error:
-            raise FabricError(_not_installed(error)) from error
         return client_of(self._session, service, self._account, trying)
 
     def close(self) -> None:
@@ -72,11 +72,3 @@ class Cloud1Clients:
 def no_credentials() -> Problem:
     message = "`cloud1-lambda` needs credentials"
     return Problem("credentials/missing", message, hint=f"set {CREDENTIALS}")
-
-
-def _not_installed(error: ImportError) -> Problem:
-    return Problem(
-        "deploy/not-installed",
-        f"deploys to `cloud1-lambda` need a package that is not installed: {error.name or error}",
-        hint="pip install 'fabric-deploy[cloud]'",
-    )

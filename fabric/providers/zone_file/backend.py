@@ -1,6 +1,6 @@
 """A name kept in a file: the back end `local`, and every other one while deploys are simulated."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ from msgspec.json import format as formatted
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
-from fabric.providers.zone_file.records import zone_text
+from fabric.providers.zone_file.records import ZoneLines, compared, with_foreign, zone_text
 from fabric.system.disk import file_lock, read_bytes, write_atomic
 
 Wanted: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
@@ -68,17 +68,21 @@ class ZoneFile:
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         document = self._document()
         parts = tuple(_part(row, desired.owner) for row in document.records)
-        if self._zone is None or not parts or self._is_current(desired.hostname, document, parts):
+        if self._zone is None:
             return parts
-        # Somebody had a hand in the file that name servers read: all of it is written again.
+        lines = self._lines(document)
+        in_the_way = tuple(_in_the_way(lines, self.want(desired)))
+        # Only records that are missing or changed in the file of the name servers differ.
         stale = f"not as in {self._zone.name}"
-        return tuple(_stale(part, stale) if part.is_ours else part for part in parts)
+        own = (_stale(one, stale) if _is_lost(one, lines) else one for one in parts)
+        return (*own, *in_the_way)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         wanted = {part.key: part for part in self.want(desired)}
         changed = [one for one in actions if one.changes]
         with file_lock(self._path.with_name(f".{self._path.name}.lock")):
             before = self._document()
+            lines = self._lines(before)
             rows = {row.key: row for row in before.records}
             for one in changed:
                 part = wanted[one.resource, one.name]
@@ -94,20 +98,26 @@ class ZoneFile:
             if self._zone is not None:
                 parts = tuple(_part(row, desired.owner) for row in rows.values())
                 text = zone_text(desired.hostname, parts, document.serial)
+                text = with_foreign(text, lines.foreign)
                 write_atomic(self._zone, text.encode(), mode=0o600, durable=True)
 
     def close(self) -> None:
         """A file needs no good-bye."""
 
-    def _is_current(
-        self, hostname: str, document: ZoneDocument, parts: tuple[RouterPart, ...]
-    ) -> bool:
-        if self._zone is None:
-            return True
+    def _lines(self, document: ZoneDocument) -> ZoneLines:
+        """The file of the name servers beside the text that was written last."""
+        if self._zone is None or not document.hostname:
+            written = ""
+        else:
+            parts = tuple(_part(row, row.owner) for row in document.records)
+            written = zone_text(document.hostname, parts, document.serial)
         try:
-            return read_bytes(self._zone) == zone_text(hostname, parts, document.serial).encode()
-        except OSError:
-            return False
+            text = read_bytes(self._zone).decode() if self._zone else ""
+        except FileNotFoundError:
+            text = ""
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._unreadable(f"{self._zone}: {error}") from error
+        return compared(text, written)
 
     def _document(self) -> ZoneDocument:
         try:
@@ -138,3 +148,18 @@ def _part(row: ZoneRow, owner: str) -> RouterPart:
 def _stale(part: RouterPart, why: str) -> RouterPart:
     detail = f"{part.detail} ({why})"
     return RouterPart(part.resource, part.name, detail, part.is_ours, part.ident, part.weights)
+
+
+def _is_lost(part: RouterPart, lines: ZoneLines) -> bool:
+    line = f"{part.name.partition(' ')[0]} {part.detail}"
+    return part.is_ours and line in lines.lost
+
+
+def _in_the_way(lines: ZoneLines, wanted: Sequence[RouterPart]) -> Iterator[RouterPart]:
+    """Records of another hand under names of ours: they are never changed."""
+    names = {part.name.partition(" ")[0]: part for part in reversed(wanted)}
+    for one in lines.foreign:
+        own = names.get(one.name)
+        if own is not None:
+            detail = " ".join(one.text.split())
+            yield RouterPart(own.resource, own.name, detail, is_ours=False)

@@ -4,10 +4,16 @@ Plain DNS knows no weights but those of SRV records (RFC 2782). So the name itse
 endpoint with the most weight, and `_https._tcp` below it tells of all of them.
 """
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _HTTPS_PORT = 443
 _RECORD = RouterResource.DNS_RECORD
+_CLASSES = ("IN", "CH", "HS")
 
 
 def wanted_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
@@ -38,3 +44,62 @@ def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
         *(f"{name} {detail}" for name, detail in names if name.endswith(f".{origin}.")),
     ]
     return "\n".join(rows) + "\n"
+
+
+class ZoneLines(Struct, frozen=True):
+    """A zone text compared with the last written text: `lost` are missing lines of ours, `foreign`
+    are lines of other hands, with their record name and type."""
+
+    lost: frozenset[str] = frozenset()
+    foreign: tuple["ForeignLine", ...] = ()
+
+
+class ForeignLine(Struct, frozen=True):
+    """A comment or directive has no record name."""
+
+    text: str
+    name: str = ""
+    type: str = ""
+
+
+def compared(text: str, written: str) -> ZoneLines:
+    """A changed line of ours is lost, and not foreign: it has the name and type of a lost one."""
+    ours = written.splitlines()
+    there = text.splitlines()
+    lost = [line for line in ours if line not in there]
+    edited = Counter((one.name, one.type) for one in _lines(lost, ours))
+    foreign = []
+    for one in _lines([line for line in there if line not in ours], ours):
+        if edited[one.name, one.type] or one.type == "SOA":
+            edited[one.name, one.type] -= 1
+        else:
+            foreign.append(one)
+    return ZoneLines(frozenset(lost), tuple(foreign))
+
+
+def with_foreign(text: str, foreign: Iterable[ForeignLine]) -> str:
+    """Behind our records: lines of other hands keep their order."""
+    return text + "".join(f"{one.text}\n" for one in foreign)
+
+
+def _lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
+    """A record without a name belongs to the name before it."""
+    origin = ours[0].removeprefix("$ORIGIN ") if ours else ""
+    name = origin
+    for line in lines:
+        words = line.partition(";")[0].split()
+        if not words or line.startswith("$"):
+            yield ForeignLine(line)
+            continue
+        if not line[0].isspace():
+            name = _absolute(words.pop(0), origin)
+        kinds = (
+            word.upper() for word in words if not word.isdigit() and word.upper() not in _CLASSES
+        )
+        yield ForeignLine(line, name, next(kinds, ""))
+
+
+def _absolute(name: str, origin: str) -> str:
+    if name == "@":
+        return origin
+    return (name if name.endswith(".") else f"{name}.{origin}").lower()

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secrecy import without_credentials
 from fabric.runtimes.contract import Toolchain
 from fabric.runtimes.nodejs.tsconfig import ancestors
 from fabric.runtimes.seen import place
 from fabric.system.disk import file_lock, make_folder, read_bytes
+from fabric.system.optional_packages import install_command
 from fabric.system.process import run_child
 
 PINNED = "0.25.12"
@@ -177,7 +179,7 @@ def find_node(environment: Mapping[str, str]) -> Path:
             Problem(
                 "runtime/node-missing",
                 "Node.js is not installed: functions in JavaScript and TypeScript need it",
-                hint="install Node 18 or newer, or: pip install 'fabric-deploy[node]'",
+                hint=f"install Node 18 or newer, or: {install_command(Extra.NODE)}",
             )
         )
     return packaged

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fabric.model.distribution import Extra
 from fabric.model.secrecy import without_userinfo
 from fabric.state.backends.failures import (
     extra,
@@ -39,12 +40,12 @@ def account(env: Mapping[str, str], service: str) -> Cloud1Account:
 
 def client(service: str, account: Cloud1Account, place: str, patience: Patience) -> Any:
     """A thread-safe client of boto3, which is untyped."""
-    with extra("cloud"):
+    with extra(Extra.CLOUD):
         from botocore.exceptions import BotoCoreError
     if account.is_half:
         raise no_credentials(place, CREDENTIALS)
     try:
-        with extra("cloud"):
+        with extra(Extra.CLOUD):
             session = session_of(account)
         return client_of(session, service, account, Trying("standard", patience.tries))
     except (BotoCoreError, ValueError) as error:

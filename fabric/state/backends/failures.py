@@ -4,7 +4,9 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
+from fabric.system.optional_packages import requiring
 from fabric.system.retry import TransientError
 
 _WHY_END = 200
@@ -92,15 +94,10 @@ def new_mark(mark: object, last: str | None) -> str:
 
 
 @contextlib.contextmanager
-def extra(name: str) -> Iterator[None]:
+def extra(name: Extra) -> Iterator[None]:
     """Around imports of what only the users of one back end install."""
     try:
-        yield
-    except ImportError as error:
-        raise NoAccessError(
-            Problem(
-                "backend/not-installed",
-                f"this back end needs a package that is not installed: {error.name or error}",
-                hint=f"pip install 'fabric-deploy[{name}]'",
-            )
-        ) from error
+        with requiring(PackageNeed("this back end needs", name, "backend/not-installed")):
+            yield
+    except FabricError as error:
+        raise NoAccessError(*error.problems) from error

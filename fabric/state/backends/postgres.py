@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from fabric.model.distribution import Extra
 from fabric.model.secrecy import without_values
 from fabric.state.backends.failures import bad_url, extra, failed, missing, reaching, refused
 from fabric.state.backends.sql import NoTableError, Rows, Value
@@ -41,7 +42,7 @@ class Postgres:
         self, url: str, name: str, patience: Patience, silence: float = READ_SECONDS
     ) -> None:
         """`name` is the variable that the URL comes from, `silence` how long an answer may take."""
-        with extra("postgres"):
+        with extra(Extra.POSTGRES):
             import psycopg.conninfo
         try:
             parts = psycopg.conninfo.conninfo_to_dict(url)

@@ -5,6 +5,7 @@ Read by libpq's own parser: a URL names hosts in its query as well, and several 
 
 from msgspec import Struct
 
+from fabric.model.distribution import Extra
 from fabric.state.backends.failures import extra
 
 # Each names a file or a section of the user's that can hold a password.
@@ -22,7 +23,7 @@ class PostgresTarget(Struct, frozen=True):
 
 
 def postgres_target(url: str) -> PostgresTarget:
-    with extra("postgres"):
+    with extra(Extra.POSTGRES):
         import psycopg.conninfo
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from fabric.model.back_ends import BackendKind, back_end_facts
+from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.state.backends.failures import bad_url, extra, no_credentials
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from fabric.state.backends.sql import Database
     from fabric.system.http_client import Http
     from fabric.system.signed_tokens import Bearer
+
+
+_POSTGRES = ("postgresql", "postgres")
 
 
 class _Wish(Struct, frozen=True):
@@ -58,6 +62,25 @@ def open_backend(
     return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
 
 
+def packages_of(
+    kind: BackendKind, settings: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The optional packages that opening a store imports."""
+    wish = _Wish(settings, Secret(env), Path(), PATIENT)
+    if kind is BackendKind.SQL and _scheme(_url(wish)) in _POSTGRES:
+        return ("psycopg",)
+    return back_end_facts(kind).packages
+
+
+def is_on_this_machine(
+    kind: BackendKind, settings: Mapping[str, str], env: Mapping[str, str]
+) -> bool:
+    """Whether no other machine reads the store."""
+    if kind is not BackendKind.SQL:
+        return back_end_facts(kind).is_own_folder
+    return _scheme(_url(_Wish(settings, Secret(env), Path(), PATIENT))) not in _POSTGRES
+
+
 def open_bare_backend(
     kind: BackendKind,
     settings: Mapping[str, str],
@@ -84,10 +107,9 @@ def _sql(wish: _Wish) -> BackEndPair:
 
 
 def _database(wish: _Wish) -> "Database":
-    name = wish.setting(BackendKind.SQL, "sqlConnectionStringEnv")
-    url = wish.env.reveal().get(name, "")
-    scheme = url.partition(":")[0].lower()
-    if scheme in ("postgresql", "postgres"):
+    name, url = _url_variable(wish), _url(wish)
+    scheme = _scheme(url)
+    if scheme in _POSTGRES:
         from fabric.state.backends.postgres import Postgres
 
         return Postgres(url, name, wish.patience)
@@ -97,6 +119,18 @@ def _database(wish: _Wish) -> "Database":
         default = wish.home / "state.db"
         return Sqlite(_sqlite_path(name, url, wish.home.parent) if url else default)
     raise bad_url(name, "it begins with none of `sqlite:`, `postgresql:` and `postgres:`")
+
+
+def _url_variable(wish: _Wish) -> str:
+    return wish.setting(BackendKind.SQL, "sqlConnectionStringEnv")
+
+
+def _url(wish: _Wish) -> str:
+    return wish.env.reveal().get(_url_variable(wish), "")
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
 
 
 def _objstore1(wish: _Wish) -> BackEndPair:
@@ -174,7 +208,7 @@ def _one(backend: Backend) -> BackEndPair:
 def _http(wish: _Wish) -> "Http":
     from fabric.system.http_client import open_http
 
-    with extra("cloud"):
+    with extra(Extra.CLOUD):
         return open_http(wish.patience, wish.most_bytes)
 
 

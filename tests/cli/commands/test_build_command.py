@@ -147,3 +147,12 @@ def test_a_command_with_nothing_to_read_is_run_once(tmp_path: Path) -> None:
     inputs = node("src/hello.js", command=("sh", "-c", "echo 1 > $FABRIC_OUT_DIR/out"))
     built = Runtimes(tmp_path, {"PATH": os.defpath}, install=False).build(tmp_path, inputs)
     assert unchanged(tmp_path, built.seen, digests(tmp_path, built.seen))
+
+
+def test_a_build_that_failed_took_its_time(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    text = (made.root / "fabric.yml").read_text()
+    made.write({"fabric.yml": f"{text}build: {{command: [sh, -c, 'sleep 0.02; exit 3']}}\n"})
+    done = made.json("build")
+    assert done.code == 1
+    assert done.document["result"]["summary"]["ms"] >= 20

@@ -184,3 +184,15 @@ def test_a_slip_in_a_name_is_told_before_the_variable_that_it_leaves_unset(tmp_p
         "config/unset-variable",
     ]
     assert "`auth`" in done.error["hint"]
+
+
+def test_warnings_of_a_service_are_in_its_row_too(tmp_path: Path) -> None:
+    made = compose(tmp_path, a=(), b=(), c=("a",))
+    env = {"FABRIC_CLOUD1_REAL_DEPLOY": "1"}
+    result = made.json("compose", "plan", "--service", "b", "--service", "c", env=env).result
+    texts = {one["code"]: one["message"] for one in result["warnings"]}
+    own = [texts["credentials/role-missing"], texts["credentials/missing"]]
+    assert {row["service"]: row["warnings"] for row in result["services"]} == {
+        "b": own,
+        "c": [texts["deploy/upstream-not-deployed"], *own],
+    }

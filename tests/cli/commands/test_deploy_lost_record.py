@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.in_process import project
+from tests.support.in_process import compose, project
 from tests.support.project import PYTHON, Project, handler
 
 _STATE = ".fabric/state/shop/dev/cloud1-lambda.state.json"
@@ -111,3 +111,24 @@ def _lose(path: Path) -> None:
         found = database.execute("DELETE FROM fabric_state WHERE key LIKE '%.state.json'")
         assert found.rowcount == 1
     database.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "deploy -c b/fabric.yml",
+        "plan -c b/fabric.yml",
+        "rollback -c b/fabric.yml",
+        "compose deploy --service b",
+        "compose plan --service b",
+    ],
+)
+def test_a_lost_record_of_an_upstream_is_named_with_a_command_for_it(
+    words: str, tmp_path: Path
+) -> None:
+    made = compose(tmp_path, a=(), b=("a",))
+    assert made.json("compose", "deploy").code == 0
+    (made.root / "a/.fabric/state/a/dev/cloud1-lambda.state.json").unlink()
+    done = made.json(*words.split())
+    assert (done.code, done.error["code"]) == (1, "state/missing"), done.out
+    assert "-c a/fabric.yml" in done.error["hint"]

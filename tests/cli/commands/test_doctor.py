@@ -9,7 +9,7 @@ import pytest
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts
 from tests.support.in_process import project, typescript
-from tests.support.project import TYPESCRIPT_SOURCES, Done, Project, handler, service
+from tests.support.project import Done, Project, handler, service
 from tests.support.servers.process import free_port
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 
@@ -205,7 +205,7 @@ def test_a_bad_place_for_the_cache_is_said(
 
 
 def test_a_look_leaves_no_trace(tmp_path: Path) -> None:
-    made = project(tmp_path, sources=TYPESCRIPT_SOURCES)
+    made = typescript(tmp_path)
     before = made.tree()
     assert made.json("doctor").code == 0
     assert made.tree() == before

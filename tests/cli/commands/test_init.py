@@ -86,8 +86,6 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
         (("--service", "a:b"), "`a:b` is no name", "--service a-b"),
         (("--service", "s" * 200), "is no name of a service", "1 to 63 letters"),
         (("--service", "s" * 60), "letters", "takes 64: give a shorter --service"),
-        (("--dir", "my shop"), "the folder's name `my shop`", "--service my-shop"),
-        (("--dir", "a:b"), "the folder's name `a:b`", "--service a-b"),
         (("--dir", "d" * 200), "is no name of a service", "1 to 63 letters"),
         (("--with-ci", "jenkins"), "jenkins", "--help"),
     ],
@@ -101,6 +99,19 @@ def test_what_cannot_be_stops_it_before_the_first_file(
     error = refused(empty, *(word for pair in given.items() for word in pair))
     assert message in error["message"]
     assert hint in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("My Shop", "my-shop"), ("a:b", "a-b"), ("Shop", "shop"), ("shop", "shop")]
+)
+def test_a_valid_name_is_derived_from_the_directory_and_reported(
+    empty: Project, folder: str, name: str
+) -> None:
+    done = empty.fabric("init", *PAIR, "--lang", "py", "--dir", folder)
+    assert done.code == 0, done.err
+    assert f"service: {name}" in (empty.root / folder / "fabric.yml").read_text()
+    assert ("init/derived-name" in done.err) is (folder != name)
+    assert "no name" in refused(empty, *PAIR, "--dir", "日本")["message"]
 
 
 def test_all_that_is_wrong_is_said_at_once(empty: Project) -> None:

@@ -142,6 +142,26 @@ def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path)
     given = provider.environments["b"]
     assert given["SERVICE_A_URL"] == provider.addresses["a"]
     assert given["FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT"] == provider.addresses["a"]
+    [warning] = done.result["warnings"]
+    assert warning["code"] == "rollback/upstream-moved"
+    assert "FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT" in warning["message"]
+
+
+@pytest.mark.parametrize("moved", [("a",), ()])
+def test_new_addresses_of_upstreams_are_named_in_a_warning(
+    moved: tuple[str, ...], tmp_path: Path
+) -> None:
+    made = compose(tmp_path, a=(), b=("a",))
+    provider = moving_provider(tmp_path / "provider")
+    assert made.json("compose", "deploy", env=provider.env()).code == 0
+    made.write({f"{one}/main.py": handler("newer") for one in (*moved, "b")})
+    assert made.json("compose", "deploy", env=provider.env()).code == 0
+    done = made.json("rollback", "-c", "b/fabric.yml", env=provider.env())
+    found = [(row["code"], row["message"]) for row in done.result["warnings"]]
+    names = "`FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT`, `SERVICE_A_URL`"
+    message = f"`b` receives new addresses of its upstreams: {names}"
+    assert found == ([("rollback/upstream-moved", message)] if moved else [])
+    assert provider.environments["b"]["SERVICE_A_URL"] == provider.addresses["a"]
 
 
 COUNTED = """\

@@ -95,6 +95,16 @@ def test_a_shift_gives_exactly_the_percent(made: Project) -> None:
     assert shift(made, "spare", 70) == {"main": 15, "spare": 70, "third": 15} == weights(made)
 
 
+def test_an_endpoint_may_be_named_by_its_provider(made: Project) -> None:
+    assert shift(made, "host3-machines", 60) == {"main": 20, "spare": 20, "third": 60}
+    text = config_of().replace("{name: cloud2-functions}", "{name: host3-machines}")
+    made.write({"fabric.yml": text})
+    argv = ("dns-shift", "--provider", "host3-machines", "--percent", "10")
+    done = made.json("router", *argv)
+    assert (done.code, done.error["code"]) == (64, "usage/ambiguous-provider")
+    assert "`spare`, `third`" in done.error["message"]
+
+
 def test_a_dry_run_changes_nothing_but_is_on_record(made: Project) -> None:
     zone = (made.root / ZONE).read_bytes()
     assert shift(made, "spare", 70, "--dry-run") == {"main": 15, "spare": 70, "third": 15}
@@ -108,9 +118,9 @@ def test_a_dry_run_changes_nothing_but_is_on_record(made: Project) -> None:
     [
         ("nobody", "10", "router/unknown-label", 1),
         ("mian", "10", "router/unknown-label", 1),
-        ("main", "0", "router/bad-percent", 1),
-        ("main", "100", "router/bad-percent", 1),
-        ("main", "-5", "router/bad-percent", 1),
+        ("main", "0", "router/bad-percent", 64),
+        ("main", "100", "router/bad-percent", 64),
+        ("main", "-5", "router/bad-percent", 64),
         ("main", "99", "usage/too-much", 64),
         ("main", "half", "usage/bad-value", 64),
     ],

@@ -95,3 +95,26 @@ def test_a_provider_that_nobody_knows_is_told_as_that(tmp_path: Path) -> None:
     made.json("deploy")
     done = made.json("state", "force-unlock", "--yes", "--provider", "nope")
     assert (done.code, done.error["code"]) == (64, "usage/unknown-provider")
+
+
+@pytest.mark.parametrize("verb", ["plan", "deploy", "remove"])
+def test_an_unknown_provider_is_refused_with_a_list_and_no_frame(verb: str, tmp_path: Path) -> None:
+    made = project(tmp_path)
+    done = made.json(verb, "--provider", "nope")
+    assert (done.code, done.error["code"], done.error["where"]) == (
+        64,
+        "usage/unknown-provider",
+        None,
+    )
+    assert done.error["message"] == "unknown provider `nope`"
+    assert "cloud1-lambda, cloud2-functions" in done.error["hint"]
+    assert "service: shop" not in made.fabric(verb, "--provider", "nope").err
+
+
+def test_a_near_miss_of_a_required_key_is_reported_once(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    text = (made.root / "fabric.yml").read_text()
+    made.write({"fabric.yml": text.replace("functions:", "functons:")})
+    problems = made.json("validate").error["problems"]
+    assert [one["code"] for one in problems] == ["config/unknown-key"]
+    assert problems[0]["hint"] == "did you mean `functions`?"

@@ -158,4 +158,4 @@ def test_a_server_that_is_not_installed_says_how_to_install_it() -> None:
         refuse_uninstalled(("waitress", "no_such_package"))
     assert caught.value.first.code == "daemon/not-installed"
     assert "no_such_package" in caught.value.first.message
-    assert caught.value.first.hint == "pip install 'fabric-deploy[daemon]'"
+    assert caught.value.first.hint == "pip install 'serverless-fabric[daemon]'"

@@ -110,7 +110,7 @@ def test_without_node_on_path_the_packaged_one_counts_or_is_asked_for(tmp_path: 
     with pytest.raises(FabricError) as caught:
         find_node(nowhere)
     assert caught.value.first.code == "runtime/node-missing"
-    assert "fabric-deploy[node]" in caught.value.first.hint
+    assert "serverless-fabric[node]" in caught.value.first.hint
 
 
 @pytest.fixture

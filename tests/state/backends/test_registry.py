@@ -129,7 +129,7 @@ def test_a_package_that_is_not_installed_is_named_with_its_extra(
     problem = refusal(kind, settings, env)
     assert problem.code == "backend/not-installed"
     assert package in problem.message
-    assert "pip install 'fabric-deploy[" in problem.hint
+    assert "pip install 'serverless-fabric[" in problem.hint
 
 
 def test_a_bucket_has_to_be_named() -> None:

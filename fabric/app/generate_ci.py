@@ -1,0 +1,113 @@
+"""`generate ci`: a workflow for an existing project, from its config and the files beside it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from fabric.app.generate import GenerateOptions, OpenConfig
+from fabric.app.settings import Settings
+from fabric.model.catalog import facts_of
+from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
+from fabric.model.problems import FabricError, Place, Problem
+from fabric.model.report import Report
+from fabric.runtimes.entry import NODE_EXTENSIONS
+from fabric.scaffold.file_diff import file_diff
+from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, workflow_text
+from fabric.system.disk import read_bytes
+from fabric.system.file_changes import FileChange, change_files
+from fabric.system.new_files import write_new_files
+
+_NEXT = "set the variables and secrets that the workflow names, then push it"
+
+
+def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings) -> Report:
+    root = _repository(opened.path.parent)
+    path = root / WORKFLOW_FILE
+    content = workflow_text(_project(opened, root)).encode()
+    old = _old(path, content, force=options.force)
+    if not options.dry_run and old is None:
+        write_new_files(root, [(WORKFLOW_FILE, content)])
+    elif not options.dry_run and old != content:
+        change_files([FileChange(path, old, content)], root)
+    name = _shown(path, settings)
+    before = None if old is None else old.decode("utf-8", "replace")
+    outcome = GenerateOutcome(
+        "ci",
+        "github-actions",
+        opened.source.file,
+        options.dry_run,
+        (GeneratedFile(name, "create" if old is None else "replace"),),
+        file_diff(name, before, content.decode()),
+        _NEXT,
+    )
+    return Report("generate ci", outcome)
+
+
+def _project(opened: OpenConfig, root: Path) -> CiProject:
+    found, folder = opened.overview, opened.path.parent
+    if found.problems:
+        raise FabricError(*found.problems)
+    if facts_of(found.provider) is None or not found.backend:
+        what = "provider" if facts_of(found.provider) is None else "backend"
+        message = f"the {what} of `{found.file}` is not known: a variable is not set"
+        problem = Problem("config/unset-variable", message, "set it, then run the command again")
+        raise FabricError(problem)
+    place = folder.resolve().relative_to(root.resolve()).as_posix()
+    return CiProject(
+        provider=found.provider,
+        backend=found.backend,
+        folder="" if place == "." else place,
+        has_node=_has_node(opened),
+        checks=tuple(_checks(folder)),
+    )
+
+
+def _has_node(opened: OpenConfig) -> bool:
+    entries = [one.entry for one in opened.overview.sections["functions"]]
+    return opened.overview.runtime.startswith("nodejs") or any(
+        one.endswith(NODE_EXTENSIONS) for one in entries
+    )
+
+
+def _checks(folder: Path) -> Iterator[str]:
+    """The tests that the project has."""
+    manifest = folder / "package.json"
+    if manifest.is_file():
+        yield "npm ci" if (folder / "package-lock.json").is_file() else "npm install"
+        if _has_test(manifest):
+            yield "npm test"
+    if (folder / "requirements-dev.txt").is_file():
+        yield from PYTHON_CHECKS
+
+
+def _has_test(manifest: Path) -> bool:
+    try:
+        found = json.loads(read_bytes(manifest))
+    except (OSError, ValueError):
+        return False
+    scripts = found.get("scripts") if isinstance(found, dict) else None
+    return isinstance(scripts, dict) and "test" in scripts
+
+
+def _repository(folder: Path) -> Path:
+    """Workflows are read at the root of a repository only."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
+def _old(path: Path, content: bytes, *, force: bool) -> bytes | None:
+    if not path.is_symlink() and not path.exists():
+        return None
+    if path.is_symlink() or not path.is_file():
+        message = f"`{WORKFLOW_FILE}` is not a regular file"
+        raise FabricError(Problem("disk/workflow-exists", message, where=Place(str(path))))
+    old = read_bytes(path)
+    if old != content and not force:
+        message = f"the workflow `{WORKFLOW_FILE}` already exists"
+        hint = "replace it with --force, or compare with --dry-run --force"
+        raise FabricError(Problem("disk/workflow-exists", message, hint, Place(str(path))))
+    return old
+
+
+def _shown(path: Path, settings: Settings) -> str:
+    cwd = settings.cwd.resolve()
+    return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)

