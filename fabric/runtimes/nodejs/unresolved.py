@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -10,17 +11,21 @@ from msgspec import Struct
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs import export_maps
 from fabric.runtimes.nodejs.candidates import MAIN_FIELDS, is_own, path_candidates
-from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.locks import upwards, within
 from fabric.runtimes.nodejs.packages import manifest_of
 from fabric.runtimes.nodejs.refusals import WORKERS_ONLY, workers_hint
-from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc, read_settings
+from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc, read_settings
 from fabric.runtimes.seen import place
+from fabric.system.disk import read_bytes
 
 _UNRESOLVED = re.compile(r'Could not resolve "(?![./#])([^"]+)"')
+# Members in folders below: no exclusions, no way out, no search through node_modules.
+_MEMBER = re.compile(r"(?:\./)?(?!\.)[\w@*.-]+(?:/(?!\.\.|\*\*)[\w@*.-]+)*/?")
+_PNPM_MEMBER = re.compile(r"^\s*-\s*[\"']?([^\"'\s#]+)", re.MULTILINE)
 _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 
 
-class _Lookup(Struct, frozen=True):
+class _PackageImport(Struct, frozen=True):
     """One import of a file in `folder`. `tsconfig` is the file that the config names, or empty."""
 
     entry: EntryFile
@@ -42,15 +47,49 @@ def import_hint(entry: EntryFile, tsconfig: str, error: Mapping[str, Any]) -> st
         return workers_hint(found[1])
     spot = error.get("place")
     path = os.path.normpath(os.path.join(entry.root, spot["file"])) if spot else entry.path
-    wanted = _Lookup(entry, tsconfig, os.path.dirname(path), found[1])
+    wanted = _PackageImport(entry, tsconfig, os.path.dirname(path), found[1])
     return _of_alias(wanted) or _of_installed(wanted) or _of_missing(wanted)
 
 
-def _of_missing(wanted: _Lookup) -> str:
+def _of_missing(wanted: _PackageImport) -> str:
+    if folder := _member(wanted):
+        return (
+            f"`{wanted.package}` is the package of this workspace in `{folder}`, and is not linked "
+            "in node_modules: add it to the dependencies and run the package manager's install"
+        )
     return f"install `{wanted.package}`, or name it in `build.external`"
 
 
-def _of_alias(wanted: _Lookup) -> str:
+def _member(wanted: _PackageImport) -> str:
+    """The folder of a workspace member of that name; empty if there is none."""
+    workspace = Path(wanted.entry.workspace)
+    for folder in ancestors(wanted.folder):
+        if not within(wanted.entry.workspace, folder):
+            break
+        for pattern in _member_patterns(folder):
+            for manifest in sorted(Path(folder).glob(f"{pattern.strip('/')}/package.json")):
+                if read_jsonc(str(manifest)).get("name") == wanted.package:
+                    return place(str(workspace), str(manifest.parent))
+    return ""
+
+
+def _member_patterns(folder: str) -> Iterator[str]:
+    """The folders of members: `workspaces` of npm and Yarn, `packages` of pnpm."""
+    document = read_jsonc(os.path.join(folder, "package.json")).get("workspaces")
+    named = document.get("packages") if isinstance(document, dict) else document
+    found = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    found += _PNPM_MEMBER.findall(_text(os.path.join(folder, "pnpm-workspace.yaml")))
+    yield from (one for one in found if _MEMBER.fullmatch(one))
+
+
+def _text(path: str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _of_alias(wanted: _PackageImport) -> str:
     """A name of `paths` whose files do not exist, such as those of a library before its build."""
     paths = [path for path in _aliased(wanted) if path]
     if not paths:
@@ -65,13 +104,13 @@ def _of_alias(wanted: _Lookup) -> str:
     )
 
 
-def _aliased(wanted: _Lookup) -> Iterator[str]:
+def _aliased(wanted: _PackageImport) -> Iterator[str]:
     for alias in read_settings(_tsconfig(wanted)).aliases:
         if alias.pattern != "*":
             yield from dict.fromkeys(alias.candidates(wanted.specifier))
 
 
-def _tsconfig(wanted: _Lookup) -> str:
+def _tsconfig(wanted: _PackageImport) -> str:
     entry = wanted.entry
     if wanted.tsconfig:
         return os.path.normpath(os.path.join(entry.root, wanted.tsconfig))
@@ -79,7 +118,7 @@ def _tsconfig(wanted: _Lookup) -> str:
     return next(filter(os.path.isfile, paths), "")
 
 
-def _of_installed(wanted: _Lookup) -> str:
+def _of_installed(wanted: _PackageImport) -> str:
     """A package that is there, without the file that the import means."""
     manifest = manifest_of(wanted.folder, wanted.specifier)
     if not manifest:
@@ -95,7 +134,7 @@ def _of_installed(wanted: _Lookup) -> str:
     )
 
 
-def _unbuilt(wanted: _Lookup, manifest: str, subpath: str) -> str:
+def _unbuilt(wanted: _PackageImport, manifest: str, subpath: str) -> str:
     """The hint for a package whose manifest names files that do not exist."""
     folder = os.path.dirname(manifest)
     missing = [one for one in _entries(manifest, subpath) if not _is_there(folder, one)]

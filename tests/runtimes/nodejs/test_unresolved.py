@@ -92,3 +92,21 @@ def test_an_alias_of_a_folder_is_read_like_a_package(tmp_path: Path) -> None:
         },
     )
     assert hint(tmp_path, "@mimir/dynamodb").startswith("build the package `@mimir/dynamodb`")
+
+
+@pytest.mark.parametrize(
+    "manifests",
+    [
+        {"package.json": json.dumps({"workspaces": ["libs/*"]})},
+        {"package.json": json.dumps({"workspaces": {"packages": ["./libs/*", "../../etc"]}})},
+        {"pnpm-workspace.yaml": "packages:\n  - 'libs/*'\n  - '!**/test/**'\n"},
+    ],
+)
+def test_a_member_of_the_workspace_is_linked_and_not_fetched(
+    manifests: dict[str, str], tmp_path: Path
+) -> None:
+    member = {"libs/dynamodb/package.json": json.dumps({"name": "@mimir/dynamodb"})}
+    write(tmp_path, {**manifests, **member})
+    found = hint(tmp_path, "@mimir/dynamodb")
+    assert found.startswith("`@mimir/dynamodb` is the package of this workspace in `libs/dynamodb`")
+    assert hint(tmp_path, "@mimir/other").startswith("install `@mimir/other`")
