@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.places import WORK
+from benchmarks.peers import node_peers, python_peers
+from benchmarks.places import WORK, venv
 from benchmarks.reliability.catalog import CAMPAIGNS
 from benchmarks.row import Options, Result, Row
 from benchmarks.rows import (
@@ -37,6 +38,7 @@ from benchmarks.rows import (
     shared,
     startup,
 )
+from benchmarks.serving import offline_place
 
 MODULES = (
     startup,
@@ -79,6 +81,10 @@ def main(argv: Sequence[str]) -> int:
         for name, about in CAMPAIGNS.items():
             print(f"{name:16s} {about}")
         return 0
+    WORK.mkdir(exist_ok=True)
+    if asked.set_up:
+        set_up()
+        return 0
     known = {row.name: row for row in ROWS}
     unknown = sorted(set(asked.names) - set(known))
     if unknown:
@@ -86,9 +92,17 @@ def main(argv: Sequence[str]) -> int:
         return 64
     options = Options(asked.rounds, asked.small, asked.before)
     rows = [known[name] for name in asked.names] or ROWS
-    WORK.mkdir(exist_ok=True)
     results = [result for row in rows for result in _measured(row, options)]
-    return 0 if all(result.held for result in results) else 1
+    return 0 if options.small or all(result.held for result in results) else 1
+
+
+def set_up() -> None:
+    """Install all that rows compare with or run from: they download nothing then."""
+    venv()
+    python_peers()
+    node_peers()
+    offline_place()
+    cloud1_beside.osls_program()
 
 
 def _measured(row: Row, options: Options) -> Sequence[Result]:
@@ -109,7 +123,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--before", type=Path, metavar="CHECKOUT", help="rows that can set an older fabric beside"
     )
-    parser.add_argument("--small", action="store_true", help="a twentieth of the size: a smoke")
+    parser.add_argument(
+        "--small", action="store_true", help="a twentieth of the size; missed bounds are no failure"
+    )
+    parser.add_argument(
+        "--set-up", action="store_true", help="install the tools that are compared, and stop"
+    )
     return parser
 
 

@@ -34,7 +34,8 @@ class Shape(Struct, frozen=True):
 def upstream_of(services: int) -> list[list[int]]:
     """Two services of the level below for each service; the same for every tool."""
     chance = random.Random(7)
-    level = [number * LEVELS // services for number in range(services)]
+    levels = min(LEVELS, services)
+    level = [number * levels // services for number in range(services)]
     members: dict[int, list[int]] = {}
     for number, depth in enumerate(level):
         members.setdefault(depth, []).append(number)

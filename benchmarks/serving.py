@@ -121,15 +121,18 @@ def bare_server(module: Path) -> ServerSide:
     return ServerSide("bare node", argv, WORK, "port ")
 
 
-def offline_server(code: str, shared: str) -> ServerSide:
-    """serverless-offline with the same handler; it says its ports with words in between."""
-
+def offline_place() -> Path:
     def make(place: Path) -> None:
         (place / "package.json").write_text('{"private": true}')
         words = ("--no-audit", "--no-fund", "--ignore-scripts")
         run("npm", "install", *words, *_OFFLINE, cwd=place)
 
-    place = made(WORK / "npm-offline", make, " ".join(_OFFLINE))
+    return made(WORK / "npm-offline", make, " ".join(_OFFLINE))
+
+
+def offline_server(code: str, shared: str) -> ServerSide:
+    """serverless-offline with the same handler; it says its ports with words in between."""
+    place = offline_place()
     (place / "serverless.yml").write_text(_OFFLINE_CONFIG)
     (place / "hello.mjs").write_text(code)
     (place / "shared").mkdir(exist_ok=True)

@@ -35,6 +35,7 @@ patiently .venv/bin/python scripts/fetch_bundler.py
 if [ "$kind" = dev ]; then
     sh scripts/test-tools.sh
     .venv/bin/python -m tests.support.downloads
+    patiently .venv/bin/python -m benchmarks --set-up
 fi
 
 mkdir -p .stamp

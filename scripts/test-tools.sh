@@ -1,7 +1,7 @@
 #!/bin/sh
 # System packages that only the tests need: PostgreSQL, Redis, nginx, PowerDNS and dig, git,
-# Chromium to look at pages with, and the shells that complete words. Quick when all are there.
-# No daemon is started: the tests start servers of their own, on free ports.
+# Chromium to look at pages with, the shells that complete words, and wrk for benchmarks.
+# Quick when all are there. No daemon is started: the tests start servers of their own, on free ports.
 set -eu
 settings=/etc/postgresql-common/createcluster.conf
 
@@ -34,6 +34,10 @@ has_names() {
 
 has_nginx() {
     command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ]
+}
+
+has_load() {
+    command -v wrk >/dev/null 2>&1
 }
 
 has_shells() {
@@ -84,16 +88,21 @@ install_shells() {
     as_root apt-get update -qq && install zsh fish
 }
 
+install_load() {
+    as_root apt-get update -qq && install wrk
+}
+
 install_missing() {
     { has_git || install_git; } && { has_postgres || install_postgres; } &&
         { has_browser || install_browser; } && { has_redis || install_redis; } &&
         { has_names || install_names; } && { has_nginx || install_nginx; } &&
-        { has_shells || install_shells; }
+        { has_shells || install_shells; } && { has_load || install_load; }
 }
 
-has_git && has_postgres && has_browser && has_redis && has_names && has_nginx && has_shells && exit 0
+has_git && has_postgres && has_browser && has_redis && has_names && has_nginx &&
+    has_shells && has_load && exit 0
 command -v apt-get >/dev/null 2>&1 || {
-    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, nginx, pdns_server, dig, Chromium, zsh and fish" >&2
+    echo "the tests need git, PostgreSQL (initdb on PATH), redis-server, nginx, pdns_server, dig, Chromium, zsh, fish and wrk" >&2
     exit 1
 }
 try=1

@@ -57,7 +57,7 @@ class _Deploying:
         return time.perf_counter() - begun
 
 
-def _osls() -> Path:
+def osls_program() -> Path:
     def make(place: Path) -> None:
         (place / "package.json").write_text("{}")
         run("npm", "install", "--no-audit", "--no-fund", "osls@4", cwd=place)
@@ -109,7 +109,7 @@ def _role(url: str) -> str:
 
 def _beside(options: Options) -> Sequence[Result]:
     count, rounds = options.size(50), min(3, options.rounds)
-    osls = _osls()
+    osls = osls_program()
     found: dict[tuple[str, str], list[float]] = {}
     for number in range(rounds):
         _round(WORK / "cloud1-beside" / str(number), osls, count, found)

@@ -218,7 +218,7 @@ def failure(text: str) -> Problem:
     about_hashes = _of_hashes(text)
     if about_hashes is not None:
         return about_hashes
-    hint = "the lines below are pip's own"
+    hint = "the lines above are pip's output"
     return Problem("vendor/failed", "pip could not fetch the packages", hint, frame=text)
 
 

@@ -17,6 +17,7 @@ from fabric.model.secrecy import looks_secret
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
 PYTHON_CHECKS = ("pip install -r requirements-dev.txt", "python -m pytest")
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
+_CACHE_KEY = "FABRIC_CACHE_KEY"
 _TEXT = """\
 # Plans pull requests and deploys what is on main.
 %(needs)s
@@ -42,7 +43,8 @@ jobs:
       - uses: actions/checkout@v4
 %(tools)s
       - run: pipx install "%(package)s"
-      # What was built by an earlier run is not built again.
+      # What an earlier run built is not built again, if FABRIC_CACHE_KEY is set: the output of
+      # `openssl rand -hex 32`. Without it, the runs ignore each other's cache.
       - uses: actions/cache@v4
         with:
           path: %(cache)s
@@ -200,7 +202,8 @@ def _stored(name: str) -> str:
     """Credentials are secrets of the repository, other values are variables."""
     if name == "CLUSTER_CONFIG":
         return "${{ runner.temp }}/kubeconfig"
-    kind = "secrets" if looks_secret(name) or name.endswith(("_URL", "_STRING")) else "vars"
+    is_secret = looks_secret(name) or name.endswith(("_URL", "_STRING", "_CACHE_KEY"))
+    kind = "secrets" if is_secret else "vars"
     return f"${{{{ {kind}.{name} }}}}"
 
 
@@ -215,6 +218,7 @@ def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
     given = next((way for way in ways if tokens.issuperset(way)), ways[0] if ways else ())
     yield from given
     yield from project.variables
+    yield _CACHE_KEY
 
 
 def _needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ...]) -> str:

@@ -66,6 +66,7 @@ def test_tokens_reach_only_the_steps_that_need_them(facts: Any) -> None:
     for name, value in plan["env"].items():
         if looks_secret(name):
             assert "secrets." in value or "steps." in value
+    assert plan["env"]["FABRIC_CACHE_KEY"] == "${{ secrets.FABRIC_CACHE_KEY }}"
     groups = facts.credentials.required
     if facts.id not in LOGINS:
         assert all(any(name in plan["env"] for name in group) for group in groups)

@@ -103,7 +103,7 @@ def test_the_newest_twenty_journals_are_kept(tmp_path: Path) -> None:
     folder = made.root / ".fabric/runs"
     folder.mkdir(parents=True)
     for number in range(30):
-        (folder / f"20200101T000000-{number:06d}.jsonl").write_text("")
+        (folder / f"20200101T000000-{number:06d}-00000000.jsonl").write_text("")
     assert made.fabric("build").code == 0
     rows = made.json("runs", "list").result["runs"]
     assert len(rows) == 20
