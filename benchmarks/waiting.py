@@ -15,6 +15,8 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import (
+    UNWATCHED,
+    CallWatch,
     Deployed,
     Deployer,
     DeploymentAddress,
@@ -35,29 +37,47 @@ class Waiting:
         self._folder = folder
         self._answers = Simulated(DeployUnit.SERVICE)
 
-    def deploy(self, address: DeploymentAddress, functions: Sequence[FunctionOrder]) -> Deployed:
+    def deploy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[FunctionOrder],
+        watch: CallWatch = UNWATCHED,
+    ) -> Deployed:
         nap = float((self._folder / "naps" / address.service).read_text())
         (self._folder / "calls" / f"{address.service}.begin").touch()
         time.sleep(nap)
         (self._folder / "calls" / f"{address.service}.end").touch()
-        return self._answers.deploy(address, functions)
+        return self._answers.deploy(address, functions, watch)
 
     def release(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: tuple[tuple[str, str], ...],
+        watch: CallWatch = UNWATCHED,
     ) -> Released:
-        return self._answers.release(address, functions, given)
+        return self._answers.release(address, functions, given, watch)
 
-    def destroy(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.destroy(address, functions)
+    def destroy(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        self._answers.destroy(address, functions, watch)
 
-    def dissolve(self, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-        return self._answers.dissolve(address, functions)
+    def dissolve(
+        self,
+        address: DeploymentAddress,
+        functions: Sequence[LiveFunction],
+        watch: CallWatch = UNWATCHED,
+    ) -> None:
+        self._answers.dissolve(address, functions, watch)
 
-    def find(self, address: DeploymentAddress, function: str) -> LiveFunction | None:
-        return self._answers.find(address, function)
+    def find(
+        self, address: DeploymentAddress, function: str, mark: str = ""
+    ) -> LiveFunction | None:
+        return self._answers.find(address, function, mark)
 
 
 def main() -> None:

@@ -107,6 +107,7 @@ def test_an_answer_that_is_known_loads_next_to_nothing(
     assert (modules - bare) & unwanted == set()
     assert {one for one in modules - bare if one.startswith("fabric")} == {
         "fabric",
+        "fabric.cache_seal",
         "fabric.stage_zero",
         "fabric.interrupts",
         "fabric.manifest",

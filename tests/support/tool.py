@@ -22,8 +22,9 @@ if Path(f"{answer}.refused-{given.get('FABRIC_SERVICE')}").exists():
 if text == "hang":
     marker.write_text(str(os.getpid()))
     time.sleep(60)
-while text == "wait":
+if text == "wait":
     marker.write_text(str(os.getpid()))
+while text == "wait":
     time.sleep(0.02)
     text = answer.read_text()
 if text == "once":
@@ -84,7 +85,8 @@ class Tool:
     def is_running(self) -> bool:
         """Whether the one that hung does so still."""
         try:
-            found = Path(f"/proc/{self._marker.read_text()}/stat").read_text()
+            pid = self._marker.read_text()
+            found = Path(f"/proc/{pid}/stat").read_text() if pid else ") Z"
         except FileNotFoundError:
             return False
         return found.rpartition(")")[2].split()[0] != "Z"

@@ -47,7 +47,7 @@ class SharedCache:
         self._ask_words = ask_words
         self._clock = clock
         self._begin = clock.monotonic()
-        self._outage = Outage()
+        self._outage = Outage(link.wait_s)
         self._far = FarContents(errands, link.keys, self._outage, clock)
         # What the thread brings, and what of it came in time.
         self._answer: Learned | None = None

@@ -11,6 +11,9 @@ def test_a_content_is_waited_for_at_most_twice_as_long_as_making_it_took() -> No
     assert outage.allowed(0.0) == LEAST_S
     assert outage.allowed(1.5) == 3.0
     assert outage.allowed(600.0) == FRUITLESS_S
+    assert Outage(60.0).allowed(0.0) == 20 * LEAST_S
+    assert Outage(60.0).allowed(600.0) == 60.0
+    assert Outage(0.1).allowed(0.0) == LEAST_S
 
 
 def test_so_many_failures_in_a_row_and_it_is_off() -> None:
