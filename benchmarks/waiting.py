@@ -21,21 +21,15 @@ from fabric.providers.contract import (
     Deployer,
     DeploymentAddress,
     FunctionOrder,
-    LiveFunction,
-    Released,
 )
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 
-class Waiting:
+class Waiting(Simulated, frozen=True):
     """Answers as a simulated provider does, when the time of the call is over."""
 
-    unit = DeployUnit.SERVICE
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._answers = Simulated(DeployUnit.SERVICE)
+    folder: Path
 
     def deploy(
         self,
@@ -43,45 +37,15 @@ class Waiting:
         functions: Sequence[FunctionOrder],
         watch: CallWatch = UNWATCHED,
     ) -> Deployed:
-        nap = float((self._folder / "naps" / address.service).read_text())
-        (self._folder / "calls" / f"{address.service}.begin").touch()
+        nap = float((self.folder / "naps" / address.service).read_text())
+        (self.folder / "calls" / f"{address.service}.begin").touch()
         time.sleep(nap)
-        (self._folder / "calls" / f"{address.service}.end").touch()
-        return self._answers.deploy(address, functions, watch)
-
-    def release(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        given: tuple[tuple[str, str], ...],
-        watch: CallWatch = UNWATCHED,
-    ) -> Released:
-        return self._answers.release(address, functions, given, watch)
-
-    def destroy(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
-    ) -> None:
-        self._answers.destroy(address, functions, watch)
-
-    def dissolve(
-        self,
-        address: DeploymentAddress,
-        functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
-    ) -> None:
-        self._answers.dissolve(address, functions, watch)
-
-    def find(
-        self, address: DeploymentAddress, function: str, mark: str = ""
-    ) -> LiveFunction | None:
-        return self._answers.find(address, function, mark)
+        (self.folder / "calls" / f"{address.service}.end").touch()
+        return Simulated.deploy(self, address, functions, watch)
 
 
 def main() -> None:
-    provider = Waiting(Path(os.environ["NAPS"]))
+    provider = Waiting(DeployUnit.SERVICE, Path(os.environ["NAPS"]))
 
     def deployer(
         provider_id: str,
