@@ -4,8 +4,9 @@ The name of a uv workspace member, or of a Poetry path dependency, may belong to
 public index: it must never be looked up there.
 """
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -28,6 +29,7 @@ _EXPORTS = {
     "Pipfile": "run: pipenv requirements --hash > requirements.lock",
     "pdm.lock": "run: pdm export -f requirements -o requirements.lock",
 }
+_PUBLIC_INDEX = "https://pypi.org/"
 _UNREAD = (*_EXPORTS, "pylock.toml")
 
 
@@ -39,16 +41,19 @@ class UnreadSource(Struct, frozen=True):
     origin: str
 
 
-def unread_sources(pyproject: str, workspace: str = "") -> tuple[UnreadSource, ...]:
-    """Dependencies of a project for which uv or Poetry have a source of their own. `workspace` is
-    the pyproject.toml of the uv workspace around it. Raises ValueError for bad TOML."""
+def unread_sources(
+    pyproject: str, workspace: str = "", requirements: str = ""
+) -> tuple[UnreadSource, ...]:
+    """Packages for which uv or Poetry have a source of their own: those of `requirements`, or
+    without it those of the project. `workspace` is the pyproject.toml of the uv workspace around
+    it. Raises ValueError for bad TOML."""
     if not pyproject:
         return ()
     import tomllib
 
     document = tomllib.loads(pyproject)
     above = tomllib.loads(workspace) if workspace else {}
-    named = pinned_names("\n".join(_dependencies(document)))
+    named = pinned_names(requirements or "\n".join(_dependencies(document)))
     sources: dict[str, object] = {}
     for table in (_at(above, "tool", "uv", "sources"), _at(document, "tool", "uv", "sources")):
         sources |= {normal_name(name): source for name, source in table.items()}
@@ -57,6 +62,32 @@ def unread_sources(pyproject: str, workspace: str = "") -> tuple[UnreadSource, .
             sources.setdefault(normal_name(name), source)
     found = (UnreadSource(name, _origin(sources[name])) for name in sorted(named & set(sources)))
     return tuple(one for one in found if one.origin)
+
+
+def has_uv_workspace(pyproject: str) -> bool:
+    """However its table is written; a project above with bad TOML is no workspace."""
+    if "workspace" not in pyproject:
+        return False
+    import tomllib
+
+    try:
+        return "workspace" in _at(tomllib.loads(pyproject), "tool", "uv")
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def unread_indexes(pyproject: str) -> tuple[str, ...]:
+    """Names of the package indexes that uv or Poetry use in place of pip's, or beside it."""
+    import tomllib
+
+    tool = _at(tomllib.loads(pyproject), "tool") if pyproject else {}
+    listed = (_at(tool, "uv").get("index"), _at(tool, "poetry").get("source"))
+    indexes = [each for one in listed if isinstance(one, list) for each in one]
+    return tuple(
+        str(one.get("name") or "without a name")
+        for one in indexes
+        if isinstance(one, dict) and not str(one.get("url", "")).startswith(_PUBLIC_INDEX)
+    )
 
 
 def _dependencies(document: Mapping[str, object]) -> list[str]:
@@ -104,7 +135,7 @@ class OtherTools(Struct, frozen=True):
         above = os.path.dirname(self.folder)
         while True:
             path = os.path.join(above, PROJECT)
-            if "[tool.uv.workspace]" in self.text_of(path):
+            if has_uv_workspace(self.text_of(path)):
                 return path
             if above == os.path.dirname(above) or os.path.isdir(os.path.join(above, ".git")):
                 return ""
@@ -121,14 +152,17 @@ class OtherTools(Struct, frozen=True):
         """Raises for packages whose names must not be looked up in an index."""
         problems = [_local_path(line, file) for line in local_paths(text)]
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
-            problems += self._sources()
+            problems += self._sources("")
+        elif text:
+            with contextlib.suppress(ValueError):  # nothing else of it is read
+                problems += self._sources(text)
         if problems:
             raise FabricError(*problems)
 
-    def _sources(self) -> list[Problem]:
+    def _sources(self, requirements: str) -> list[Problem]:
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
-        text = self.text_of(path)
-        found = unread_sources(text, self.text_of(workspace) if workspace else "")
+        above = self.text_of(workspace) if workspace else ""
+        found = unread_sources(self.text_of(path), above, requirements)
         return [_unread_source(one, place(self.base, path)) for one in found]
 
     def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
@@ -138,7 +172,13 @@ class OtherTools(Struct, frozen=True):
         there = [one for one in self.looked_at if os.path.basename(one) in _UNREAD]
         locks = [place(self.base, one) for one in there if os.path.isfile(one)]
         read = name if requirement_lines(text) else ""
-        return tuple(_unread_lock(lock, read) for lock in locks)
+        return (*(_unread_lock(lock, read) for lock in locks), *self._unread_indexes(name))
+
+    def _unread_indexes(self, name: str) -> Iterator[Problem]:
+        if name == PROJECT:
+            path = os.path.join(self.folder, PROJECT)
+            for index in unread_indexes(self.text_of(path)):
+                yield _unread_index(index, place(self.base, path))
 
 
 def _local_path(line: str, file: str) -> Problem:
@@ -158,6 +198,16 @@ def _unread_source(one: UnreadSource, file: str) -> Problem:
         "may have a package of another owner under this name",
         hint="list the packages of this function in a requirements.lock without it, and move its "
         "code into the service",
+        where=Place(file),
+    )
+
+
+def _unread_index(index: str, file: str) -> Problem:
+    return Problem(
+        "vendor/index-ignored",
+        f"the index `{index}` of `{file}` is not read: packages come from the index in the "
+        "settings of pip",
+        hint="set PIP_INDEX_URL, or list the packages in a requirements.txt with --index-url",
         where=Place(file),
     )
 

@@ -76,12 +76,40 @@ def test_a_package_from_elsewhere_is_refused_by_name_and_never_looked_up(
     assert _Index.asked == []
 
 
-def test_the_sources_of_the_workspace_above_count(tmp_path: Path, index: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "table",
+    [
+        "[tool.uv.workspace]\nmembers = ['*']\n",
+        "[ tool.uv.workspace ]\nmembers = ['*']\n",
+        "[tool.uv]\nworkspace = {members = ['*']}\n",
+    ],
+)
+def test_the_sources_of_the_workspace_above_count(
+    tmp_path: Path, index: dict[str, str], table: str
+) -> None:
     made = shop(tmp_path, pyproject__toml=MEMBER)
-    root = "[tool.uv.workspace]\nmembers = ['*']\n[tool.uv.sources]\ncore = {workspace = true}\n"
+    root = f"{table}[tool.uv.sources]\ncore = {{workspace = true}}\n"
     (made.root.parent / "pyproject.toml").write_text(root)
     assert made.json("package", env=index).error["code"] == "input/package-source"
     assert _Index.asked == []
+
+
+def test_a_requirement_that_has_a_source_of_its_own_is_refused_too(
+    tmp_path: Path, index: dict[str, str]
+) -> None:
+    made = shop(tmp_path, pyproject__toml=REFUSED["a path"], requirements__txt="Core\n")
+    assert made.json("package", env=index).error["code"] == "input/package-source"
+    assert _Index.asked == []
+
+
+@pytest.mark.parametrize("table", ["uv.index", "poetry.source"])
+def test_an_index_of_another_tool_is_named(tmp_path: Path, table: str) -> None:
+    url = "https://user:a-password@ours.example/simple"
+    source = f'{MEMBER}[[tool.{table}]]\nname = "ours"\nurl = "{url}"\n'
+    done = shop(tmp_path, pyproject__toml=source).fabric("plan")
+    assert "vendor/index-ignored" in done.err
+    assert "`ours`" in done.err
+    assert "a-password" not in done.err + done.out
 
 
 def test_a_lock_that_an_earlier_run_wrote_is_refused_too(
