@@ -9,6 +9,9 @@ REDACTED = "[REDACTED]"
 # Files and folders of tools that hold credentials: a wildcard does not mean them.
 PRIVATE_NAMES = (
     ".npmrc", ".netrc", ".pypirc", ".git-credentials", ".aws", ".ssh", ".gnupg", ".docker", ".kube",
+    ".azure", ".cargo", ".pgpass", ".vault-token", ".dev.vars", ".envrc", ".terraformrc",
+    ".yarnrc.yml", "terraform.tfstate", "id_rsa", "id_ed25519", "id_ecdsa", "cache.key",
+    "application_default_credentials.json",
 )  # fmt: skip
 
 _NAME = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY(?![A-Z])|API_?KEY", re.IGNORECASE)

@@ -23,7 +23,7 @@ from fabric.runtimes.seen import place
 PROJECT = "pyproject.toml"
 _UV_LOCK = "uv.lock"
 _EXPORTS = {
-    _UV_LOCK: "run: uv export --format requirements-txt -o requirements.lock",
+    _UV_LOCK: "run: uv export --no-emit-workspace --no-dev -o requirements.lock",
     "poetry.lock": "run: poetry export -f requirements.txt -o requirements.lock",
     "Pipfile.lock": "run: pipenv requirements --hash > requirements.lock",
     "Pipfile": "run: pipenv requirements --hash > requirements.lock",

@@ -60,7 +60,7 @@ def check_no_links(path: str | Path) -> None:
     one, and what is written or deleted behind it is not ours. What is above `.fabric` is the
     user's choice."""
     text = str(path)
-    at = f"{text}/".rfind(_OWN_PART)
+    at = f"{text}/".find(_OWN_PART)
     while at >= 0:
         at = text.find("/", at + 1)
         link = text if at < 0 else text[:at]
@@ -69,7 +69,7 @@ def check_no_links(path: str | Path) -> None:
                 Problem(
                     "disk/led-away",
                     f"refusing to write to or delete in `{text}`: `{link}` is a symbolic link",
-                    hint="delete the link; to store the cache elsewhere, set FABRIC_CACHE_DIR",
+                    hint=f"run: rm {link}",
                     where=Place(link),
                 )
             )

@@ -19,7 +19,9 @@ _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _NO_FETCH = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 # Programs of a filter, each with a value that turns it off.
-_FILTER_KEYS = ("clean=", "smudge=", "process=", "required=false")
+_FILTER_KEYS = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+# git would look into submodules with their own settings: only their commits count.
+_DIFF = ("diff", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z")
 _SECONDS = 60
 _SHOWN = 10
 
@@ -43,18 +45,28 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
         everything = (*git.listed("ls-files", "-z"), *others)
         return Changes(_absolute(top, everything), "the beginning")
     name, start = _start(git, base)
-    moved = git.listed("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", start, "--")
+    moved = git.listed(*_DIFF, start, "--")
     return Changes(_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
 
 
 def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
     """One that runs no program of the repository that it looks at."""
     plain = Git(folder, {**env, **_QUIET, **_NO_FETCH})
-    return replace(plain, options=tuple(_without_filters(plain)))
+    return replace(plain, env={**plain.env, **_settings(tuple(_without_filters(plain)))})
 
 
-def _without_filters(git: "Git") -> Iterator[str]:
-    """Options that turn off the filters of the repository; those of the user stay."""
+def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """As variables: `-c` cannot set a name that contains `=`."""
+    numbered = tuple(enumerate(pairs))
+    return {
+        **{f"GIT_CONFIG_KEY_{number}": name for number, (name, _) in numbered},
+        **{f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in numbered},
+        "GIT_CONFIG_COUNT": str(len(pairs)),
+    }
+
+
+def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
+    """Settings that turn off the filters of the repository; those of the user stay."""
     try:
         found = git.asked(
             "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
@@ -68,8 +80,8 @@ def _without_filters(git: "Git") -> Iterator[str]:
         if scope in ("local", "worktree")
     }
     for name in sorted(names):
-        for key in _FILTER_KEYS:
-            yield from ("-c", f"filter.{name}.{key}")
+        for key, value in _FILTER_KEYS:
+            yield f"filter.{name}.{key}", value
 
 
 def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -96,10 +108,9 @@ class Git(Struct, frozen=True):
 
     folder: Path
     env: Mapping[str, str]
-    options: tuple[str, ...] = ()
 
     def asked(self, *words: str) -> ChildResult:
-        argv = ("git", *_HARMLESS, *self.options, *words)
+        argv = ("git", *_HARMLESS, *words)
         return run_child(argv, cwd=self.folder, env=self.env, timeout=_SECONDS)
 
     def top(self) -> str | None:
@@ -142,7 +153,7 @@ def _too_shallow(name: str) -> Problem:
 
 def _unknown(name: str) -> Problem:
     hint = "a branch, tag or commit that `git log` knows"
-    return Problem("usage/unknown-base", f"git knows no commit `{name}`", hint=hint)
+    return Problem("usage/unknown-base", f"unknown commit `{name}`", hint=hint)
 
 
 def _strangers(name: str) -> Problem:
@@ -152,4 +163,4 @@ def _strangers(name: str) -> Problem:
 
 def _refused(found: ChildResult) -> Problem:
     said = found.last_lines(3) or f"exit code {found.code}"
-    return Problem("git/failed", f"git does not answer: {said}")
+    return Problem("git/failed", f"git failed: {said}")

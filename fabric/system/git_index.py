@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct as Layout
@@ -16,16 +17,17 @@ _EXTENDED, _NAME_LENGTH, _LONG_NAME = 0x4000, 0x0FFF, 0x0FFF
 _PADDING = 8
 _PREFIXED = 4  # from this version on a name says how much of the last one it keeps
 _SHA256_EXTRA = 12
+_OBJECT_FORMAT = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
 _GIT_DIR = b"gitdir: "
 
 
 def is_tracked(folder: Path) -> bool:
     """Whether the index of the repository around a directory names a file below it."""
-    found = _repository(folder)
-    if found is None:
-        return False
-    top, git_dir = found
     try:
+        found = _repository(folder)
+        if found is None:
+            return False
+        top, git_dir = found
         below = f"{os.path.relpath(os.path.realpath(folder), os.path.realpath(top))}/".encode()
         indexes = [git_dir / "index", *sorted(git_dir.glob("sharedindex.*"))]
         return any(_names(one, _stamp(one), below) for one in indexes if one.is_file())
@@ -70,7 +72,7 @@ def _names(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
 
 def _is_sha256(index: Path) -> bool:
     try:
-        return b"sha256" in read_bytes(index.parent / "config").lower()
+        return _OBJECT_FORMAT.search(read_bytes(index.parent / "config")) is not None
     except OSError:
         return False
 

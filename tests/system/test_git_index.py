@@ -35,6 +35,8 @@ def test_a_directory_is_tracked_if_the_index_names_a_file_below_it(
     assert is_tracked(top / "c" / "b" / "cache")
     git(top, "add", "b")
     assert is_tracked(top / "b" / "cache")
+    git(top, "config", "branch.sha256.remote", "sha256")
+    assert is_tracked(top / "b" / "cache")
     git(top, "rm", "-rq", "--cached", "b/cache")
     assert not is_tracked(top / "b" / "cache")
 

@@ -20,10 +20,11 @@ def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
 
 
 def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) -> None:
-    """Raise if a record is of mode real and the caller did not enable that: a checkout can bring a
-    record, and with it the names of resources that it would have the caller's credentials read."""
+    """Raise for the record of a deploy that was not simulated, if the caller enabled no other: a
+    checkout can bring a record, and with it the names of resources that it would have the
+    caller's credentials read."""
     facts = facts_of(placement.provider_id)
-    if mode is not Mode.REAL or facts is None:
+    if mode is Mode.SIMULATED or facts is None:
         return
     if mode_of(facts.id, env) == "simulated":
         message = (

@@ -34,6 +34,11 @@ def check_kubeconfig(path: Path, project: Path, *, is_filed: bool) -> None:
         raise FabricError(_refused(path, why))
 
 
+def checkout_of(folder: Path) -> Path:
+    """The repository around a service, or its own folder without one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
+
+
 def _is_below(path: Path, folder: Path) -> bool:
     """By its name, or by where a link leads."""
     top = os.path.realpath(folder)
@@ -43,13 +48,17 @@ def _is_below(path: Path, folder: Path) -> bool:
     )
 
 
+def _leads_below(path: Path, folder: Path) -> bool:
+    return os.path.realpath(path).startswith(f"{os.path.realpath(folder)}/")
+
+
 def _dangers(found: Json, path: Path, project: Path) -> Iterator[str]:
     for key, value in _entries(found):
         if key in _RUN and value:
             yield f"it has `{key}`, which runs a program"
         elif key == _TOKEN_FILE and value:
             yield "it has `tokenFile`, which reads a file"
-        elif key in _KEY_FILES and not _is_below(path.parent / str(value), project):
+        elif key in _KEY_FILES and not _leads_below(path.parent / str(value), project):
             yield f"`{key}` names a file outside of the project"
 
 

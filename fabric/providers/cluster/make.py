@@ -7,7 +7,7 @@ from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.deployer import ClusterOrchestrator
-from fabric.providers.cluster.kubeconfig import check_kubeconfig
+from fabric.providers.cluster.kubeconfig import check_kubeconfig, checkout_of
 from fabric.providers.cluster.observing.observer import ClusterObserver
 from fabric.providers.cluster.settings import (
     CONFIG,
@@ -53,7 +53,8 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
         message = f"`cluster-orchestrator` has no {names}"
         hint = "they name the tool's file of clusters, a context in it and a namespace there"
         raise FabricError(Problem("credentials/missing", message, hint))
-    check_kubeconfig(Path(around.cwd, env[CONFIG]), around.cwd, is_filed=CONFIG in around.filed)
+    file = Path(around.cwd, env[CONFIG])
+    check_kubeconfig(file, checkout_of(around.cwd), is_filed=CONFIG in around.filed)
     return ClusterPlace(env[CONFIG], env[CONTEXT], env[NAMESPACE])
 
 

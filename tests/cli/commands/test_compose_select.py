@@ -305,12 +305,28 @@ def test_affected_runs_no_program_that_the_repository_names(tmp_path: Path) -> N
         "filter.evil.smudge": f"touch {canary}; cat",
         "filter.worse.process": str(monitor),
         "filter.worse.required": "true",
+        "filter.a=b.clean": f"touch {canary}; cat",
         "diff.evil.command": str(monitor),
         "diff.evil.textconv": str(monitor),
         "diff.external": str(monitor),
     }.items():
         git(made, "config", key, value)
-    made.write({".git/info/attributes": "*.py filter=evil diff=evil\n*.yml filter=worse\n"})
+    rules = "*.py filter=evil diff=evil\n*.yml filter=worse\n*.md filter=a=b\n"
+    made.write({".git/info/attributes": rules, "api/notes.md": "edited"})
     made.write({"auth/main.py": handler("edited"), "api/fabric.yml": service("api", "main")})
     assert "auth" in chosen(made, "--affected")
+    assert not canary.exists()
+
+
+def test_affected_runs_no_program_that_a_submodule_names(tmp_path: Path) -> None:
+    made = workspace(tmp_path)
+    canary = made.home / "canary"
+    inner = Project(made.root / "lib", made.home)
+    inner.root.mkdir()
+    inner.write({"notes.md": "first"})
+    under_git(inner)
+    under_git(made)
+    git(inner, "config", "filter.evil.clean", f"touch {canary}; cat")
+    inner.write({".git/info/attributes": "* filter=evil\n", "notes.md": "other"})
+    chosen(made, "--affected")
     assert not canary.exists()

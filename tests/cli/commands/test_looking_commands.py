@@ -74,6 +74,16 @@ CREDENTIALS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("words", [("logs",), ("metrics",), ("traces",)])
+def test_a_record_of_a_deploy_by_command_makes_no_call_that_was_not_enabled(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    made = project(tmp_path)
+    with_record(made, "cloud1-lambda", "command")
+    done = made.json(*words, env=CREDENTIALS)
+    assert (done.code, done.error["code"]) == (1, "deploy/not-enabled")
+
+
 @pytest.mark.parametrize("words", [("logs",), ("metrics",), ("traces",), ("state", "reconcile")])
 @pytest.mark.parametrize("provider", ["cloud1-lambda", "cluster-orchestrator"])
 def test_a_record_of_mode_real_makes_no_call_that_was_not_enabled(

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from fabric.model.problems import FabricError
+from fabric.system.disk import check_no_links
 from tests.support.in_process import project
 from tests.support.project import Project
 
@@ -39,6 +41,15 @@ def test_no_command_writes_or_deletes_behind_a_planted_link(tmp_path: Path, name
         assert done.code in (0, 1, 73), done.err
         assert "internal/error" not in done.out
     assert contents(precious) == before
+
+
+def test_a_link_above_another_directory_of_that_name_is_found_too(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    precious = planted(made, "build")
+    with pytest.raises(FabricError) as refused:
+        check_no_links(made.root / ".fabric/build/shop/.fabric/state")
+    assert refused.value.first.code == "disk/led-away"
+    assert precious.exists()
 
 
 def test_the_whole_of_fabrics_directory_as_a_link_is_refused_by_name(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.providers.cluster.kubeconfig import check_kubeconfig
+from fabric.providers.cluster.kubeconfig import check_kubeconfig, checkout_of
 
 PLAIN = """\
 apiVersion: v1
@@ -72,3 +72,21 @@ def test_a_kubeconfig_of_the_user_may_do_what_it_likes(tmp_path: Path) -> None:
     assert refusal(mine, shop, is_filed=True)  # named by `.env`: the user did not choose it
     (shop / "link").symlink_to(mine)
     assert refusal(shop / "link", shop)
+
+
+def test_a_key_file_behind_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    path = written(shop, "client-key: key.pem")
+    (tmp_path / "id").write_text("private")
+    (shop / "key.pem").symlink_to(tmp_path / "id")
+    assert "client-key" in refusal(path, shop)
+
+
+def test_the_project_of_a_service_is_its_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    service = tmp_path / "services" / "api"
+    service.mkdir(parents=True)
+    path = written(tmp_path, "exec: {command: touch}")
+    assert checkout_of(service) == tmp_path
+    assert "exec" in refusal(path, checkout_of(service))
+    assert checkout_of(tmp_path.parent) == tmp_path.parent
