@@ -75,6 +75,18 @@ def check_no_links(path: str | Path) -> None:
             )
 
 
+def link_problem(folder: Path) -> Problem | None:
+    """A symbolic link in place of one of fabric's own directories, before anything is written."""
+    try:
+        for name in sorted(os.listdir(folder)):
+            check_no_links(folder / name)
+    except FabricError as error:
+        return error.first
+    except OSError:
+        return None  # not there yet, or whoever writes to it reports why
+    return None
+
+
 def make_folder(path: Path, mode: int = 0o755) -> None:
     check_no_links(path)
     try:

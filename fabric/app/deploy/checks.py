@@ -20,6 +20,7 @@ from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs
 from fabric.state.dev_journal import wired_problem
 from fabric.state.records.unwritten import unwritten_problem
+from fabric.system.disk import link_problem
 from fabric.system.parallel import HANDS
 
 _CREDENTIALS = "credentials/missing"
@@ -150,6 +151,10 @@ def _diverted(one: DeployCandidate) -> Iterator[Problem]:
     return _of_homes(one.scope, wired_problem)
 
 
+def _links(one: DeployCandidate) -> Iterator[Problem]:
+    return _of_homes(one.scope, lambda home, _: link_problem(home))
+
+
 def _of_homes(scope: DeployScope, find: Callable[..., Problem | None]) -> Iterator[Problem]:
     for ref in sorted(scope.placements):
         problem = find(scope.transaction.record_store(ref).home, ref)
@@ -168,6 +173,7 @@ DEPLOY_CHECKS: tuple[DeployCheck, ...] = (
     DeployCheck("whole-service", _partial),
     DeployCheck("deployer", _deployers),
     DeployCheck("mode", _modes),
+    DeployCheck("links", _links),
     DeployCheck("unwritten-state", _unwritten),
     DeployCheck("diverted-traffic", _diverted),
 )

@@ -43,7 +43,9 @@ def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
     """What this plan would change, and what could not be put back as it is."""
     for ref, changes in sorted(_changes(plan).items()):
         record = scope.record(ref)
-        if record is not None:
+        placement = scope.placements.get(ref)
+        # A record of another mode is refused for that, and its provider is not called.
+        if record is not None and (placement is None or placement.mode == record.mode):
             found = _of_record(scope, record, changes)
             yield from (one.of(ref.service) for one in found)
 

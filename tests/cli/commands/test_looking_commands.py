@@ -74,6 +74,15 @@ CREDENTIALS = {
 }  # fmt: skip
 
 
+def test_a_simulated_plan_over_a_record_of_mode_real_needs_no_role(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    with_record(made, "cloud1-lambda", "real")
+    made.write({"src/one.py": "def handler(event, context):\n    return 11\n"})
+    done = made.fabric("plan")
+    assert done.code == 0
+    assert "warning[deploy/mode-mismatch]" in done.err
+
+
 @pytest.mark.parametrize("words", [("logs",), ("metrics",), ("traces",)])
 def test_a_record_of_a_deploy_by_command_makes_no_call_that_was_not_enabled(
     tmp_path: Path, words: tuple[str, ...]

@@ -43,6 +43,18 @@ def test_no_command_writes_or_deletes_behind_a_planted_link(tmp_path: Path, name
     assert contents(precious) == before
 
 
+@pytest.mark.parametrize("name", OWN[:-1])
+def test_a_deploy_is_refused_for_a_planted_link_before_anything_is_built(
+    tmp_path: Path, name: str
+) -> None:
+    made = project(tmp_path)
+    planted(made, name)
+    done = made.json("deploy")
+    assert (done.code, done.error["code"]) == (73, "disk/led-away")
+    assert not list((made.root / ".fabric").rglob("*.zip"))
+    assert not list((made.root / ".fabric").rglob("*.state.json"))
+
+
 def test_a_link_above_another_directory_of_that_name_is_found_too(tmp_path: Path) -> None:
     made = project(tmp_path)
     precious = planted(made, "build")
