@@ -4,6 +4,8 @@ AWS, Google Cloud and Azure are reached by short-lived tokens (OpenID Connect). 
 have no such login: their tokens are secrets of the repository.
 """
 
+import json
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -164,14 +166,15 @@ def workflow_text(project: CiProject) -> str:
     steps += [_CLUSTER_FILE] if project.facts.prefix == _CLUSTER else []
     env = tuple(_environment(project, logins))
     folder = f"{project.folder}/" if project.folder else ""
-    default = f"    defaults:\n      run:\n        working-directory: {project.folder}\n"
+    place = _path(project.folder)
+    default = f"    defaults:\n      run:\n        working-directory: {place}\n"
     return _TEXT % {
         "needs": _needs(logins, env),
         "permissions": "  id-token: write\n" if logins else "",
         "defaults": default if project.folder else "",
         "tools": f"{_PYTHON_TOOL}\n{_NODE_TOOL}" if project.has_node else _PYTHON_TOOL,
         "package": pinned_requirement(VERSION, *_extras(project)),
-        "cache": f"{folder}.fabric/cache",
+        "cache": _path(f"{folder}.fabric/cache"),
         "steps": "\n".join(steps) or "      # Add the tests of the project here.",
         "env": "\n".join(
             (
@@ -182,6 +185,11 @@ def workflow_text(project: CiProject) -> str:
             )
         ),
     }
+
+
+def _path(text: str) -> str:
+    """Quoted if it has to be: a string of JSON is a string of YAML."""
+    return text if re.fullmatch(r"[\w./-]+", text, re.ASCII) else json.dumps(text)
 
 
 def _logins(project: CiProject) -> Iterator[CloudLogin]:

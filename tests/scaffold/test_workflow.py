@@ -110,3 +110,5 @@ def test_a_project_in_a_folder_works_there() -> None:
     assert found["jobs"]["fabric"]["defaults"]["run"] == {"working-directory": "services/api"}
     [cache] = [one for one in steps_of(found) if "cache" in one.get("uses", "")]
     assert cache["with"]["path"] == "services/api/.fabric/cache"
+    odd = load_yaml(workflow_text(CiProject(provider="cloud1-lambda", folder="my # svc: x")))
+    assert odd["jobs"]["fabric"]["defaults"]["run"] == {"working-directory": "my # svc: x"}
