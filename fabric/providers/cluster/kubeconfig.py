@@ -77,6 +77,6 @@ def _refused(path: Path, why: str) -> Problem:
     return Problem(
         "config/not-trusted",
         f"refusing the kubeconfig `{path}` of the project: {why}",
-        hint="set CLUSTER_CONFIG in the shell to a kubeconfig outside of the project",
+        hint="set CLUSTER_CONFIG in the environment to a kubeconfig outside of the repository",
         where=Place(str(path)),
     )
