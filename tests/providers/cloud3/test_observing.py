@@ -86,6 +86,7 @@ class LiveShop:
 
     def run(self, *words: str) -> Done:
         env = {
+            "FABRIC_CLOUD3_REAL_DEPLOY": "1",
             "CLOUD3_ACCESS_TOKEN": "token-of-cloud3",
             "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID": "w-1",
             "CLOUD3_API_BASE_URL": self.workspace.url,

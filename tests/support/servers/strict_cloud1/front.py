@@ -91,16 +91,19 @@ class Front:
             made = self._planned(call, fault)
         else:
             made = self._carried_out(call)
-        call.account.calls.append((name, made.status if made else 0))
+        if made:
+            call.account.calls.append((name, made.status))
         return made
 
     def _planned(self, call: "ServiceCall", fault: Fault) -> Answer | None:
         made = self._carried_out(call) if fault.carries_out else None
         status, code = fault.status_and_code(call.described.name, call.protocol)
+        if status and not (fault.half and made):
+            return _refused(call.protocol, RefusalError(status, code, fault.message))
+        # Counted before the connection ends: the client goes on as soon as it does.
+        call.account.calls.append((call.name, 0))
         if fault.half and made:
             _send_half(call.environ, made)
-        elif status:
-            return _refused(call.protocol, RefusalError(status, code, fault.message))
         else:
             _hang_up(call.environ)
         return None
