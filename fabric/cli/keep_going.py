@@ -10,7 +10,7 @@ KeepGoing: TypeAlias = Annotated[
     click.option(
         "--keep-going",
         is_flag=True,
-        help="Deploy the functions of a service though others of it cannot be built.",
+        help="Deploy the functions that build, even if others fail.",
     ),
 ]
 
@@ -20,5 +20,5 @@ def refuse_opposites(opposites: Mapping[str, bool], *, keep_going: bool) -> None
     from fabric.model.problems import FabricError, Problem
 
     for name in (name for name, is_given in opposites.items() if is_given and keep_going):
-        message = f"--keep-going and {name} want opposite things after a failure"
-        raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))
+        message = f"--keep-going cannot be combined with {name}"
+        raise FabricError(Problem("usage/opposites", message, hint="remove one of them"))

@@ -31,7 +31,7 @@ def payload(file: str, settings: Settings) -> bytes:
 
 
 def _say_waiting() -> None:
-    sys.stderr.write("waiting for the payload on standard input; --event FILE takes a file\n")
+    sys.stderr.write("reading the payload from standard input (use --event FILE to read a file)\n")
     sys.stderr.flush()
 
 
@@ -49,7 +49,7 @@ def _content(file: str, cwd: Path) -> bytes:
 
 def _too_large(source: str) -> Problem:
     most = _LARGEST // 1_000_000
-    message = f"{source} holds more than {most} MB: no host hands so much to a function"
+    message = f"{source} exceeds {most} MB, the maximum size of a payload"
     return Problem("input/too-large", message)
 
 
@@ -77,5 +77,5 @@ def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
         return event_in_text(content)
     except ValueError as error:
         hint = """a payload is one JSON document, for example '{"id": 1}'"""
-        message = f"{source} is not JSON: {error}"
+        message = f"invalid JSON in {source}: {error}"
         raise FabricError(Problem("input/bad-payload", message, hint, where)) from error

@@ -17,10 +17,12 @@ class AskFlags(Struct, frozen=True):
 
     interactive: Annotated[
         bool,
-        click.option("--interactive", is_flag=True, help="Ask for all that is not said here."),
+        click.option(
+            "--interactive", is_flag=True, help="Prompt for every value that has no option."
+        ),
     ]
     no_interactive: Annotated[
-        bool, click.option("--no-interactive", is_flag=True, help="Never ask.")
+        bool, click.option("--no-interactive", is_flag=True, help="Never prompt.")
     ]
 
 
@@ -55,12 +57,12 @@ class Person(NamedTuple):
 
 def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     if flags.interactive and flags.no_interactive:
-        message = "--interactive and --no-interactive cannot both be meant"
-        raise FabricError(Problem("usage/interactive-twice", message, "leave one of them out"))
+        message = "--interactive cannot be combined with --no-interactive"
+        raise FabricError(Problem("usage/interactive-twice", message, "remove one of them"))
     is_there = can_ask(settings, as_json=as_json)
     if flags.interactive and not is_there:
-        message = "--interactive needs a terminal to ask at, and an answer that is no JSON"
-        hint = "say all by options, see --help"
+        message = "--interactive requires a terminal and cannot be combined with --json"
+        hint = "pass all values as options, see --help"
         raise FabricError(Problem("usage/no-terminal", message, hint))
     if flags.interactive:
         return Person(Asks.ALL)
@@ -81,15 +83,15 @@ def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
         message = f"{one.option} `{one.given}`: {complaint}"
         return (Problem("usage/bad-value", message),) if complaint else ()
     if one.needed and person.asks is Asks.NOTHING:
-        message = f"{one.option} is missing: nobody is there to be asked"
+        message = f"missing option {one.option} (not a terminal, so fabric cannot prompt)"
         return (Problem("usage/missing-option", message, _hint(one)),)
     return ()
 
 
 def _hint(one: OpenQuestion) -> str:
     if one.choices:
-        return f"one of {', '.join(one.choices)}"
-    return f"for example {one.option} '{one.default}'" if one.default else ""
+        return f"use one of {', '.join(one.choices)}"
+    return f"use a value such as {one.option} '{one.default}'" if one.default else ""
 
 
 def _answer(one: OpenQuestion, person: Person) -> str:
