@@ -60,7 +60,7 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
         raise FabricError(_unreachable(whose, quoted(str(error)))) from error
     except wrong.BotoCoreError as error:
         message = f"{whose}: {quoted(str(error))}"
-        raise FabricError(Problem("provider/failed", message, own_words("cloud1"))) from error
+        raise FabricError(Problem("provider/failed", message, own_words("AWS"))) from error
     except (ResponseParserError, *_MALFORMED) as error:
         raise FabricError(_malformed(whose, error)) from error
 
@@ -116,14 +116,14 @@ def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
         return Problem("credentials/refused", f"{whose}: {words}", hint)
     if code in THROTTLED or status >= _SERVER_ERROR:
         return _unreachable(whose, words)
-    return Problem("provider/refused", f"{whose}: {words}", own_words("cloud1"))
+    return Problem("provider/refused", f"{whose}: {words}", own_words("AWS"))
 
 
 def _misfit(whose: str, error: Exception, quoted: Quoted) -> Problem:
     # Its first line says just that there is more.
     _, _, said = str(error).partition("\n")
     words = quoted(said.strip() or str(error))
-    return Problem("provider/refused", f"{whose}: invalid settings: {words}", own_words("cloud1"))
+    return Problem("provider/refused", f"{whose}: invalid settings: {words}", own_words("AWS"))
 
 
 def _unreachable(whose: str, why: str) -> Problem:

@@ -106,7 +106,7 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
         if one.get(state) == "Failed":
             why = one.get(reason, "no reason was returned")
             message = f"function `{name}` failed to become ready: {why}"
-            raise FabricError(Problem("provider/refused", message, own_words("cloud1")))
+            raise FabricError(Problem("provider/refused", message, own_words("AWS")))
 
 
 def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:

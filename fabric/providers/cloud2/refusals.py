@@ -49,4 +49,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _POLICY in error.words:
         hint = "ask your organization for an exception: its policy forbids public functions"
         return Problem("provider/refused", words, hint)
-    return Problem("provider/refused", words, own_words("cloud2"))
+    return Problem("provider/refused", words, own_words("Google Cloud"))

@@ -51,7 +51,7 @@ class Cloud2Work(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "cloud2", self.waiting, self.watch)
+        return patient(act, "Google Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
         """For changes: `act` looks first, and is begun again as a whole. What it is given does not

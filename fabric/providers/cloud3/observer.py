@@ -99,7 +99,7 @@ class Cloud3Observer(Struct, frozen=True):
         path = f"/v1/workspaces/{quote(self.workspace.id, safe='')}/query"
         with self._told(service) as hide:
             heard = quoting(watch, hide.quoted)
-            tables = patient(lambda: self._once(path, document), "cloud3", self.waiting, heard)
+            tables = patient(lambda: self._once(path, document), "Azure", self.waiting, heard)
         if tables.error is not None:
             watch.hear(f"incomplete result: {self.hide.quoted(tables.error.message)}")
         yield from rows_of(tables)

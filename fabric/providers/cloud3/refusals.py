@@ -40,4 +40,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
         return Problem("credentials/refused", words, hint)
     if error.status == _NOT_FOUND:
         return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
-    return Problem("provider/refused", words, own_words("cloud3"))
+    return Problem("provider/refused", words, own_words("Azure"))

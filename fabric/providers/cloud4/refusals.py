@@ -26,4 +26,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if error.status == _RIGHTS:
         hint = "check the account and the permissions listed in the Function Compute guide"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("cloud4"))
+    return Problem("provider/refused", words, own_words("Alibaba Cloud"))

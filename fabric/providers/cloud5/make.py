@@ -24,7 +24,7 @@ _RUNTIMES = WhiskRuntimes(
     ("3.9", "3.11", "3.12", "3.13"),
     "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
 )
-_LIMITS = WhiskLimits("cloud5", _RUNTIMES, has_zones=False)
+_LIMITS = WhiskLimits("DigitalOcean", _RUNTIMES, has_zones=False)
 _JUDGED = judging(
     "cloud5",
     f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",

@@ -28,7 +28,7 @@ _RUNTIMES = WhiskRuntimes(
     "use nodejs18.x to nodejs24.x, or python3.9 to python3.14, as far as your OpenWhisk "
     "installation supports them",
 )
-_LIMITS = WhiskLimits("cloud6", _RUNTIMES, has_zones=True)
+_LIMITS = WhiskLimits("OpenWhisk", _RUNTIMES, has_zones=True)
 _JUDGED = judging(
     "cloud6",
     f"check `{_KEY}`, which has the form user:password",

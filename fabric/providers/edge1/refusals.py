@@ -47,4 +47,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _UPLOAD in error.codes:
         message = f"{whose}: the upload was rejected: {quoted(error.words)}"
         return Problem("provider/refused", message, "this is a message from the Workers runtime")
-    return Problem("provider/refused", words, own_words("edge1"))
+    return Problem("provider/refused", words, own_words("Cloudflare"))

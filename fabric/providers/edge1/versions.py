@@ -86,7 +86,7 @@ class Edge1Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "edge1", self.waiting, self.watch, self.api.rate.pause)
+        return patient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
 def routes_of(zone: str) -> str:

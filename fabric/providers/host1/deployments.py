@@ -94,7 +94,7 @@ class Host1Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "host1", self.waiting, self.watch)
+        return patient(act, "Vercel", self.waiting, self.watch)
 
 
 def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
@@ -202,7 +202,7 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.ready_state.lower())
         message = f"the deployment {row.ident} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("host1")))
+        raise FabricError(Problem("provider/refused", message, own_words("Vercel")))
 
 
 def deleted(work: Host1Work, ident: str) -> None:

@@ -24,4 +24,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
             "`HOST1_ORG_ID` the ID of its team"
         )
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("host1"))
+    return Problem("provider/refused", words, own_words("Vercel"))

@@ -85,7 +85,7 @@ class Host2Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "host2", self.waiting, self.watch)
+        return patient(act, "Netlify", self.waiting, self.watch)
 
 
 def site_of(work: Host2Work) -> SiteRow:
@@ -191,7 +191,7 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.state)
         message = f"the deploy {row.id} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("host2")))
+        raise FabricError(Problem("provider/refused", message, own_words("Netlify")))
 
 
 def published(work: Host2Work, ident: str) -> None:

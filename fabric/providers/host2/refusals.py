@@ -18,4 +18,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if error.is_gone and _OF_THE_SITE.fullmatch(error.call):
         hint = "check that `HOST2_SITE_ID` is the ID of a site that the token can access"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("host2"))
+    return Problem("provider/refused", words, own_words("Netlify"))

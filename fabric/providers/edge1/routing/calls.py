@@ -35,7 +35,7 @@ class NameCalls:
         return self._api.once(call, kind)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "edge1", WAITING, UNWATCHED, self._api.rate.pause)
+        return patient(act, "Cloudflare", WAITING, UNWATCHED, self._api.rate.pause)
 
     def path(self, path: str) -> str:
         account = self._api.account
