@@ -34,7 +34,7 @@ def at_once(what: str) -> "Option":
 _Concurrency: TypeAlias = Annotated[str, at_once("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
-    click.option("--fail-fast", is_flag=True, help="Start no more tasks after the first failure."),
+    click.option("--fail-fast", is_flag=True, help="Do not start tasks after the first failure."),
 ]
 _Logs: TypeAlias = Annotated[
     str,

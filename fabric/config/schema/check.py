@@ -132,7 +132,8 @@ def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
 def _no_such_word(shape: OneOf, node: Node, path: Path) -> Finding:
     wanted = f"{shape.noun} ({', '.join(shape.words)})"
     problem = _mismatch(node, path, wanted, shape.code).problem
-    hint = did_you_mean(node.text, shape.words) if isinstance(node, Scalar) else ""
+    suggest = shape.suggest or (lambda word: did_you_mean(word, shape.words))
+    hint = suggest(node.text) if isinstance(node, Scalar) else ""
     return _found(problem.code, problem.message, node, hint or problem.hint)
 
 

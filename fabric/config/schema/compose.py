@@ -5,7 +5,7 @@ from fabric.config.schema.triggers import FILLED
 
 _NAME = Text(
     whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
-    "1 to 63 letters, digits, `_` or `-`, starting with a letter or digit",
+    "1 to 63 characters: letters, digits, `_` or `-`, starting with a letter or digit",
 )
 _SERVICE = Fields(
     (

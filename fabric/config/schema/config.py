@@ -27,10 +27,12 @@ from fabric.config.schema.shapes import (
     whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.catalog import PROVIDER_IDS, suggested_provider
 
-_LABEL = Text(whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 letters, digits, `.`, `_` or `-`")
-_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider")
+_LABEL = Text(
+    whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 characters: letters, digits, `.`, `_` or `-`"
+)
+_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider", suggested_provider)
 NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
 
 

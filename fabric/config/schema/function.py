@@ -14,7 +14,9 @@ from fabric.config.schema.shapes import (
 )
 from fabric.config.schema.triggers import FILLED, TRIGGER
 
-FUNCTION_NAME = Text(whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 letters, digits, `_` or `-`")
+FUNCTION_NAME = Text(
+    whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
+)
 RUNTIME = Text(
     whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
     "a runtime: nodejs, nodejs18.x, 20.x, 22.x or 24.x, python, python3.11 or another 3.x",

@@ -28,7 +28,7 @@ ROUTER = Fields(
         Field("hostname", _HOSTNAME, "Hostname that routes to the endpoints.", "api.example.com"),
         Field(
             "provider",
-            OneOf(ROUTER_BACK_ENDS, "a DNS back end"),
+            OneOf(ROUTER_BACK_ENDS, "a DNS backend"),
             "DNS backend: edge1 (default), cloud1, pdns, or a zone file (local).",
             "edge1",
         ),
