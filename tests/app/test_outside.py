@@ -48,7 +48,7 @@ def test_what_was_written_can_be_pushed_and_restored() -> None:
 @pytest.mark.parametrize("fits", [True, False], ids=["checksum fits", "checksum does not"])
 def test_the_place_of_what_was_edited_is_told(fits: bool) -> None:  # noqa: FBT001
     message = pushed_wrong(as_state(STATE | {"endpoint": 5}, fits=fits))
-    assert "endpoint: expected a text, found a number" in message
+    assert "endpoint: expected text, found a number" in message
 
 
 def test_what_only_the_schema_sees_is_refused_too() -> None:
@@ -80,7 +80,7 @@ def test_the_place_in_a_backup_is_told() -> None:
     with pytest.raises(FabricError) as caught:
         restored_backup(as_backup(BACKUP | {"backend": None}), "b.json")
     assert caught.value.first.code == "input/broken-backup"
-    assert "backend: expected a text, found nothing" in caught.value.first.message
+    assert "backend: expected text, found nothing" in caught.value.first.message
 
 
 def test_a_damaged_plan_names_the_place(tmp_path: Path) -> None:
