@@ -54,7 +54,7 @@ def test_the_place_of_what_was_edited_is_told(fits: bool) -> None:  # noqa: FBT0
 def test_what_only_the_schema_sees_is_refused_too() -> None:
     functions = [one | {"triggers": ["GET /"]} for one in STATE["functions"]]
     message = pushed_wrong(as_state(STATE | {"functions": functions}))
-    assert "functions[0].triggers[0]: expected an object, found a text" in message
+    assert "functions[0].triggers[0]: expected an object, found text" in message
 
 
 def test_state_of_a_newer_version_is_said_to_be_that() -> None:
@@ -111,6 +111,6 @@ def test_a_receipt_is_read_or_its_damage_told(tmp_path: Path) -> None:
     assert damage is not None
     assert damage.code == "invoke/not-deployed"
     place = "deployments[0].functions[0].timeout"
-    assert f"{place}: expected a whole number, found a text" in damage.message
+    assert f"{place}: expected a whole number, found text" in damage.message
     path.write_text("{")
     assert "not JSON" in str(found_receipt(path).damage)

@@ -34,7 +34,7 @@ def test_a_key_that_nobody_knows_is_passed_over(schema: str) -> None:
 CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "functions[1].endpoint: expected text, found a number": (
         "state", ("functions", 1, "endpoint", 2.5)),
-    "functions[0].triggers[0]: expected an object, found a text": (
+    "functions[0].triggers[0]: expected an object, found text": (
         "state", ("functions", 0, "triggers", ["x"])),
     "mode: expected one of `simulated`, `command`, `real`, found `magic`": (
         "state", ("mode", "magic")),
