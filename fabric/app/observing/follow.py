@@ -143,11 +143,11 @@ class FollowedSource(Struct, frozen=True):
                 if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
                     raise
                 if not pause:
-                    self.watch.hear(f"{error.first.message}; it is asked again and again")
+                    self.watch.hear(f"{error.first.message}; retrying")
                 pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
             else:
                 if pause:
-                    self.watch.hear("it answers again")
+                    self.watch.hear("connection restored")
                 pause = 0.0
             # What took long is a burden to whoever was asked: he has as long to himself.
             self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
