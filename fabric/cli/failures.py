@@ -46,14 +46,14 @@ def _as_problem(error: BaseException) -> FabricError:
 def _usage(error: click.UsageError) -> FabricError:
     message = error.format_message().rstrip(".")
     command = error.ctx.command_path if error.ctx else "fabric"
-    hint = f"see `{command} --help`"
+    hint = f"run: {command} --help"
     match error:
         case click.exceptions.NoArgsIsHelpError():
-            hint = f"`{command} --help` lists the commands"
-            return FabricError(Problem("usage/no-command", "no command was given", hint=hint))
+            hint = f"run: {command} --help"
+            return FabricError(Problem("usage/no-command", "no command given", hint=hint))
         case click.NoSuchOption():
             guess = f"did you mean `{error.possibilities[0]}`?" if error.possibilities else hint
-            message = f"`{command}` has no option `{error.option_name}`"
+            message = f"unknown option `{error.option_name}` of `{command}`"
             return FabricError(Problem("usage/unknown-option", message, hint=guess))
         case _:
             message = message[:1].lower() + message[1:]
@@ -66,6 +66,6 @@ def _internal(error: BaseException) -> FabricError:
         Problem(
             "internal/error",
             f"{type(error).__name__}: {error}",
-            hint=f"a bug in fabric, at {place.name}:{place.lineno}; please report it",
+            hint=f"report this bug of fabric, at {place.name}:{place.lineno}",
         )
     )

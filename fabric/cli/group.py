@@ -24,6 +24,6 @@ def _unknown(name: str, known: list[str], group: str) -> Exception:
     from fabric.model.spelling import nearest
 
     guess = nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else f"`{group} --help` lists the commands"
-    problem = Problem("usage/unknown-command", f"there is no command `{name}`", hint=hint)
+    hint = f"did you mean `{guess}`?" if guess else f"run: {group} --help"
+    problem = Problem("usage/unknown-command", f"unknown command `{name}`", hint=hint)
     return FabricError(problem)

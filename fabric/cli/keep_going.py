@@ -20,5 +20,5 @@ def refuse_opposites(opposites: Mapping[str, bool], *, keep_going: bool) -> None
     from fabric.model.problems import FabricError, Problem
 
     for name in (name for name, is_given in opposites.items() if is_given and keep_going):
-        message = f"--keep-going and {name} want opposite things after a failure"
-        raise FabricError(Problem("usage/opposites", message, hint="leave one of them out"))
+        message = f"--keep-going cannot be combined with {name}"
+        raise FabricError(Problem("usage/opposites", message, hint="omit one of them"))

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 def refuse_unfitting(flags: "LocalFlags") -> None:
     """Options that would have no effect, or that say two things."""
     if flags.serving.serve:
-        refuse_useless(flags.http.given, "with --serve requests come from outside: leave it out")
+        refuse_useless(flags.http.given, "omit it, or omit --serve: a server receives its requests over HTTP")
         return
-    refuse_useless(flags.serving.given, "it is for --serve")
+    refuse_useless(flags.serving.given, "add --serve, or omit it")
     if flags.http.given:
         if not flags.http.path:
-            refuse_useless(flags.http.given, "give --path too, as in --path /users/7")
+            refuse_useless(flags.http.given, "add --path, such as --path /users/7")
         if flags.event:
-            refuse_useless(("--event",), "give an http request or an event, not both")
+            refuse_useless(("--event",), "use --event or the options of an HTTP request, not both")
 
 
 def call_once(flags: "LocalFlags") -> int:

@@ -43,7 +43,7 @@ class LazyGroup(Group):
         lean_imports.import_msgspec()
         command = getattr(importlib.import_module(row.module), row.attribute)
         if not isinstance(command, click.Command):
-            raise TypeError(f"{row.module}.{row.attribute} is no command")
+            raise TypeError(f"{row.module}.{row.attribute} is not a command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

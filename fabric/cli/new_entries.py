@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fabric.app.generate import OpenConfig
 from fabric.cli.questions import Asks, OpenQuestion, Person, answers
 from fabric.config.schema.entries import RESOURCE_TYPES
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of, titled
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
@@ -120,10 +120,10 @@ def _options(words: tuple[str, ...]) -> dict[str, Json]:
     pairs = [word.partition("=") for word in words]
     for (key, equals, _), word in zip(pairs, words, strict=True):
         if not key or not equals:
-            message = f"--option {word.partition('=')[0] or '='} is no KEY=VALUE"
-            raise FabricError(Problem("usage/bad-value", message, "as in --option retries=3"))
+            message = f"invalid value for --option: `{word.partition('=')[0] or '='}`"
+            raise FabricError(Problem("usage/bad-value", message, "use KEY=VALUE, such as --option retries=3"))
         if [one for one, _, _ in pairs].count(key) > 1:
-            raise FabricError(Problem("usage/bad-value", f"--option {key} is given twice"))
+            raise FabricError(Problem("usage/bad-value", f"duplicate key in --option: `{key}`"))
     return {key: leaf(value).value for key, _, value in pairs}
 
 
@@ -132,15 +132,15 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
 
     def complaint(text: str) -> str:
         return name_complaint(text) or (
-            f"`{text}` is taken, at {taken[text]}" if text in taken else ""
+            f"`{text}` is already used at {taken[text]}" if text in taken else ""
         )
 
     if name in taken:
-        message = f"there is a {section[:-1]} `{name}` already"
+        message = f"{section[:-1]} `{name}` already exists"
         where = taken[name]
-        raise FabricError(Problem("usage/name-taken", message, "take another name", where))
+        raise FabricError(Problem("usage/name-taken", message, "use another name", where))
     if name and name_complaint(name):
-        raise FabricError(Problem("usage/bad-name", f"`{name}`: {name_complaint(name)}"))
+        raise FabricError(Problem("usage/bad-name", f"invalid name `{name}`: {name_complaint(name)}"))
     question = OpenQuestion("Name", "NAME", name, "", complaint, needed=True)
     return answers({"name": question}, person)["name"]
 
@@ -175,8 +175,8 @@ def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
     choices = _supported(opened)
     if kind not in choices:
         provider = opened.overview.provider or "any provider"
-        message = f"`{provider}` does not support triggers of type `{kind}`"
-        hint = f"it supports {', '.join(choices)}"
+        message = f"{titled(provider)} does not support triggers of type `{kind}`"
+        hint = f"use one of: {', '.join(choices)}"
         raise FabricError(Problem("usage/trigger-unsupported", message, hint))
 
 
@@ -186,7 +186,7 @@ def _refuse_foreign(kind: str, given: Said) -> None:
         Problem(
             "usage/foreign-option",
             f"{TRIGGER_OPTIONS[one].option} has no effect on a trigger of type `{kind}`",
-            f"it goes with --trigger {TRIGGER_OPTIONS[one].kind}",
+            f"use it only with --trigger {TRIGGER_OPTIONS[one].kind}",
         )
         for one in given
         if TRIGGER_OPTIONS[one].kind != kind
@@ -216,7 +216,8 @@ def _unasked(given: Said) -> dict[str, Json]:
         row = TRIGGER_OPTIONS[option]
         for text in (said,) if isinstance(said, str) else said:
             if complaint := row.check(text):
-                raise FabricError(Problem("usage/bad-value", f"{row.option} `{text}`: {complaint}"))
+                message = f"invalid value for {row.option}: `{text}` ({complaint})"
+                raise FabricError(Problem("usage/bad-value", message))
     fields: dict[str, Json] = {
         TRIGGER_OPTIONS[option].field: said if isinstance(said, str) else list(said)
         for option, said in given.items()

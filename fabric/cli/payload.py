@@ -31,7 +31,7 @@ def payload(file: str, settings: Settings) -> bytes:
 
 
 def _say_waiting() -> None:
-    sys.stderr.write("waiting for the payload on standard input; --event FILE takes a file\n")
+    sys.stderr.write("waiting for the payload on standard input (use --event FILE to read a file)\n")
     sys.stderr.flush()
 
 
@@ -49,7 +49,7 @@ def _content(file: str, cwd: Path) -> bytes:
 
 def _too_large(source: str) -> Problem:
     most = _LARGEST // 1_000_000
-    message = f"{source} holds more than {most} MB: no host hands so much to a function"
+    message = f"{source} is larger than {most} MB, the payload limit of all providers"
     return Problem("input/too-large", message)
 
 
@@ -66,7 +66,7 @@ def event_of(file: str, settings: Settings) -> Json:
 def event_in(file: str, cwd: Path) -> Json:
     content = _content(file, cwd)
     if not content.strip():
-        hint = """an event is one JSON document, for example '{"id": 1}'"""
+        hint = """write one JSON document, such as '{"id": 1}'"""
         problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
         raise FabricError(problem)
     return _parsed(content, f"`{file}`", Place(file))
@@ -76,6 +76,6 @@ def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
     try:
         return event_in_text(content)
     except ValueError as error:
-        hint = """a payload is one JSON document, for example '{"id": 1}'"""
-        message = f"{source} is not JSON: {error}"
+        hint = """write one JSON document, such as '{"id": 1}'"""
+        message = f"{source} is not valid JSON: {error}"
         raise FabricError(Problem("input/bad-payload", message, hint, where)) from error

@@ -55,12 +55,12 @@ class Person(NamedTuple):
 
 def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     if flags.interactive and flags.no_interactive:
-        message = "--interactive and --no-interactive cannot both be meant"
-        raise FabricError(Problem("usage/interactive-twice", message, "leave one of them out"))
+        message = "--interactive cannot be combined with --no-interactive"
+        raise FabricError(Problem("usage/interactive-twice", message, "omit one of them"))
     is_there = can_ask(settings, as_json=as_json)
     if flags.interactive and not is_there:
-        message = "--interactive needs a terminal to ask at, and an answer that is no JSON"
-        hint = "say all by options, see --help"
+        message = "--interactive requires a terminal and cannot be combined with --json"
+        hint = "set all values by options (see --help)"
         raise FabricError(Problem("usage/no-terminal", message, hint))
     if flags.interactive:
         return Person(Asks.ALL)
@@ -78,18 +78,18 @@ def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, 
 def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
     if one.given:
         complaint = one.check(one.given)
-        message = f"{one.option} `{one.given}`: {complaint}"
+        message = f"invalid value for {one.option}: `{one.given}` ({complaint})"
         return (Problem("usage/bad-value", message),) if complaint else ()
     if one.needed and person.asks is Asks.NOTHING:
-        message = f"{one.option} is missing: nobody is there to be asked"
+        message = f"missing option {one.option} (not a terminal, so fabric cannot prompt)"
         return (Problem("usage/missing-option", message, _hint(one)),)
     return ()
 
 
 def _hint(one: OpenQuestion) -> str:
     if one.choices:
-        return f"one of {', '.join(one.choices)}"
-    return f"for example {one.option} '{one.default}'" if one.default else ""
+        return f"use one of: {', '.join(one.choices)}"
+    return f"use a value such as {one.option} '{one.default}'" if one.default else ""
 
 
 def _answer(one: OpenQuestion, person: Person) -> str:

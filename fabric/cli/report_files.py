@@ -26,7 +26,7 @@ def refuse_unwritable(settings: Settings, *files: str) -> None:
         make_folder(path.parent)
         there = path if path.exists() else path.parent
         if path.is_dir() or not os.access(there, os.W_OK):
-            what = "it is a folder" if path.is_dir() else "permission denied"
+            what = "is a directory" if path.is_dir() else "permission denied"
             message = f"cannot write `{path}`: {what}"
             raise FabricError(Problem("disk/cannot-write", message, where=Place(str(path))))
 
@@ -54,6 +54,6 @@ def _summarised(report: Report, path: Path) -> Report:
         with path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:
-        problem = Problem("disk/summary", f"the job summary was not written: {error.strerror}")
+        problem = Problem("disk/summary", f"cannot write the job summary: {error.strerror}")
         return replace(report, warnings=(*report.warnings, problem))
     return report

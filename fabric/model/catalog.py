@@ -326,3 +326,9 @@ def glibc_of(facts: ProviderFacts, python: str) -> int:
 def facts_of(provider_id: str) -> ProviderFacts | None:
     """The facts on a provider, or None when there is no such provider."""
     return _BY_ID.get(provider_id)
+
+
+def titled(provider: str) -> str:
+    """The product name of a provider with its id: "AWS Lambda (`cloud1-lambda`)"."""
+    facts = facts_of(provider)
+    return f"{facts.title} (`{facts.id}`)" if facts else f"`{provider}`"

@@ -53,7 +53,7 @@ class LocalCalls(Struct, frozen=True):
         found = noted_calls(self.path, since)
         if found.damaged:
             watch.hear(
-                f"{self.path.name}: {plural(found.damaged, 'line')} without a call in it, left out"
+                f"{self.path.name}: {plural(found.damaged, 'line')} without a call skipped"
             )
         names = {one.name for one in service.functions}
         label = service.address.label

@@ -115,8 +115,8 @@ def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
     from fabric.model.problems import FabricError, Problem
 
     if flags.live.preview and flags.chosen.where.stage:
-        message = f"--preview {flags.live.preview} is a stage of its own, and --stage names another"
-        raise FabricError(Problem("usage/two-stages", message, hint="leave one of them out"))
+        message = f"--preview {flags.live.preview} cannot be combined with --stage"
+        raise FabricError(Problem("usage/two-stages", message, hint="omit --preview or --stage"))
     opposites = {
         "--fail-fast": flags.run.fail_fast,
         "--rollback-on-failure": bool(flags.live.rollback),

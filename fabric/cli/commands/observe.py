@@ -208,14 +208,14 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
     from fabric.cli.useless import refuse_useless
 
     if flags.follow and flags.screen.as_json:
-        message = "--follow has no end, and --json is one document"
-        raise _usage("usage/conflict", message, "take --ndjson: one object a line")
+        message = "--follow cannot be combined with --json"
+        raise _usage("usage/conflict", message, "use --ndjson: one JSON object per line")
     if flags.ndjson and flags.screen.as_json:
-        raise _usage("usage/conflict", "--json and --ndjson are two answers", "give one of them")
+        raise _usage("usage/conflict", "--json cannot be combined with --ndjson", "omit one of them")
     if flags.follow and flags.which.until:
-        refuse_useless(("--until",), "--follow goes on until Ctrl-C: leave one of them out")
+        refuse_useless(("--until",), "omit --until: --follow runs until Ctrl-C")
     if flags.follow and flags.limit:
-        refuse_useless(("--limit",), "--follow tells all lines: --since says from when on")
+        refuse_useless(("--limit",), "omit --limit: --follow prints all lines after --since")
 
 
 def _usage(code: str, message: str, hint: str) -> Exception:
@@ -230,11 +230,11 @@ def _request(command: str, which: WhichCalls) -> "Request":
     where = which.place.where
     if which.all_services:
         if which.place.config != CONFIG_DEFAULT:
-            hint = "with --all-services the compose file says which configs: leave one out"
-            raise _usage("usage/conflict", "--config is one service, not all", hint)
+            hint = "omit --config: --all-services reads the configs of the compose file"
+            raise _usage("usage/conflict", "--config cannot be combined with --all-services", hint)
         where = replace(where, config="", compose=which.compose)
     elif which.compose != COMPOSE_DEFAULT:
-        hint = "it is for --all-services"
+        hint = "add --all-services, or omit --file"
         raise _usage("usage/no-effect", "--file has no effect here", hint)
     return replace(question(command, where), functions=frozenset(which.functions))
 

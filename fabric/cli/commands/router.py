@@ -232,7 +232,7 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     from fabric.cli.useless import refuse_useless
 
     if not flags.apply:
-        refuse_useless(flags.consent.given, "without --apply it changes nothing")
+        refuse_useless(flags.consent.given, "add --apply: without it, nothing is changed")
     return _changed(
         "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
     )
@@ -266,7 +266,7 @@ def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
     if percent is None:
         raise click.UsageError("missing option '--percent', or '--steps'")
     if flags.every is not None:
-        refuse_useless(("--every",), "it is how long each step of --steps is watched")
+        refuse_useless(("--every",), "use --every only with --steps")
     return lambda asked, settings, change, ask: shift(
         asked, settings, change, (flags.label, percent), ask
     )
@@ -277,7 +277,7 @@ def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.model.time_spans import seconds_of
 
     if flags.percent is not None:
-        raise click.UsageError("--percent and --steps are two ways to say the same")
+        raise click.UsageError("--percent cannot be combined with --steps")
     every = seconds_of("--every", _EVERY if flags.every is None else flags.every)
     plan = StepPlan(flags.label, flags.steps, every, lambda text: click.echo(text, err=True))
     return lambda asked, settings, change, ask: dns_shift_in_steps(

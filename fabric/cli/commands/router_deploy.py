@@ -98,7 +98,7 @@ def _refuse_unfitting(flags: RouterDeployFlags) -> None:
         "--out": run.out,
     }
     given = tuple(name for name, value in told.items() if value)
-    refuse_useless(given, "--dry-run runs no tasks: leave one of them out")
+    refuse_useless(given, "omit it, or omit --dry-run: a dry run runs no tasks")
 
 
 def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":

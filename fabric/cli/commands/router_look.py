@@ -73,10 +73,10 @@ def status(flags: StatusFlags) -> int:
     form = flags.graph
     if form is None:
         if flags.out:
-            raise click.UsageError("--out is for a picture: say --graph svg, or html")
+            raise click.UsageError("--out requires --graph svg or --graph html")
         return shown("status", flags.router, router_status)
     if flags.router.screen.as_json and not flags.out:
-        refuse_useless(("--graph",), "--json is one document: name a file with --out")
+        refuse_useless(("--graph",), "add --out FILE: --json prints one JSON document")
     return shown(
         "status",
         flags.router,

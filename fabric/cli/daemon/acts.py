@@ -86,7 +86,7 @@ def _served(command: str, placed: PlacedOrder, settings: "Settings", serve: "Ser
 
     def ready(port: int) -> None:
         urls.append(url_of(placed.order.address, port))
-        _tell((f"Serving at {urls[0]}  (Ctrl-C ends it)",))
+        _tell((f"Listening on {urls[0]} (press Ctrl-C to stop)",))
 
     with listening_for_signals() as ear:
         serve(
@@ -102,7 +102,7 @@ def _started(order: "ServeOrder", settings: "Settings", command: str) -> Report:
 
     started = start(order, settings)
     facts = {**_facts(started.daemon), "started": not started.was_running, "log": str(order.log)}
-    words = _words(started.daemon, "runs already" if started.was_running else "runs")
+    words = _words(started.daemon, "is already running" if started.was_running else "is running")
     return Report(command, DocumentOutcome(facts, f"{words}\nlog: {order.log}"))
 
 
@@ -110,7 +110,7 @@ def _stopped(folder: Path) -> Report:
     from fabric.daemon.process.control import stop
 
     found = stop(folder)
-    words = f"fabricd is stopped (process {found.process.pid})" if found else "no fabricd runs here"
+    words = f"fabricd stopped (process {found.process.pid})" if found else "fabricd is not running"
     facts: dict[str, object] = {"running": False, "stopped": found is not None}
     if found:
         facts["pid"] = found.process.pid
@@ -122,9 +122,9 @@ def _status(folder: Path) -> Report:
 
     found = running_in(folder)
     if found is None:
-        outcome = DocumentOutcome({"running": False}, "no fabricd runs here")
+        outcome = DocumentOutcome({"running": False}, "fabricd is not running")
         return Report("fabricd status", outcome, exit_code=ExitCode.NOT_RUNNING)
-    return Report("fabricd status", DocumentOutcome(_facts(found), _words(found, "runs")))
+    return Report("fabricd status", DocumentOutcome(_facts(found), _words(found, "is running")))
 
 
 def _facts(found: "RunningDaemon | UnknownDaemon") -> dict[str, object]:
@@ -162,5 +162,5 @@ def _tell(lines: tuple[str, ...]) -> None:
 
 def _unknown(word: str) -> Problem:
     guess = nearest(word, list(ACTIONS))
-    hint = f"did you mean `{guess}`?" if guess else f"one of {', '.join(ACTIONS)}, or nothing"
-    return Problem("usage/unknown-command", f"fabricd has no command `{word}`", hint)
+    hint = f"did you mean `{guess}`?" if guess else f"use one of: {', '.join(ACTIONS)}"
+    return Problem("usage/unknown-command", f"unknown command `{word}` of fabricd", hint)

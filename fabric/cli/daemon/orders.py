@@ -37,7 +37,7 @@ class PlacedOrder(Struct, frozen=True):
 def refuse_uninstalled(needed: Sequence[str] = _NEEDED) -> None:
     missing = missing_modules(needed)
     if missing:
-        message = f"this needs packages that are not installed: {', '.join(missing)}"
+        message = f"required packages are not installed: {', '.join(missing)}"
         hint = install_command(Extra.DAEMON)
         raise FabricError(Problem("daemon/not-installed", message, hint))
 
@@ -70,8 +70,8 @@ def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
     """The folder itself, however it was named: its `.fabric` tells which daemon is meant."""
     folder = (cwd / project.workspace).resolve()
     if not folder.is_dir():
-        hint = "--workspace takes the folder of a project"
-        problem = Problem("usage/no-folder", f"`{project.workspace}` is no folder", hint)
+        hint = "set --workspace to the directory of a project"
+        problem = Problem("usage/no-folder", f"`{project.workspace}` is not a directory", hint)
         raise FabricError(problem)
     return folder
 
@@ -97,16 +97,16 @@ def _key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
 
 
 _NO_KEY = (
-    "warning: no key is set, and others than this machine can reach this server",
-    "  whoever does may read its project and deploy and remove with its credentials",
-    "  set --api-key-file FILE, or listen for this machine alone: --address 127.0.0.1",
+    "warning: no API key is set, and other machines can reach this server",
+    "  any client can read the project, and deploy and remove with its credentials",
+    "  set --api-key-file FILE, or listen on this machine only: --address 127.0.0.1",
 )
 
 
 def _host(name: str) -> str:
     if not host_name(name) or "/" in name:
-        hint = "a name without scheme and path, as in fabric.example.com"
-        raise FabricError(Problem("usage/bad-host", f"--allowed-host {name} is no name", hint))
+        hint = "use a hostname without scheme and path, such as fabric.example.com"
+        raise FabricError(Problem("usage/bad-host", f"invalid value for --allowed-host: `{name}` is not a hostname", hint))
     return name
 
 
@@ -124,11 +124,11 @@ def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], t
         text = read_bytes(path).decode()
         is_open = bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
     except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text"
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text file"
         message = f"cannot read `{door.api_key_file}`: {why.lower()}"
         where = Place(door.api_key_file)
         raise FabricError(Problem("input/unreadable", message, where=where)) from error
-    warning = f"warning: others may read `{door.api_key_file}`: chmod 600 it"
+    warning = f"warning: other users can read `{door.api_key_file}`: run chmod 600 on it"
     return (*found, *keys_in(text, door.api_key_file)), (warning,) if is_open else ()
 
 
@@ -138,8 +138,8 @@ def _project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
     if config.is_dir():
         config /= _CONFIG
     if flags.dashboard and not config.is_file():
-        hint = "--dashboard shows the project of --config, in --workspace"
-        message = f"there is no config `{flags.config}`"
+        hint = "set --config to a file in --workspace, or omit --dashboard"
+        message = f"config `{flags.config}` not found"
         raise FabricError(Problem("config/not-found", message, hint, Place(str(config))))
     return ServedProject(str(folder), flags.config, stage, flags.dashboard)
 
@@ -149,8 +149,8 @@ def _cache(flags: CacheFlags, settings: Settings) -> AnswerCache:
     named = "--cache-url" if flags.url else CACHE_VARIABLE
     url = flags.url or settings.env.get(CACHE_VARIABLE, "")
     if url and not _is_cache(url):
-        hint = "redis://host:port/0, or rediss:// over TLS"
-        raise FabricError(Problem("usage/bad-cache-url", f"{named} is no cache's address", hint))
+        hint = "use redis://host:port/0, or rediss:// for TLS"
+        raise FabricError(Problem("usage/bad-cache-url", f"{named} is not a Redis URL", hint))
     prefix = settings.env.get(PREFIX_VARIABLE, "")
     return AnswerCache(url, seconds, prefix) if prefix else AnswerCache(url, seconds)
 

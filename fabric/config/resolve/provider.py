@@ -91,5 +91,5 @@ def _unknown(root: Mapping, choice: str) -> Problem:
 def unknown_provider(word: str, labels: Sequence[str]) -> Problem:
     """`labels` are those of `providerOverrides`, which are chosen by the same option."""
     names = [*labels, *PROVIDER_IDS]
-    hint = did_you_mean(word, names) or f"use one of {', '.join(names)}"
+    hint = did_you_mean(word, names) or f"use one of: {', '.join(names)}"
     return Problem("usage/unknown-provider", f"unknown provider `{word}`", hint)
