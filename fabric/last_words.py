@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _GROUPS = frozenset(("compose", "cache", "fabricd", "invoke", "router", "runs", "state"))
 _FACTS = (
-    '"code": "run/interrupted", "message": "interrupted", "hint": "run the command again to continue", '
+    '"code": "run/interrupted", "message": "interrupted", '
+    '"hint": "run the command again to continue", '
     '"where": null'
 )
 _TEXT = "error[run/interrupted] interrupted\n  hint: run the command again to continue\n"

@@ -105,7 +105,11 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
     if asked and len(chosen) > 1:
         places = ", ".join(sorted(one.entry.provider for one in chosen))
         hint = f"set --provider to one of: {places}"
-        raise FabricError(Problem("usage/no-provider", "more than one deployment found, --provider is required", hint))
+        raise FabricError(
+            Problem(
+                "usage/no-provider", "more than one deployment found, --provider is required", hint
+            )
+        )
     if not asked and len(chosen) > 1:
         names = ", ".join(sorted({one.name for one in chosen}))
         raise FabricError(

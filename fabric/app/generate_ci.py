@@ -50,7 +50,9 @@ def _project(opened: OpenConfig, root: Path) -> CiProject:
     if facts_of(found.provider) is None or not found.backend:
         what = "provider" if facts_of(found.provider) is None else "backend"
         message = f"the {what} of `{found.file}` is unknown: a variable is not set"
-        problem = Problem("config/unset-variable", message, "set the variable, then run the command again")
+        problem = Problem(
+            "config/unset-variable", message, "set the variable, then run the command again"
+        )
         raise FabricError(problem)
     place = folder.resolve().relative_to(root.resolve()).as_posix()
     return CiProject(

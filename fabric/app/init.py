@@ -264,7 +264,9 @@ def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
         text = read_bytes(made.folder / one.path).decode(errors="replace")
         missing = [word for word in wanted if word not in text]
         if missing:
-            message = f"keeping the existing `{one.path}`, which does not contain {', '.join(missing)}"
+            message = (
+                f"keeping the existing `{one.path}`, which does not contain {', '.join(missing)}"
+            )
             yield Problem("init/kept-file", message, "add the missing entries by hand")
 
 

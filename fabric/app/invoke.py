@@ -68,7 +68,9 @@ def _event(payload: bytes) -> str:
         json.loads(text or "{}")
     except ValueError as error:
         hint = """write one JSON document, such as '{"id": 1}'"""
-        raise FabricError(Problem("input/bad-payload", "the payload is not valid JSON", hint)) from error
+        raise FabricError(
+            Problem("input/bad-payload", "the payload is not valid JSON", hint)
+        ) from error
     return text or "{}"
 
 

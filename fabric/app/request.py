@@ -79,7 +79,11 @@ def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     for (name, equals, _), word in zip(pairs, words, strict=True):
         if not equals or not name:
             message = f"invalid value for --param: `{word.partition('=')[0] or '='}`"
-            raise FabricError(Problem("usage/bad-param", message, hint="use NAME=VALUE, such as --param color=blue"))
+            raise FabricError(
+                Problem(
+                    "usage/bad-param", message, hint="use NAME=VALUE, such as --param color=blue"
+                )
+            )
         if names.count(name) > 1:
             raise FabricError(Problem("usage/bad-param", f"duplicate name in --param: `{name}`"))
     return tuple((name, value) for name, _, value in pairs)

@@ -38,7 +38,12 @@ def _refuse_alone(request: Request) -> None:
         for option, alone, partner, hint in (
             ("--with-dependents", choice.dependents and not named, _PARTNER, _NAME_ONE),
             ("--with-dependencies", choice.dependencies and not named, _PARTNER, _NAME_ONE),
-            ("--base", bool(choice.base) and not choice.affected, "--affected", "add --affected, or omit --base"),
+            (
+                "--base",
+                bool(choice.base) and not choice.affected,
+                "--affected",
+                "add --affected, or omit --base",
+            ),
         )
         if alone
     ]

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def refuse_unfitting(flags: "LocalFlags") -> None:
     """Options that would have no effect, or that say two things."""
     if flags.serving.serve:
-        refuse_useless(flags.http.given, "omit it, or omit --serve: a server receives its requests over HTTP")
+        refuse_useless(
+            flags.http.given, "omit it, or omit --serve: a server receives its requests over HTTP"
+        )
         return
     refuse_useless(flags.serving.given, "add --serve, or omit it")
     if flags.http.given:

@@ -108,7 +108,9 @@ def dev_hearers(screen: Screen) -> DevHearers:
     def waiting(options: DevOptions) -> None:
         again = "Press Enter to call again"
         words = f"{again}, or edit a file" if options.watch else again
-        sys.stderr.write(safe(screen.err.dim(f"{words}. Type `exit` or press Ctrl-C to stop.") + "\n"))
+        sys.stderr.write(
+            safe(screen.err.dim(f"{words}. Type `exit` or press Ctrl-C to stop.") + "\n")
+        )
         sys.stderr.flush()
 
     return DevHearers(called, told.rebuilt, waiting)

@@ -121,7 +121,9 @@ def _options(words: tuple[str, ...]) -> dict[str, Json]:
     for (key, equals, _), word in zip(pairs, words, strict=True):
         if not key or not equals:
             message = f"invalid value for --option: `{word.partition('=')[0] or '='}`"
-            raise FabricError(Problem("usage/bad-value", message, "use KEY=VALUE, such as --option retries=3"))
+            raise FabricError(
+                Problem("usage/bad-value", message, "use KEY=VALUE, such as --option retries=3")
+            )
         if [one for one, _, _ in pairs].count(key) > 1:
             raise FabricError(Problem("usage/bad-value", f"duplicate key in --option: `{key}`"))
     return {key: leaf(value).value for key, _, value in pairs}
@@ -140,7 +142,9 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
         where = taken[name]
         raise FabricError(Problem("usage/name-taken", message, "use another name", where))
     if name and name_complaint(name):
-        raise FabricError(Problem("usage/bad-name", f"invalid name `{name}`: {name_complaint(name)}"))
+        raise FabricError(
+            Problem("usage/bad-name", f"invalid name `{name}`: {name_complaint(name)}")
+        )
     question = OpenQuestion("Name", "NAME", name, "", complaint, needed=True)
     return answers({"name": question}, person)["name"]
 

@@ -31,7 +31,9 @@ def payload(file: str, settings: Settings) -> bytes:
 
 
 def _say_waiting() -> None:
-    sys.stderr.write("waiting for the payload on standard input (use --event FILE to read a file)\n")
+    sys.stderr.write(
+        "waiting for the payload on standard input (use --event FILE to read a file)\n"
+    )
     sys.stderr.flush()
 
 

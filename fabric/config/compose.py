@@ -14,7 +14,9 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean
 from fabric.model.walks import cycle_in
 
-_NONE = Problem("compose/no-services", "no services found in the compose file", "list them under `services`")
+_NONE = Problem(
+    "compose/no-services", "no services found in the compose file", "list them under `services`"
+)
 
 
 def load_compose(file: str, text: bytes) -> Compose:

@@ -20,7 +20,7 @@ from fabric.views.style import Style
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
 _SHOWN = 40
 # Of these, nothing in the config is told as none.
-_OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "the provider's own"
+_OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
 _DIGEST_LENGTH = 64
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
@@ -43,7 +43,7 @@ def _last_line(summary: PlanSummary) -> str:
     if not (summary.run or summary.wait):
         return "No changes."
     # A waiting task may turn out to be needless, so it is no part of "up to date" either.
-    waiting = f", {summary.wait} waiting" if summary.wait else ""
+    waiting = f", {summary.wait} pending" if summary.wait else ""
     return (
         f"Plan: {summary.create} to create, {summary.update} to update, "
         f"{summary.delete} to delete; {plural(summary.tasks, 'task')}: "
@@ -115,7 +115,7 @@ def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
 
 
 def _action(action: str, style: Style) -> str:
-    return style.note("run ") if action == "run" else style.dim("wait")
+    return style.note("run    ") if action == "run" else style.dim("pending")
 
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
@@ -127,7 +127,7 @@ def explain_text(told: ExplainOutcome, style: Style) -> str:
         lines += [f"  {_change_line(change, style)}" for change in cause.changed]
     if lines:
         return "\n".join([head, *lines])
-    return f"{head} ({plural(told.inputs, 'input')} looked at)"
+    return f"{head} ({plural(told.inputs, 'input')} checked)"
 
 
 def _change_line(change: ChangedInput, style: Style) -> str:

@@ -240,7 +240,9 @@ def _why(said: object, side: SameSide) -> str:
 
 
 def _unreachable(address: DaskAddress) -> Problem:
-    hint = "check that `dask scheduler` is running there, and that both sides use TLS or neither does"
+    hint = (
+        "check that `dask scheduler` is running there, and that both sides use TLS or neither does"
+    )
     return Problem("executor/unreachable", f"no Dask scheduler found at {address}", hint)
 
 

@@ -19,7 +19,9 @@ def shared_places(scope: DeployScope) -> Iterator[Problem]:
     for (provider_id, place), services in sorted(tenants.items()):
         if len(services) > 1:
             names = ", ".join(f"`{one}`" for one in services)
-            message = f"{names} would all be {place} on {titled(provider_id)}: only one service fits"
+            message = (
+                f"{names} would all be {place} on {titled(provider_id)}: only one service fits"
+            )
             hint = "set a different one for each of them, in a `.env` file beside its config"
             yield Problem("deploy/shared-place", message, hint)
 

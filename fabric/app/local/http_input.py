@@ -34,7 +34,9 @@ def http_input(
     taken = (method or ("POST" if body else "GET")).upper()
     if taken not in _METHODS:
         hint = f"use one of: {', '.join(_METHODS)}"
-        raise FabricError(Problem("usage/bad-value", f"invalid value for --method: `{method}`", hint=hint))
+        raise FabricError(
+            Problem("usage/bad-value", f"invalid value for --method: `{method}`", hint=hint)
+        )
     if not path.startswith("/"):
         hint = "use a path that begins with `/`, such as --path /users/7"
         raise FabricError(Problem("usage/bad-value", f"invalid value for --path: `{path}`", hint))
@@ -57,5 +59,10 @@ def _pair(word: str, sign: str, option: str) -> tuple[str, str]:
         raise FabricError(Problem("usage/bad-value", message, hint=f"use the form {option} {form}"))
     text = value if sign == "=" else value.strip()
     if any(ord(one) < 0x20 for one in text if sign == ":"):  # noqa: PLR2004 - controls
-        raise FabricError(Problem("usage/bad-value", f"invalid value for {option}: `{name}` contains a control character"))
+        raise FabricError(
+            Problem(
+                "usage/bad-value",
+                f"invalid value for {option}: `{name}` contains a control character",
+            )
+        )
     return name if sign == "=" else name.strip(), text

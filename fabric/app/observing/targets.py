@@ -132,9 +132,7 @@ def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Proble
 
 
 def _unknown_secrets(problem: Problem) -> Problem:
-    message = (
-        f"secrets cannot be resolved and are not hidden in the output: {problem.message}"
-    )
+    message = f"secrets cannot be resolved and are not hidden in the output: {problem.message}"
     return Problem("observe/unknown-secrets", message, problem.hint, problem.where)
 
 

@@ -87,7 +87,9 @@ def _refuse_same_variables(
         variable = upstream_service.variables[0]
         other = first.setdefault(variable, upstream_service.name)
         if other != upstream_service.name:
-            message = f"`{row.entry.name}` would receive the same `{variable}` for `{other}` and for "
+            message = (
+                f"`{row.entry.name}` would receive the same `{variable}` for `{other}` and for "
+            )
             hint = "rename one of the two services in the compose file"
             where = Place(row.config.file)
             raise FabricError(

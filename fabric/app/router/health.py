@@ -62,7 +62,7 @@ def unhealthy_warnings(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
     return tuple(
         Problem(
             "router/unhealthy-endpoint",
-            f"unhealthy endpoint `{one.label}` receives {one.weight} % of the traffic: {one.detail}",
+            f"unhealthy endpoint `{one.label}` receives {one.weight} % of traffic: {one.detail}",
             hint="fix the endpoint, or shift traffic away: fabric router dns-shift",
         )
         for one in rows

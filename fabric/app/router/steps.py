@@ -181,8 +181,12 @@ class _Climb:
 
     def _stuck(self) -> Problem:
         label, first = self._plan.label, self._share(self._before)
-        message = f"the previous weights were not restored: `{label}` keeps {self._share(self._holds)} %"
-        hint = f"fix the cause, then run: fabric router dns-shift --provider {label} --percent {first}"
+        message = (
+            f"the previous weights were not restored: `{label}` keeps {self._share(self._holds)} %"
+        )
+        hint = (
+            f"fix the cause, then run: fabric router dns-shift --provider {label} --percent {first}"
+        )
         return Problem("router/not-back", message, hint)
 
     def _interrupted(self) -> Problem:

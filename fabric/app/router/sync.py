@@ -278,4 +278,6 @@ def refuse_policy(scope: RouterScope, drift: Drift) -> None:
     if forbidden:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
         message = f"`mutationPolicy: {policy}` forbids these changes: {names}; nothing was changed"
-        raise FabricError(Problem("router/policy", message, "change `extensions.router.mutationPolicy`"))
+        raise FabricError(
+            Problem("router/policy", message, "change `extensions.router.mutationPolicy`")
+        )

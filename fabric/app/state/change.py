@@ -64,7 +64,9 @@ def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
         ("--service", asked.service, ref.service),
     ):
         if said not in ("", own):
-            message = f"{flag} {said} does not match the file, which contains the state of {ref.title}"
+            message = (
+                f"{flag} {said} does not match the file, which contains the state of {ref.title}"
+            )
             raise FabricError(Problem("usage/other-record", message, f"omit {flag}"))
     return replace(asked, where=replace(where, stage=ref.stage, provider=ref.provider))
 

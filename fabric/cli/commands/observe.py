@@ -211,7 +211,9 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
         message = "--follow cannot be combined with --json"
         raise _usage("usage/conflict", message, "use --ndjson: one JSON object per line")
     if flags.ndjson and flags.screen.as_json:
-        raise _usage("usage/conflict", "--json cannot be combined with --ndjson", "omit one of them")
+        raise _usage(
+            "usage/conflict", "--json cannot be combined with --ndjson", "omit one of them"
+        )
     if flags.follow and flags.which.until:
         refuse_useless(("--until",), "omit --until: --follow runs until Ctrl-C")
     if flags.follow and flags.limit:

@@ -86,7 +86,7 @@ def _served(command: str, placed: PlacedOrder, settings: "Settings", serve: "Ser
 
     def ready(port: int) -> None:
         urls.append(url_of(placed.order.address, port))
-        _tell((f"Listening on {urls[0]} (press Ctrl-C to stop)",))
+        _tell((f"Serving at {urls[0]} (press Ctrl-C to stop)",))
 
     with listening_for_signals() as ear:
         serve(

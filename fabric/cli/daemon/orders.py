@@ -106,7 +106,13 @@ _NO_KEY = (
 def _host(name: str) -> str:
     if not host_name(name) or "/" in name:
         hint = "use a hostname without scheme and path, such as fabric.example.com"
-        raise FabricError(Problem("usage/bad-host", f"invalid value for --allowed-host: `{name}` is not a hostname", hint))
+        raise FabricError(
+            Problem(
+                "usage/bad-host",
+                f"invalid value for --allowed-host: `{name}` is not a hostname",
+                hint,
+            )
+        )
     return name
 
 

@@ -188,7 +188,9 @@ class _Filler:
         self.secret_values.update(piece.text for piece in pieces if piece.is_secret and piece.text)
         self._letters_left -= sum(len(piece.text) for piece in pieces)
         if self._parts_left < 0 or self._letters_left < 0:
-            raise BindingError("config/binding-limit", "the values of the bindings in this file are too large")
+            raise BindingError(
+                "config/binding-limit", "the values of the bindings in this file are too large"
+            )
         is_secret = any(piece.is_secret for piece in pieces)
         return _PlainText("".join(piece.text for piece in pieces), is_secret)
 
@@ -236,9 +238,7 @@ class _Filler:
             return found._replace(is_secret=found.is_secret or is_secret)
         name = shown(part.name)
         message = f"parameter `{name}` is not set and has no default"
-        hint = (
-            f"set --param {name}=…, or add it to `params` (or `stages.<stage>.params`)"
-        )
+        hint = f"set --param {name}=…, or add it to `params` (or `stages.<stage>.params`)"
         return self._default(part, depth, BindingError("config/unset-param", message, hint))
 
     def _file(self, part: _Binding, depth: int) -> _PlainText:

@@ -139,7 +139,9 @@ def _backend(subject: Subject) -> Iterator[Finding]:
     others = {key for one in BACK_ENDS for key in one.settings if key not in known}
     for entry in _entries(backend):
         if entry.key in others:
-            message = f"`backend.{entry.key}` has no effect with kind `{kind}`, except in migrations"
+            message = (
+                f"`backend.{entry.key}` has no effect with kind `{kind}`, except in migrations"
+            )
             yield _warning("config/no-effect", message, entry)
 
 

@@ -17,6 +17,7 @@ from fabric.config.values import (
     Trigger,
 )
 from fabric.model.back_ends import back_end_facts
+from fabric.model.catalog import titled
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem
 
@@ -67,7 +68,9 @@ def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> I
         case _:
             pass
     for key in _missing(trigger):
-        message = f"`{key}` is required in the {_kind_of(trigger)} trigger of function `{function.name}`"
+        message = (
+            f"`{key}` is required in the {_kind_of(trigger)} trigger of function `{function.name}`"
+        )
         yield Problem("config/missing-key", message)
 
 

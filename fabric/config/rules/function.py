@@ -67,9 +67,7 @@ def _entry(function: _FunctionNode) -> Iterator[Finding]:
         return
     if leaves_project(leaf.text):
         message = f"the entry of function `{function.name}` is outside the project"
-        yield _error(
-            "config/entry-outside", message, leaf, "use a path beside or below the config"
-        )
+        yield _error("config/entry-outside", message, leaf, "use a path beside or below the config")
     elif not _suits(leaf.text, function.runtime):
         runtime, entry = shown(function.runtime), visible(leaf)
         message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
@@ -155,7 +153,9 @@ def _ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
     facts = function.facts
     if facts is None or facts.attaches_layers or not _leaves(function.node, "layers"):
         return
-    message = f"ignoring the layers of `{function.name}`: {titled(facts.id)} does not support layers"
+    message = (
+        f"ignoring the layers of `{function.name}`: {titled(facts.id)} does not support layers"
+    )
     where = place_of(layers or function.node)
     yield Finding(Problem("config/layers-ignored", message, where=where), is_fatal=False)
 

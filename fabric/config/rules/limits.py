@@ -220,7 +220,9 @@ def _storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     events = child(node, "events")
     for event in _scalars(events):
         if not _EVENT.fullmatch(event.text):
-            message = f"unknown storage event `{visible(event)}` of function `{shown(planned.name)}`"
+            message = (
+                f"unknown storage event `{visible(event)}` of function `{shown(planned.name)}`"
+            )
             yield Problem("config/bad-event", message, _meant(event.text), place_of(event))
 
 
@@ -228,7 +230,9 @@ def _meant(event: str) -> str:
     """Names of other tools are the same but for their beginning."""
     _, colon, rest = event.partition(":")
     ours = f"objstore1:{rest}" if colon else _OURS
-    return f"did you mean `{ours}`?" if _EVENT.fullmatch(ours) else f"use an event such as `{_OURS}`"
+    return (
+        f"did you mean `{ours}`?" if _EVENT.fullmatch(ours) else f"use an event such as `{_OURS}`"
+    )
 
 
 def _scalars(node: Node | None) -> tuple[Scalar, ...]:

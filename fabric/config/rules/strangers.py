@@ -51,7 +51,9 @@ def leads_out(path: str) -> bool:
 def _commands(build: Node | None) -> Iterator[Finding]:
     entry = find(build, "command")
     if entry is not None:
-        yield _refused("`build.command` is not allowed in requests: it would run on the server", entry.value)
+        yield _refused(
+            "`build.command` is not allowed in requests: it would run on the server", entry.value
+        )
 
 
 def _path(leaf: Scalar) -> Iterator[Finding]:
@@ -73,12 +75,16 @@ def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
 
 def _health(url: Node | None) -> Iterator[Finding]:
     if isinstance(url, Scalar) and url.text and not _BELOW.match(url.text):
-        yield _refused("the URL of a health check in a request must be a path that begins with /", url)
+        yield _refused(
+            "the URL of a health check in a request must be a path that begins with /", url
+        )
 
 
 def _name(applies: Node | None) -> Iterator[Finding]:
     if isinstance(applies, Scalar) and applies.text.lower() != "false":
-        message = "`extensions.router.autoApply` would change DNS with the credentials of the server"
+        message = (
+            "`extensions.router.autoApply` would change DNS with the credentials of the server"
+        )
         yield _refused(message, applies)
 
 

@@ -197,7 +197,9 @@ class TreeBuilder:
             entries.setdefault(entry.key, entry)
 
     def _too_deep(self, event: YamlEvent) -> FabricError:
-        return self._refusal("config/depth", f"values are nested more than {MAX_DEPTH} levels deep", event)
+        return self._refusal(
+            "config/depth", f"values are nested more than {MAX_DEPTH} levels deep", event
+        )
 
     def _where(self, event: YamlEvent) -> Place:
         return _place(self._file, event)

@@ -36,7 +36,9 @@ def closed(path: Path, error: OSError) -> FabricError:
 
 def refused(place: str, why: str) -> FabricError:
     hint = "check the credentials of the state backend and their permissions"
-    return FabricError(Problem("credentials/refused", f"access to `{place}` denied: {why}", hint=hint))
+    return FabricError(
+        Problem("credentials/refused", f"access to `{place}` denied: {why}", hint=hint)
+    )
 
 
 def missing(place: str, what: str) -> FabricError:

@@ -47,7 +47,9 @@ class _Wish(Struct, frozen=True):
     def needed(self, key: str) -> str:
         if value := self.settings.get(key):
             return value
-        problem = Problem("config/backend-incomplete", f"`{key}` is required for this state backend")
+        problem = Problem(
+            "config/backend-incomplete", f"`{key}` is required for this state backend"
+        )
         raise FabricError(problem)
 
 

@@ -100,7 +100,11 @@ def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha25
     if copied is None or digest_bytes(copied.content) != sha256:
         place = target.stores.state.place
         message = f"`{place}` returned a different archive {sha256[:12]} of `{ref.service}`"
-        raise FabricError(Problem("state/not-copied", message, hint="run the command again: the source is unchanged"))
+        raise FabricError(
+            Problem(
+                "state/not-copied", message, hint="run the command again: the source is unchanged"
+            )
+        )
 
 
 def drop_archives(

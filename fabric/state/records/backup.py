@@ -107,10 +107,7 @@ def sound(record: Record) -> None:
     ref = record.ref
     bad = [name for name in (ref.service, ref.provider) if not _NAME.fullmatch(name)]
     problems = [
-        *(
-            Problem("input/bad-name", f"invalid service or provider name {name!r}")
-            for name in bad
-        ),
+        *(Problem("input/bad-name", f"invalid service or provider name {name!r}") for name in bad),
         *stage_problem(ref.stage),
     ]
     try:

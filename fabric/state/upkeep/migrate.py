@@ -128,4 +128,8 @@ def _copy(target: RecordStore, move: Move) -> None:
     copied = backend.read(state_key(ref))
     if copied is None or copied.content != move.content:
         message = f"`{backend.place}` returned a different state of {ref.title}"
-        raise FabricError(Problem("state/not-copied", message, hint="run the command again: the source is unchanged"))
+        raise FabricError(
+            Problem(
+                "state/not-copied", message, hint="run the command again: the source is unchanged"
+            )
+        )

@@ -78,9 +78,7 @@ def has_receipt_drift(evidence: Evidence) -> bool:
 
 def _without_record(evidence: Evidence) -> Iterator[Divergence]:
     if _entry(evidence.receipt, evidence.ref) is not None:
-        yield Divergence(
-            SyncStatus.MISSING, "in the receipt, but not in the state backend"
-        )
+        yield Divergence(SyncStatus.MISSING, "in the receipt, but not in the state backend")
     elif describes(evidence.deploy_record, evidence.ref):
         yield Divergence(
             SyncStatus.MISSING,
@@ -92,7 +90,9 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
-            yield Divergence(SyncStatus.MISSING, f"function `{name}` does not exist at the provider")
+            yield Divergence(
+                SyncStatus.MISSING, f"function `{name}` does not exist at the provider"
+            )
         elif known and code not in ("", known.artifact_sha256):
             yield Divergence(
                 SyncStatus.DRIFTED, f"function `{name}` has different code at the provider"
@@ -123,8 +123,7 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if entry is None:
         yield Divergence(
             SyncStatus.DRIFTED,
-            f"not in the receipt `{record.ref.stage}.json`"
-            + _damage(evidence.receipt_misfit),
+            f"not in the receipt `{record.ref.stage}.json`" + _damage(evidence.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))

@@ -63,6 +63,6 @@ def _lost_archives(record_store: RecordStore, records: Iterable[Record]) -> Iter
         if lost:
             yield Problem(
                 "state/archive-missing",
-                f"{len(lost)} archives of {record.ref.title} no longer exist: a rollback requires them",
+                f"{len(lost)} archives of {record.ref.title} are missing: a rollback requires them",
                 hint="run: fabric deploy --force, to store archives of the current version",
             )

@@ -31,7 +31,7 @@ def path_words(drawing: Drawing) -> str:
         return ""
     nodes = [drawing.nodes[number] for number in path.numbers]
     busy = any(node.action is not Action.SKIP for node in nodes)
-    name = "Critical path" if busy else "Nothing to do. Longest chain"
+    name = "Critical path" if busy else "Nothing to do. Critical path"
     return f"{name}: {plural(len(nodes), 'task')}{_last_time(path)}{_way(nodes)}"
 
 
