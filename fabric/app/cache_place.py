@@ -168,7 +168,7 @@ def _other_key(folder: Path, seal: CacheSeal) -> Problem | None:
     return Problem(
         "cache/other-key",
         f"ignoring the cached results in `{folder}`: they were stored with a different key",
-        hint=f"to reuse a restored cache, set {KEY_VARIABLE} to the same value on every machine",
+        hint=f"set {KEY_VARIABLE} to the same value on all machines to reuse a restored cache",
     )
 
 
@@ -183,7 +183,7 @@ def _tracked(folder: Path) -> Problem:
     return Problem(
         "cache/tracked",
         f"ignoring the cache `{folder}`: git tracks files in it",
-        hint="git rm -r --cached .fabric, then add `.fabric/` to .gitignore",
+        hint="run: git rm -r --cached .fabric, then add `.fabric/` to .gitignore",
     )
 
 

@@ -12,7 +12,7 @@ def wired_text(tunnel: str, routes: tuple[str, ...], style: Style) -> str:
 
 def back_text(left_alone: tuple[str, ...], style: Style) -> str:
     return "\n".join(
-        (f"{style.good('restored')}: traffic goes to the cloud again", *_left(left_alone))
+        (f"{style.good('restored')}: the cloud receives the traffic again", *_left(left_alone))
     )
 
 

@@ -120,6 +120,6 @@ class Sql:
 def _quoted(table: str) -> str:
     """The name as an identifier; what this lets through needs no escaping inside of quotes."""
     if not _NAME.fullmatch(table):
-        hint = "use 1 to 63 letters, digits or `_`, starting with a letter or `_`"
+        hint = "use 1 to 63 characters: letters, digits or `_`, first a letter or `_`"
         raise FabricError(Problem("config/bad-table", f"invalid table name `{table}`", hint=hint))
     return f'"{table}"'
