@@ -14,7 +14,7 @@ _TAKEN_PREFIXES = ("fabric-state-", "router-sync-", "router-zone-")
 def stage_problem(stage: str) -> tuple[Problem, ...]:
     """The problem with the name of a stage, if there is one."""
     if not _NAME.fullmatch(stage):
-        rule = "use 1 to 63 characters: letters, digits, `.`, `_` or `-`, first a letter or digit"
+        rule = "use letters, digits, `.`, `_` and `-`, at most 63, first a letter or digit"
         return (Problem("config/stage-name", f"invalid stage name `{shown(stage)}`", rule),)
     if stage in _TAKEN or stage.startswith(_TAKEN_PREFIXES):
         message = f"reserved stage name `{stage}`"
