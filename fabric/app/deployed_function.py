@@ -120,6 +120,6 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
 
 def _no_function(asked: str, known: list[str], stage: str) -> Problem:
     guess = nearest(asked, known)
-    hint = f"did you mean `{guess}`?" if guess else f"use one of: {', '.join(sorted(known))}"
+    hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(sorted(known))}"
     message = f"function `{asked}` is not deployed in stage `{stage}`"
     return Problem("invoke/not-deployed", message, hint)

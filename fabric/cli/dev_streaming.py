@@ -28,8 +28,8 @@ _COMMAND = "invoke dev"
 
 def stream_until_exit(flags: "StreamFlags") -> int:
     if not flags.tunnel_url:
-        hint = f"open a tunnel to port {flags.port_here} and set --tunnel-url to its URL"
-        raise FabricError(Problem("usage/no-tunnel", "--tunnel-url is required", hint))
+        hint = f"open a tunnel to port {flags.port_here} and pass its URL"
+        raise FabricError(Problem("usage/no-tunnel", "missing option --tunnel-url", hint))
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
 
     def use_case(request: Request, caller: Caller) -> Report:
@@ -44,7 +44,7 @@ def stream_until_exit(flags: "StreamFlags") -> int:
 
 
 def restore_routes(flags: "StreamFlags") -> int:
-    refuse_useless(flags.of_serving, "omit it, or omit --restore: --restore starts no server")
+    refuse_useless(flags.of_serving, "remove it, or remove --restore: --restore serves no requests")
     timeout = seconds_of("--lock-timeout", flags.lock_timeout)
     return perform(
         Order(question(_COMMAND, flags.where), flags.screen),

@@ -56,7 +56,7 @@ def _is_option(value: object, context: click.Context) -> bool:
 def _swallowed(option: click.Parameter, value: str) -> Exception:
     from fabric.model.problems import FabricError, Problem
 
-    message = f"{max(option.opts, key=len)} requires a value, but {value} is an option"
+    message = f"{max(option.opts, key=len)} requires a value, got the option {value}"
     return FabricError(Problem("usage/empty-value", message))
 
 
@@ -65,8 +65,10 @@ def _empty(parameter: click.Parameter) -> Exception:
 
     is_option = isinstance(parameter, click.Option)
     title = max(parameter.opts, key=len) if is_option else parameter.human_readable_name
-    hint = "check that the variable in it is set" + (", or omit the option" if is_option else "")
-    return FabricError(Problem("usage/empty-value", f"{title} has an empty value", hint))
+    hint = "check that the variable in the command is set" + (
+        ", or omit the option to use its default" if is_option else ""
+    )
+    return FabricError(Problem("usage/empty-value", f"empty value for {title}", hint))
 
 
 def filled(kind: type[Flags], said: Mapping[str, object]) -> Flags:

@@ -10,7 +10,7 @@ KeepGoing: TypeAlias = Annotated[
     click.option(
         "--keep-going",
         is_flag=True,
-        help="Deploy the functions of a service though others of it cannot be built.",
+        help="Deploy the functions that build, even if others fail.",
     ),
 ]
 
@@ -21,4 +21,4 @@ def refuse_opposites(opposites: Mapping[str, bool], *, keep_going: bool) -> None
 
     for name in (name for name, is_given in opposites.items() if is_given and keep_going):
         message = f"--keep-going cannot be combined with {name}"
-        raise FabricError(Problem("usage/opposites", message, hint="omit one of them"))
+        raise FabricError(Problem("usage/opposites", message, hint="remove one of them"))

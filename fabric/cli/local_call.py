@@ -20,16 +20,14 @@ if TYPE_CHECKING:
 def refuse_unfitting(flags: "LocalFlags") -> None:
     """Options that would have no effect, or that say two things."""
     if flags.serving.serve:
-        refuse_useless(
-            flags.http.given, "omit it, or omit --serve: a server receives its requests over HTTP"
-        )
+        refuse_useless(flags.http.given, "remove it: with --serve, requests come from HTTP clients")
         return
-    refuse_useless(flags.serving.given, "add --serve, or omit it")
+    refuse_useless(flags.serving.given, "add --serve")
     if flags.http.given:
         if not flags.http.path:
             refuse_useless(flags.http.given, "add --path, such as --path /users/7")
         if flags.event:
-            refuse_useless(("--event",), "use --event or the options of an HTTP request, not both")
+            refuse_useless(("--event",), "an HTTP request cannot be combined with an event")
 
 
 def call_once(flags: "LocalFlags") -> int:

@@ -14,25 +14,36 @@ class HttpFlags(Struct, frozen=True):
     """One http request, as it is said on a command line."""
 
     method: Annotated[
-        str, click.option("--method", default="", metavar="METHOD", help="Of an http request.")
+        str,
+        click.option("--method", default="", metavar="METHOD", help="HTTP method of the request."),
     ]
     path: Annotated[
         str,
-        click.option("--path", default="", metavar="PATH", help="Of an http request: /items?id=7."),
+        click.option(
+            "--path", default="", metavar="PATH", help="Path of the request, such as /items?id=7."
+        ),
     ]
     query: Annotated[
         tuple[str, ...],
         click.option(
-            "--query", multiple=True, metavar="NAME=VALUE", help="In its query (may be repeated)."
+            "--query",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Query parameter of the request. Can be repeated.",
         ),
     ]
     header: Annotated[
         tuple[str, ...],
         click.option(
-            "--header", multiple=True, metavar="'NAME: VALUE'", help="A header (may be repeated)."
+            "--header",
+            multiple=True,
+            metavar="'NAME: VALUE'",
+            help="Header of the request. Can be repeated.",
         ),
     ]
-    body: Annotated[str, click.option("--body", default="", metavar="TEXT", help="Its body.")]
+    body: Annotated[
+        str, click.option("--body", default="", metavar="TEXT", help="Body of the request.")
+    ]
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -48,11 +59,14 @@ class HttpFlags(Struct, frozen=True):
 
 class ServeFlags(Struct, frozen=True):
     serve: Annotated[
-        bool, click.option("--serve", is_flag=True, help="Serve the routes of all functions.")
+        bool,
+        click.option("--serve", is_flag=True, help="Serve the routes of all functions over HTTP."),
     ]
     watch: Annotated[
         bool,
-        click.option("--watch", is_flag=True, help="With --serve: reload what an edit reaches."),
+        click.option(
+            "--watch", is_flag=True, help="With --serve: reload functions that an edit affects."
+        ),
     ]
     port: Annotated[
         int | None,
@@ -61,7 +75,7 @@ class ServeFlags(Struct, frozen=True):
             type=click.IntRange(0, 65535),
             default=None,
             metavar="N",
-            help=f"With --serve: the port on 127.0.0.1, 0 for any ({_PORT}).",
+            help=f"With --serve: port on 127.0.0.1. 0 picks a free port. [default: {_PORT}]",
         ),
     ]
     instances: Annotated[
@@ -71,7 +85,7 @@ class ServeFlags(Struct, frozen=True):
             type=click.IntRange(1, 40),
             default=None,
             metavar="N",
-            help="With --serve: how many children one function may have (4).",
+            help="With --serve: maximum processes per function. [default: 4]",
         ),
     ]
 
@@ -83,10 +97,10 @@ class ServeFlags(Struct, frozen=True):
 
 class LocalFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[str, one_function("The function to call; to serve, only this one.")]
-    event: Annotated[
-        str, event_file("The event; with --serve, what those of requests are laid over.")
+    function: Annotated[
+        str, one_function("Function to invoke. With --serve, the only function to serve.")
     ]
+    event: Annotated[str, event_file("Event file. With --serve, default fields of each event.")]
     http: HttpFlags
     serving: ServeFlags
     screen: ScreenFlags
@@ -101,12 +115,13 @@ class DevFlags(Struct, frozen=True):
             "--preset",
             default="",
             metavar="KIND",
-            help="The sample event: http, queue, storage, cron, eventbus, pubsub, logstream, amqp "
-            "(default: each function's own first trigger).",
+            help="Sample event: http, queue, storage, cron, ... [default: the function's "
+            "first trigger]",
         ),
     ]
     watch: Annotated[
-        bool, click.option("--watch", is_flag=True, help="Build and call again after each edit.")
+        bool,
+        click.option("--watch", is_flag=True, help="Rebuild and invoke again after each edit."),
     ]
-    once: Annotated[bool, click.option("--once", is_flag=True, help="Call once, and end.")]
+    once: Annotated[bool, click.option("--once", is_flag=True, help="Invoke once, then exit.")]
     screen: ScreenFlags

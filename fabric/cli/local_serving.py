@@ -39,7 +39,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
     def use_case(request: Request, caller: Caller) -> Report:
         template = event_in(flags.event, caller.settings.cwd) if flags.event else {}
         if not isinstance(template, dict):
-            message = f"`{flags.event}` is not a JSON object: requests are merged into it"
+            message = f"invalid event `{flags.event}`: with --serve it must be a JSON object"
             raise FabricError(Problem("input/bad-payload", message))
         options = ServeOptions(
             _PORT if flags.serving.port is None else flags.serving.port,
@@ -84,7 +84,7 @@ def hearers(screen: Screen) -> Hearers:
 
 def run_dev(flags: "DevFlags") -> int:
     if flags.once and flags.watch:
-        refuse_useless(("--watch",), "omit --watch or --once: --once exits after the first call")
+        refuse_useless(("--watch",), "remove one of them: --once exits after the first invocation")
     options = DevOptions(flags.preset, flags.watch, flags.once)
     chosen = frozenset(filter(None, (flags.function,)))
     request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)
@@ -106,7 +106,7 @@ def dev_hearers(screen: Screen) -> DevHearers:
             sys.stdout.flush()
 
     def waiting(options: DevOptions) -> None:
-        again = "Press Enter to call again"
+        again = "Press Enter to invoke again"
         words = f"{again}, or edit a file" if options.watch else again
         sys.stderr.write(
             safe(screen.err.dim(f"{words}. Type `exit` or press Ctrl-C to stop.") + "\n")

@@ -65,8 +65,8 @@ class LazyGroup(Group):
 def root() -> LazyGroup:
     return LazyGroup(
         name="fabric",
-        help="Deploy serverless functions the way a build system builds: one config becomes a "
-        "graph of tasks, and only what changed runs.",
+        help="Deploy serverless functions like a build system: compile one config to a graph "
+        "of tasks and run only the tasks that changed.",
         epilog=table.ROOT_EPILOG,
         params=[version_option()],
         no_args_is_help=True,
@@ -84,7 +84,7 @@ def version_option() -> click.Option:
         is_eager=True,
         expose_value=False,
         callback=_print_version,
-        help="Print the version (with --json: as JSON).",
+        help="Print the version. With --json, print it as JSON.",
     )
 
 

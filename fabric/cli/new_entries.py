@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fabric.app.generate import OpenConfig
 from fabric.cli.questions import Asks, OpenQuestion, Person, answers
 from fabric.config.schema.entries import RESOURCE_TYPES
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of, titled
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
@@ -91,7 +91,7 @@ def new_resource(
             choices=RESOURCE_TYPES,
         ),
         "connectionEnv": OpenQuestion(
-            "Variable with its address",
+            "Environment variable of the connection URL",
             "--connection-env",
             variable,
             f"{default}_URL",
@@ -106,7 +106,7 @@ def new_addon(
     name: str, version: str, options: tuple[str, ...], opened: OpenConfig, person: Person
 ) -> NewEntry:
     name = _free_name(name, "addons", opened, person)
-    question = OpenQuestion("Version (none: empty)", "--version", version, "", lambda _: "")
+    question = OpenQuestion("Version (empty for none)", "--version", version, "", lambda _: "")
     fields: dict[str, Json] = {}
     if said := answers({"version": question}, person)["version"]:
         fields["version"] = said
@@ -120,12 +120,14 @@ def _options(words: tuple[str, ...]) -> dict[str, Json]:
     pairs = [word.partition("=") for word in words]
     for (key, equals, _), word in zip(pairs, words, strict=True):
         if not key or not equals:
-            message = f"invalid value for --option: `{word.partition('=')[0] or '='}`"
+            message = (
+                f"invalid value for --option: `{word.partition('=')[0] or '='}` is not KEY=VALUE"
+            )
             raise FabricError(
                 Problem("usage/bad-value", message, "use KEY=VALUE, such as --option retries=3")
             )
         if [one for one, _, _ in pairs].count(key) > 1:
-            raise FabricError(Problem("usage/bad-value", f"duplicate key in --option: `{key}`"))
+            raise FabricError(Problem("usage/bad-value", f"duplicate option: --option {key}"))
     return {key: leaf(value).value for key, _, value in pairs}
 
 
@@ -134,17 +136,15 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
 
     def complaint(text: str) -> str:
         return name_complaint(text) or (
-            f"`{text}` is already used at {taken[text]}" if text in taken else ""
+            f"`{text}` already exists at {taken[text]}" if text in taken else ""
         )
 
     if name in taken:
         message = f"{section[:-1]} `{name}` already exists"
         where = taken[name]
-        raise FabricError(Problem("usage/name-taken", message, "use another name", where))
+        raise FabricError(Problem("usage/name-taken", message, "choose another name", where))
     if name and name_complaint(name):
-        raise FabricError(
-            Problem("usage/bad-name", f"invalid name `{name}`: {name_complaint(name)}")
-        )
+        raise FabricError(Problem("usage/bad-name", f"`{name}`: {name_complaint(name)}"))
     question = OpenQuestion("Name", "NAME", name, "", complaint, needed=True)
     return answers({"name": question}, person)["name"]
 
@@ -179,8 +179,8 @@ def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
     choices = _supported(opened)
     if kind not in choices:
         provider = opened.overview.provider or "any provider"
-        message = f"{titled(provider)} does not support triggers of type `{kind}`"
-        hint = f"use one of: {', '.join(choices)}"
+        message = f"unsupported trigger type for `{provider}`: `{kind}`"
+        hint = f"use one of {', '.join(choices)}"
         raise FabricError(Problem("usage/trigger-unsupported", message, hint))
 
 
@@ -189,8 +189,8 @@ def _refuse_foreign(kind: str, given: Said) -> None:
     problems = [
         Problem(
             "usage/foreign-option",
-            f"{TRIGGER_OPTIONS[one].option} has no effect on a trigger of type `{kind}`",
-            f"use it only with --trigger {TRIGGER_OPTIONS[one].kind}",
+            f"{TRIGGER_OPTIONS[one].option} has no effect on triggers of type `{kind}`",
+            f"use --trigger {TRIGGER_OPTIONS[one].kind}, or remove the option",
         )
         for one in given
         if TRIGGER_OPTIONS[one].kind != kind
@@ -220,8 +220,7 @@ def _unasked(given: Said) -> dict[str, Json]:
         row = TRIGGER_OPTIONS[option]
         for text in (said,) if isinstance(said, str) else said:
             if complaint := row.check(text):
-                message = f"invalid value for {row.option}: `{text}` ({complaint})"
-                raise FabricError(Problem("usage/bad-value", message))
+                raise FabricError(Problem("usage/bad-value", f"{row.option} `{text}`: {complaint}"))
     fields: dict[str, Json] = {
         TRIGGER_OPTIONS[option].field: said if isinstance(said, str) else list(said)
         for option, said in given.items()

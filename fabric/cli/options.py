@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fabric.cli.flags_of import Option
 
 Yes: TypeAlias = Annotated[
-    bool, click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
+    bool, click.option("--yes", "-y", is_flag=True, help="Do not prompt for confirmation.")
 ]
 LockTimeout: TypeAlias = Annotated[
     str,
@@ -21,7 +21,7 @@ LockTimeout: TypeAlias = Annotated[
         default="0",
         show_default=True,
         metavar="DURATION",
-        help="Wait so long for a lock that somebody holds: 90, 30s, 2m, 1h.",
+        help="How long to wait for a lock, such as 30s or 2m.",
     ),
 ]
 CONFIG_DEFAULT = "fabric.yml"
@@ -34,7 +34,7 @@ ConfigFile: TypeAlias = Annotated[
         default=CONFIG_DEFAULT,
         show_default=True,
         metavar="FILE",
-        help="The config file, or the folder that holds it.",
+        help="Config file, or the directory that contains it.",
     ),
 ]
 ComposeFile: TypeAlias = Annotated[
@@ -46,7 +46,7 @@ ComposeFile: TypeAlias = Annotated[
         default=COMPOSE_DEFAULT,
         show_default=True,
         metavar="FILE",
-        help="The compose file, or the folder that holds it.",
+        help="Compose file, or the directory that contains it.",
     ),
 ]
 Functions: TypeAlias = Annotated[
@@ -57,7 +57,7 @@ Functions: TypeAlias = Annotated[
         multiple=True,
         metavar="NAME",
         shell_complete=names_of("function"),
-        help="Only this function (may be given again).",
+        help="Only this function. Can be repeated.",
     ),
 ]
 
@@ -85,7 +85,7 @@ Stage: TypeAlias = Annotated[
         default="",
         metavar="NAME",
         shell_complete=names_of("stage"),
-        help="The stage (FABRIC_STAGE, else dev).",
+        help="Stage. [default: FABRIC_STAGE, otherwise dev]",
     ),
 ]
 Provider: TypeAlias = Annotated[
@@ -95,7 +95,7 @@ Provider: TypeAlias = Annotated[
         default="",
         metavar="ID",
         shell_complete=names_of("provider"),
-        help="A provider id or override label.",
+        help="Provider ID or label from `providerOverrides`.",
     ),
 ]
 Params: TypeAlias = Annotated[
@@ -105,12 +105,14 @@ Params: TypeAlias = Annotated[
         "params",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A value for ${param:NAME} (may be given again).",
+        help="Value for ${param:NAME}. Can be repeated.",
     ),
 ]
 Events: TypeAlias = Annotated[
     str,
-    click.option("--events", default="", metavar="FILE", help="Write the run's events as NDJSON."),
+    click.option(
+        "--events", default="", metavar="FILE", help="Write the events of the run as NDJSON."
+    ),
 ]
 
 
@@ -118,7 +120,8 @@ class ScreenFlags(Struct, frozen=True):
     """How the answer is shown."""
 
     as_json: Annotated[
-        bool, click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+        bool,
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout."),
     ]
     color: Annotated[
         str,
@@ -127,7 +130,7 @@ class ScreenFlags(Struct, frozen=True):
             type=click.Choice(["auto", "always", "never"]),
             default="auto",
             show_default=True,
-            help="When to use colour.",
+            help="When to use color.",
         ),
     ]
 
@@ -176,25 +179,31 @@ class ComposeFlags(Struct, frozen=True):
             multiple=True,
             metavar="NAME",
             shell_complete=names_of("service"),
-            help="Only this service (may be given again).",
+            help="Only this service. Can be repeated.",
         ),
     ]
     with_dependents: Annotated[
         bool,
         click.option(
-            "--with-dependents", is_flag=True, help="Also the services that depend on them."
+            "--with-dependents",
+            is_flag=True,
+            help="Include services that depend on the selected ones.",
         ),
     ]
     with_dependencies: Annotated[
         bool,
-        click.option("--with-dependencies", is_flag=True, help="Also the services they depend on."),
+        click.option(
+            "--with-dependencies",
+            is_flag=True,
+            help="Include services that the selected ones depend on.",
+        ),
     ]
     affected: Annotated[
         bool,
         click.option(
             "--affected",
             is_flag=True,
-            help="Only services whose inputs changed, by git, and their dependents.",
+            help="Only services that changed since --base in Git, and their dependents.",
         ),
     ]
     base: Annotated[
@@ -203,8 +212,7 @@ class ComposeFlags(Struct, frozen=True):
             "--base",
             default="",
             metavar="REF",
-            help="Changed since the branch left this commit (default: origin/HEAD, origin/main, "
-            "main).",
+            help="Git ref to compare with. [default: origin/HEAD, origin/main, main]",
         ),
     ]
     stage: Stage
@@ -241,7 +249,7 @@ class LiveFlags(Struct, frozen=True):
     """How a deploy treats what is live."""
 
     force: Annotated[
-        bool, click.option("--force", is_flag=True, help="Deploy what is up to date as well.")
+        bool, click.option("--force", is_flag=True, help="Redeploy functions that are up to date.")
     ]
     rollback: Annotated[
         bool | None,
@@ -249,7 +257,7 @@ class LiveFlags(Struct, frozen=True):
             "--rollback-on-failure/--no-rollback-on-failure",
             "rollback",
             default=None,
-            help="Take everything back to what was live if anything fails.",
+            help="Roll back to the previous deployment if anything fails.",
         ),
     ]
     plan: Annotated[
@@ -258,13 +266,13 @@ class LiveFlags(Struct, frozen=True):
             "--plan",
             default="",
             metavar="FILE",
-            help="Only if a saved plan (plan --out) still fits: else say what moved.",
+            help="Deploy this saved plan. Fail if anything changed since.",
         ),
     ]
     preview: Annotated[
         str,
         click.option(
-            "--preview", default="", metavar="NAME", help="Deploy to this isolated stage."
+            "--preview", default="", metavar="NAME", help="Deploy to an isolated preview stage."
         ),
     ]
 
@@ -282,13 +290,16 @@ class SourceFlags(Struct, frozen=True):
             "--source",
             default="",
             metavar="URL",
-            help="Take the project in this .zip, .tar.gz or .tgz (https; http with a warning).",
+            help="Download the project from this .zip, .tar.gz or .tgz URL. Prefer https.",
         ),
     ]
     source_sha256: Annotated[
         str,
         click.option(
-            "--source-sha256", default="", metavar="HEX", help="The digest the archive must have."
+            "--source-sha256",
+            default="",
+            metavar="HEX",
+            help="Expected SHA-256 hash of the --source archive.",
         ),
     ]
 

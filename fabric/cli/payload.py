@@ -31,9 +31,7 @@ def payload(file: str, settings: Settings) -> bytes:
 
 
 def _say_waiting() -> None:
-    sys.stderr.write(
-        "waiting for the payload on standard input (use --event FILE to read a file)\n"
-    )
+    sys.stderr.write("reading the payload from standard input (use --event FILE to read a file)\n")
     sys.stderr.flush()
 
 
@@ -51,7 +49,7 @@ def _content(file: str, cwd: Path) -> bytes:
 
 def _too_large(source: str) -> Problem:
     most = _LARGEST // 1_000_000
-    message = f"{source} is larger than {most} MB, the payload limit of all providers"
+    message = f"{source} exceeds {most} MB, the maximum size of a payload"
     return Problem("input/too-large", message)
 
 
@@ -68,7 +66,7 @@ def event_of(file: str, settings: Settings) -> Json:
 def event_in(file: str, cwd: Path) -> Json:
     content = _content(file, cwd)
     if not content.strip():
-        hint = """write one JSON document, such as '{"id": 1}'"""
+        hint = """an event is one JSON document, for example '{"id": 1}'"""
         problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
         raise FabricError(problem)
     return _parsed(content, f"`{file}`", Place(file))
@@ -78,6 +76,6 @@ def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
     try:
         return event_in_text(content)
     except ValueError as error:
-        hint = """write one JSON document, such as '{"id": 1}'"""
-        message = f"{source} is not valid JSON: {error}"
+        hint = """a payload is one JSON document, for example '{"id": 1}'"""
+        message = f"invalid JSON in {source}: {error}"
         raise FabricError(Problem("input/bad-payload", message, hint, where)) from error

@@ -17,10 +17,12 @@ class AskFlags(Struct, frozen=True):
 
     interactive: Annotated[
         bool,
-        click.option("--interactive", is_flag=True, help="Ask for all that is not said here."),
+        click.option(
+            "--interactive", is_flag=True, help="Prompt for every value that has no option."
+        ),
     ]
     no_interactive: Annotated[
-        bool, click.option("--no-interactive", is_flag=True, help="Never ask.")
+        bool, click.option("--no-interactive", is_flag=True, help="Never prompt.")
     ]
 
 
@@ -56,11 +58,11 @@ class Person(NamedTuple):
 def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     if flags.interactive and flags.no_interactive:
         message = "--interactive cannot be combined with --no-interactive"
-        raise FabricError(Problem("usage/interactive-twice", message, "omit one of them"))
+        raise FabricError(Problem("usage/interactive-twice", message, "remove one of them"))
     is_there = can_ask(settings, as_json=as_json)
     if flags.interactive and not is_there:
         message = "--interactive requires a terminal and cannot be combined with --json"
-        hint = "set all values by options (see --help)"
+        hint = "pass all values as options, see --help"
         raise FabricError(Problem("usage/no-terminal", message, hint))
     if flags.interactive:
         return Person(Asks.ALL)
@@ -78,7 +80,7 @@ def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, 
 def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
     if one.given:
         complaint = one.check(one.given)
-        message = f"invalid value for {one.option}: `{one.given}` ({complaint})"
+        message = f"{one.option} `{one.given}`: {complaint}"
         return (Problem("usage/bad-value", message),) if complaint else ()
     if one.needed and person.asks is Asks.NOTHING:
         message = f"missing option {one.option} (not a terminal, so fabric cannot prompt)"
@@ -88,7 +90,7 @@ def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
 
 def _hint(one: OpenQuestion) -> str:
     if one.choices:
-        return f"use one of: {', '.join(one.choices)}"
+        return f"use one of {', '.join(one.choices)}"
     return f"use a value such as {one.option} '{one.default}'" if one.default else ""
 
 

@@ -27,14 +27,14 @@ def at_once(what: str) -> "Option":
         show_default=True,
         metavar="N",
         callback=_tasks_at_once,
-        help=f"{what} at once: a number, or a percentage of the cores such as 50%.",
+        help=f"{what} in parallel: a number, or a percentage of CPU cores such as 50%.",
     )
 
 
 _Concurrency: TypeAlias = Annotated[str, at_once("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
-    click.option("--fail-fast", is_flag=True, help="Start nothing more after the first failure."),
+    click.option("--fail-fast", is_flag=True, help="Do not start tasks after the first failure."),
 ]
 _Logs: TypeAlias = Annotated[
     str,
@@ -44,7 +44,7 @@ _Logs: TypeAlias = Annotated[
         type=click.Choice(["full", "errors-only", "none"]),
         default="full",
         show_default=True,
-        help="What is told of tasks while they run; errors always come at the end.",
+        help="Task output to show while tasks run. Errors are always shown at the end.",
     ),
 ]
 
@@ -55,7 +55,7 @@ Otlp: TypeAlias = Annotated[
         "--otlp",
         default="",
         metavar="URL",
-        help="Send the run as a trace to this collector (OTLP over HTTP).",
+        help="Send the run as a trace to this OpenTelemetry collector (OTLP over HTTP).",
     ),
 ]
 
@@ -66,7 +66,7 @@ Caches: TypeAlias = Annotated[
         "--cache",
         default="",
         metavar="MODES",
-        help="Caches read and written, as in local:rw,remote:r (FABRIC_CACHE).",
+        help="Caches to read and write, such as local:rw,remote:r. [env: FABRIC_CACHE]",
     ),
 ]
 
@@ -93,7 +93,7 @@ class SharingFlags(Struct, frozen=True):
             "upload_wait",
             default="",
             metavar="DURATION",
-            help="Wait so long, after the run, for what it sends (default: 10s, in CI 60s).",
+            help="How long to wait for cache uploads after the run. [default: 10s, in CI 60s]",
         ),
     ]
 
@@ -115,7 +115,7 @@ class RunFlags(Struct, frozen=True):
     concurrency: _Concurrency
     no_cache: Annotated[
         bool,
-        click.option("--no-cache", is_flag=True, help="Run every task, whatever is remembered."),
+        click.option("--no-cache", is_flag=True, help="Run every task, and ignore cached results."),
     ]
     sharing: SharingFlags
     executor: Executor
@@ -125,25 +125,35 @@ class RunFlags(Struct, frozen=True):
         click.option(
             "--strict",
             is_flag=True,
-            help="Fail if a Python import is unknown. `build` fetches packages to check.",
+            help="Fail if a Python import cannot be resolved.",
         ),
     ]
     out: Annotated[
         str,
-        click.option("--out", default="", metavar="DIR", help="Copy the artifacts here as well."),
+        click.option(
+            "--out", default="", metavar="DIR", help="Also copy the artifacts to this directory."
+        ),
     ]
     events: Events
     profile: Annotated[
         str,
         click.option(
-            "--profile", default="", metavar="FILE", help="Write a Chrome trace of the run."
+            "--profile",
+            default="",
+            metavar="FILE",
+            help="Write a trace of the run for chrome://tracing.",
         ),
     ]
     otlp: Otlp
     logs: _Logs
     junit: Annotated[
         str,
-        click.option("--junit", default="", metavar="FILE", help="Write JUnit XML, a case a task."),
+        click.option(
+            "--junit",
+            default="",
+            metavar="FILE",
+            help="Write a JUnit XML report with one case per task.",
+        ),
     ]
 
     @property

@@ -128,7 +128,9 @@ def _written(stream: TextIO | None, text: str) -> bool:
     except OSError as error:
         give_up(stream)
         with contextlib.suppress(OSError):
-            os.write(2, f"error[disk/cannot-write] the output: {error.strerror}\n".encode())
+            os.write(
+                2, f"error[disk/cannot-write] cannot write output: {error.strerror}\n".encode()
+            )
         return False
     return True
 

@@ -29,7 +29,7 @@ class StreamFlags(Struct, frozen=True):
             required=True,
             metavar="STAGE",
             shell_complete=names_of("stage"),
-            help="The deployed stage whose requests are to be answered here.",
+            help="Deployed stage whose requests are served locally.",
         ),
     ]
     tunnel_url: Annotated[
@@ -38,7 +38,7 @@ class StreamFlags(Struct, frozen=True):
             "--tunnel-url",
             default="",
             metavar="URL",
-            help="The address of a tunnel that leads to the port here.",
+            help="Public URL of a tunnel to the local port.",
         ),
     ]
     port: Annotated[
@@ -48,16 +48,16 @@ class StreamFlags(Struct, frozen=True):
             type=click.IntRange(0, 65535),
             default=None,
             metavar="N",
-            help=f"The port on 127.0.0.1 ({_PORT}).",
+            help=f"Local port on 127.0.0.1. [default: {_PORT}]",
         ),
     ]
     allow_prod: Annotated[
-        bool, click.option("--allow-prod", is_flag=True, help="Also a stage of production.")
+        bool, click.option("--allow-prod", is_flag=True, help="Allow production stages.")
     ]
     restore: Annotated[
         bool,
         click.option(
-            "--restore", is_flag=True, help="Only put back what a killed run has left turned."
+            "--restore", is_flag=True, help="Only restore routes left by an interrupted run."
         ),
     ]
     provider: Provider

@@ -82,6 +82,6 @@ def _failed(listener: Listener, error: Exception) -> Problem:
     said = error.first.message if isinstance(error, FabricError) else f"{error!r}"
     return Problem(
         "run/listener-failed",
-        f"{type(listener).__name__} failed and hears no more of this run: {said}",
-        hint="the run itself is not touched by that; please report it",
+        f"ignoring {type(listener).__name__} for the rest of this run, because it failed: {said}",
+        hint="report this bug; the run itself is not affected",
     )

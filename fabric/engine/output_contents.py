@@ -70,6 +70,6 @@ class OutputContents:
 def _other_bytes(owner: TaskId) -> Problem:
     return Problem(
         "cache/damaged",
-        f"the stored output of {owner} is damaged, and making it again gave other bytes",
-        hint="run the command again: the damaged entry has been dropped",
+        f"the cached output of {owner} is damaged, and a rebuild produced different bytes",
+        hint="run the command again: the damaged entry was deleted",
     )

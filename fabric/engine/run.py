@@ -22,14 +22,14 @@ from fabric.model.task_id import TaskId
 from fabric.system.clock import Clock
 
 _LOOK = 0.1
-_NEEDED = "needs {}, which did not succeed"
+_NEEDED = "depends on {}, which did not succeed"
 _HELD_BACK = (
-    "all of its service is built before any of it goes live, and {} did not succeed "
-    "(--keep-going lifts that)"
+    "all of a service is built before any of it is deployed, and {} did not succeed (use "
+    "--keep-going to deploy the rest)"
 )
 # So many running tasks are named when a run is interrupted.
 _NAMED = 3
-_CUT_OFF = "was cut off when the run was interrupted"
+_CUT_OFF = "was stopped when the run was interrupted"
 
 
 class Job(Struct, frozen=True):
@@ -124,8 +124,8 @@ class Run:
         names = sorted(self._job.graph.ids[number] for number in tuple(self._running))
         if names:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            message = f"interrupted: waiting for {', '.join(names[:_NAMED])}{more} to end"
-            problem = Problem("run/stopping", message, hint="interrupt again to cut it off")
+            message = f"interrupted: waiting for {', '.join(names[:_NAMED])}{more} to finish"
+            problem = Problem("run/stopping", message, hint="press Ctrl-C again to stop it")
             self._bus.emit(ProblemFound("", "warning", problem))
 
     def _wait(self) -> None:
@@ -296,12 +296,14 @@ class Run:
 
 
 def _why_stopped(failed: TaskId) -> str:
-    return f"{failed} failed, and nothing new is started after that"
+    return f"{failed} failed, so no further tasks were started"
 
 
 def _output(outcome: Outcome) -> Output:
     if outcome.output is None:
-        raise FabricError(Problem("internal/error", "a task was started before its needs ended"))
+        raise FabricError(
+            Problem("internal/error", "a task was started before its dependencies ended")
+        )
     return outcome.output
 
 

@@ -267,8 +267,8 @@ def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem
     return (
         Problem(
             "build/input-moved",
-            f"{task.id} is not remembered: {', '.join(named[:_NAMED])}{more} changed while it ran",
-            hint="if it writes that itself, name it in .fabricignore or in `build.ignore`",
+            f"{task.id} is not cached: {', '.join(named[:_NAMED])}{more} changed while it ran",
+            hint="add files that the task writes to .fabricignore or `build.ignore`",
         ),
     )
 
@@ -280,7 +280,7 @@ def _refuse_bad_names(task: Task, made: Made) -> None:
         raise FabricError(
             Problem(
                 "build/bad-name",
-                f"{task.id} made a file with a name that archives do not take: {bad[0]!a}",
-                hint="use plain relative UTF-8 names, without backslashes and control characters",
+                f"{task.id} created a file with a name that archives cannot contain: {bad[0]!a}",
+                hint="use relative UTF-8 names without backslashes and control characters",
             )
         )

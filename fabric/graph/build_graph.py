@@ -32,7 +32,7 @@ def _by_id(tasks: Iterable[Task]) -> dict[TaskId, Task]:
     by_id: dict[TaskId, Task] = {}
     for task in tasks:
         if task.id in by_id and by_id[task.id] != task:
-            raise FabricError(Problem("config/duplicate-task", f"two tasks are named `{task.id}`"))
+            raise FabricError(Problem("config/duplicate-task", f"duplicate task ID `{task.id}`"))
         by_id[task.id] = task
     return by_id
 
@@ -41,7 +41,7 @@ def _refuse_unknown(dag: "nx.DiGraph[TaskId]", by_id: dict[TaskId, Task]) -> Non
     unknown = sorted(set(dag) - set(by_id))
     if unknown:
         raise FabricError(
-            *(Problem("config/unknown-task", f"no task is named `{name}`") for name in unknown)
+            *(Problem("config/unknown-task", f"unknown task ID `{name}`") for name in unknown)
         )
 
 
@@ -57,6 +57,6 @@ def _cycle_problem(dag: "nx.DiGraph[TaskId]") -> Problem:
     path = [edge[0] for edge in edges] + [edges[0][0]]
     return Problem(
         "config/cycle",
-        "the tasks need each other in a circle: " + " → ".join(path),
+        "dependency cycle: " + " → ".join(path),
         hint="remove one of these dependencies",
     )

@@ -55,8 +55,8 @@ class Question(Struct, frozen=True):
 
 
 UP_TO_DATE = "up to date"
-FROM_SHARED = "from the shared cache"
-_NOT_KEPT = "its last result was not kept"
+FROM_SHARED = "restored from the shared cache"
+_NOT_KEPT = "cached result missing"
 
 
 def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
@@ -215,18 +215,18 @@ def reason_of(changes: Sequence[Change], count: int) -> str:
     return _in_words(first) + others
 
 
-_FIRST = {"vendor": "its packages were not fetched yet"}
+_FIRST = {"vendor": "packages not downloaded yet"}
 _ANEW = {
-    "build": "was built anew",
-    "package": "gave another archive",
-    "vendor": "gave other packages",
-    "release": "gave another address",
+    "build": "was rebuilt",
+    "package": "archive changed",
+    "vendor": "packages changed",
+    "release": "address changed",
 }
 
 
 def _gave_anew(task: str) -> str:
     kind = task.partition(":")[0]
-    return _ANEW.get(kind, "gave another result")
+    return _ANEW.get(kind, "result changed")
 
 
 def _in_words(change: Change) -> str:
@@ -236,6 +236,6 @@ def _in_words(change: Change) -> str:
         case EntryKind.UPSTREAM:
             return f"{change.name} {_gave_anew(change.name)}"
         case EntryKind.CODE:
-            return f"{change.name} is another version"
+            return f"{change.name} version changed"
         case _:
             return f"{change.kind} {change.name} changed"

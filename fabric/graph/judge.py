@@ -100,7 +100,7 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
     if record is None or all(record.function(one.name) is None for one in asked):
         return Decision(Action.RUN, "first deploy", key, count)
     if record.mode is not Mode.SIMULATED and _pending(record, known.task.id):
-        return Decision(Action.RUN, "nobody knows how its last deploy ended", key, count)
+        return Decision(Action.RUN, "result of the last deploy unknown", key, count)
     stale = stale_functions(record, asked)
     dropped = dropped_functions(record, inputs)
     if not stale and not dropped:
@@ -143,8 +143,8 @@ def _reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> st
     if stale:
         is_going = any(one.operation is Operation.REMOVE for one in record.pending)
         what = "removal" if is_going else "last deploy"
-        return f"nobody knows how the {what} of {stale[0].name} ended"
-    return f"{dropped[0]} is no longer configured"
+        return f"result of the last {what} of {stale[0].name} unknown"
+    return f"{dropped[0]} removed from the config"
 
 
 def live_output(record: Record, names: Iterable[str]) -> Output:
@@ -165,10 +165,10 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
     if record is None or (not record.release_key and not record.history):
         return Decision(Action.RUN, "first release", key, count)
     if record.lifecycle is not Lifecycle.DEPLOYED:
-        return Decision(Action.RUN, f"its last deployment ended as {record.lifecycle}", key, count)
+        return Decision(Action.RUN, f"last deployment ended as {record.lifecycle}", key, count)
     if record.release_key == key and not _pending(record, known.task.id):
         return Decision(Action.SKIP, UP_TO_DATE, key, count, known=release_output(record))
-    return Decision(Action.RUN, "its functions or settings changed", key, count)
+    return Decision(Action.RUN, "functions or settings changed", key, count)
 
 
 def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
@@ -192,7 +192,7 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
     if known.upstream is None:
         return wait_for(known.unknown, 1)
     after_release = any(is_kind(need, "release") for need in known.task.needs)
-    reason = "no longer configured" if after_release else "to be removed"
+    reason = "removed from the config" if after_release else "to be removed"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
 
 
@@ -204,6 +204,6 @@ def judge_restore(
         return wait_for(known.unknown, 1)
     then = {one.name: one for one in target.functions}
     if inputs.function and record and record.function(inputs.function) == then[inputs.function]:
-        return Decision(Action.SKIP, "as it was", inputs=1, known=GONE)
-    reason = f"goes back to {inputs.deployment}"
+        return Decision(Action.SKIP, "unchanged", inputs=1, known=GONE)
+    reason = f"restored from {inputs.deployment}"
     return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)

@@ -59,8 +59,8 @@ def shard_in(text: str) -> Shard:
         found = Shard(int(number), int(count))
         if 1 <= found.number <= found.count:
             return found
-    message = f"--shard {text} is no part of a whole"
-    hint = "the number of the part and how many there are, up to 999: --shard 2/3"
+    message = f"invalid value for --shard: `{text}`"
+    hint = "use I/N with I ≤ N ≤ 999, such as 2/3"
     raise FabricError(Problem("usage/bad-shard", message, hint))
 
 

@@ -66,7 +66,7 @@ class LocalApi:
             reply(proof)
             return
         if head.header("upgrade").lower() == "websocket":
-            exchange.refuse(HTTPStatus.NOT_IMPLEMENTED, "web sockets are not served here")
+            exchange.refuse(HTTPStatus.NOT_IMPLEMENTED, "WebSockets are not supported here")
         elif head.path.startswith(_EVENTS) and tunnel is None:
             self._answer_event(exchange, head.path.removeprefix(_EVENTS))
         else:
@@ -81,7 +81,9 @@ class LocalApi:
         cors = _cors_of(routes, found)
         is_routed = isinstance(found, Matched) or found.allowed
         if is_routed and self._is_refused(head, cors):
-            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not: {_why_not(cors)}")
+            exchange.refuse(
+                HTTPStatus.FORBIDDEN, f"CORS: {_page(head)} is not allowed: {_why_not(cors)}"
+            )
         elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
             exchange.send(_options_answer(head, cors, routes))
         elif isinstance(found, Matched):
@@ -117,17 +119,17 @@ class LocalApi:
     def _answer_event(self, exchange: Exchange, name: str) -> None:
         head, body = exchange.head, exchange.request.body
         if is_foreign(head):
-            exchange.refuse(HTTPStatus.FORBIDDEN, f"{_page(head)} may not do that")
+            exchange.refuse(HTTPStatus.FORBIDDEN, f"CORS: {_page(head)} is not allowed")
         elif head.method != "POST":
-            exchange.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "POST an event here")
+            exchange.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "use POST to send an event")
         elif name not in self.functions.memory:
             names = sorted(self.functions.memory)
-            exchange.refuse(404, f"there is no function `{name}`", {"functions": names})
+            exchange.refuse(404, f"unknown function `{name}`", {"functions": names})
         else:
             try:
                 event = event_in_text(body) if body else self._around.template
             except ValueError as error:
-                exchange.refuse(HTTPStatus.BAD_REQUEST, f"the event is no JSON: {error}")
+                exchange.refuse(HTTPStatus.BAD_REQUEST, f"invalid JSON event: {error}")
                 return
             self._run(exchange, name, event, lambda end: (_as_it_is(head, name, end), ""))
 
@@ -154,7 +156,7 @@ class LocalApi:
     def _over_memory(self, name: str, end: CallEnd) -> str:
         most = self.functions.memory.get(name, 0)
         used = end.memory // (1024 * 1024)
-        return f"it uses {used} MB, and its `memory` is {most} MB" if most and used > most else ""
+        return f"it uses {used} MB; its `memory` is {most} MB" if most and used > most else ""
 
 
 def laid_over(template: Json, event: Json) -> Json:
@@ -189,11 +191,11 @@ def _options_answer(
 
 
 def _why_not(cors: Cors | None) -> str:
-    return "the route's `cors` does not name it" if cors else "the route has no `cors`"
+    return "its origin is not in `cors` of the route" if cors else "the route has no `cors`"
 
 
 def _page(head: RequestHead) -> str:
-    return f"a page of {head.header('origin') or 'another site'}"
+    return f"a page from {head.header('origin') or 'another site'}"
 
 
 def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer, str]:
@@ -203,7 +205,7 @@ def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer
     try:
         return answer_of(document_of(end)), ""
     except (BadAnswerError, ValueError, RecursionError) as error:
-        document = {"error": f"`{name}` gave a bad answer: {error}"}
+        document = {"error": f"`{name}` returned an invalid response: {error}"}
         return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
 
 

@@ -24,7 +24,7 @@ def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | Non
         return None
     failures = response.get("batchItemFailures") if isinstance(response, dict) else None
     if not reports:
-        why = "the trigger has no functionResponseType, so what fails is not looked at"
+        why = "failures in the response are ignored: the trigger has no functionResponseType"
         return BatchResult((), names, why if failures else "")
     if failures is None:
         return BatchResult((), names)
@@ -34,7 +34,7 @@ def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | Non
 def failed_batch(event: Json) -> BatchResult | None:
     """The function threw: all of them come back."""
     names = _identifiers(event)
-    return BatchResult(names, (), "the call failed") if names else None
+    return BatchResult(names, (), "the invocation failed") if names else None
 
 
 def _identifiers(event: Json) -> tuple[str, ...]:
@@ -47,11 +47,11 @@ def _identifiers(event: Json) -> tuple[str, ...]:
 
 def _reported(names: tuple[str, ...], failures: Json) -> BatchResult:
     if not isinstance(failures, list):
-        return BatchResult(names, (), "batchItemFailures is no list: the whole batch fails")
+        return BatchResult(names, (), "batchItemFailures is not a list: the whole batch fails")
     said = [one.get("itemIdentifier") if isinstance(one, dict) else None for one in failures]
     unknown = [one for one in said if one not in names]
     if unknown:
-        why = f"{json.dumps(unknown[0])} is no message of this batch: the whole batch fails"
+        why = f"{json.dumps(unknown[0])} is not a message of this batch: the whole batch fails"
         return BatchResult(names, (), why)
     return BatchResult(
         tuple(one for one in names if one in said), tuple(one for one in names if one not in said)

@@ -70,7 +70,7 @@ class Connection:
 
     def _run_out(self) -> None:
         if (self._read or self._head) and not self._is_busy and not self._unsent:
-            self._refuse(BadRequestError(408, "the request did not come to its end"))
+            self._refuse(BadRequestError(408, "incomplete request"))
         else:
             self.close()
 

@@ -82,9 +82,9 @@ def answer_of(response: Json) -> ServedAnswer:
 def _status(status: Json) -> int:
     number = int(status) if isinstance(status, str) and status.isdecimal() else status
     if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
-        raise BadAnswerError(f"its statusCode is {json.dumps(status):.80}, which is no number")
+        raise BadAnswerError(f"its statusCode is {json.dumps(status):.80}, which is not a number")
     if not _LOWEST <= number <= _HIGHEST:
-        raise BadAnswerError(f"its statusCode is {number}: answers have 200 to 599")
+        raise BadAnswerError(f"its statusCode is {number}, which is not between 200 and 599")
     return int(number)
 
 
@@ -100,15 +100,13 @@ def _body(response: JsonObject) -> bytes:
             if isinstance(body, list)
             else "a value"
         )
-        raise BadAnswerError(f"its body is {kind}: hosts pass on text, so make JSON of it first")
+        raise BadAnswerError(f"its body is {kind}: convert it to text, such as JSON")
     if not response.get("isBase64Encoded"):
         return body.encode(errors="surrogatepass")
     try:
         return base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadAnswerError(
-            "its body is no base64, and isBase64Encoded says that it is"
-        ) from error
+        raise BadAnswerError("its body is not valid base64, but isBase64Encoded is true") from error
 
 
 def _headers(response: JsonObject) -> tuple[tuple[str, str], ...]:
@@ -127,7 +125,7 @@ def _members(response: JsonObject, part: str) -> JsonObject:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise BadAnswerError(f"its {part} are no object")
+        raise BadAnswerError(f"its {part} is not an object")
     return value
 
 
@@ -139,10 +137,10 @@ def _header(name: str, value: Json) -> tuple[str, str]:
     else:
         raise BadAnswerError(f"its header `{name:.80}` is neither text nor a number")
     if not _NAME.fullmatch(name):
-        raise BadAnswerError(f"{json.dumps(name):.80} is no name of a header")
+        raise BadAnswerError(f"{json.dumps(name):.80} is not a valid header name")
     if not _VALUE.fullmatch(text):
         raise BadAnswerError(
-            f"its header `{name:.80}` has a line break or another control character"
+            f"its header `{name:.80}` contains a line break or another control character"
         )
     return name.lower(), text
 
@@ -152,5 +150,5 @@ def _cookies(response: JsonObject) -> tuple[tuple[str, str], ...]:
     if cookies is None:
         return ()
     if not isinstance(cookies, list):
-        raise BadAnswerError("its cookies are no list")
+        raise BadAnswerError("its cookies are not a list")
     return tuple(_header("set-cookie", one) for one in cookies)

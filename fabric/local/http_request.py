@@ -61,10 +61,10 @@ def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHe
         del buffer[:2]
     end = buffer.find(b"\r\n\r\n")
     if end > LARGEST_HEAD or (end < 0 and len(buffer) > LARGEST_HEAD):
-        raise BadRequestError(431, "the headers are larger than 64 KB")
+        raise BadRequestError(431, "headers exceed 64 KB")
     if end < 0:
         if b"\n\n" in buffer:
-            raise BadRequestError(400, "lines of a request end with CR LF")
+            raise BadRequestError(400, "request lines must end with CR LF")
         return None
     lines = bytes(buffer[:end]).split(b"\r\n")
     del buffer[: end + 4]
@@ -74,18 +74,18 @@ def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHe
 def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
     first = _LINE.fullmatch(lines[0])
     if first is None:
-        raise BadRequestError(400, "the first line is none of HTTP/1")
+        raise BadRequestError(400, "invalid request line")
     if len(lines) > _MOST_HEADERS:
-        raise BadRequestError(431, f"there are more than {_MOST_HEADERS} headers")
+        raise BadRequestError(431, f"more than {_MOST_HEADERS} headers")
     headers = tuple(_header(line) for line in lines[1:])
     names = [name for name, _ in headers]
     is_new = first[3] == b"1"
     found = dict(headers)
     target, host = _target(first[2].decode("latin-1"), found.get("host", ""))
     if names.count("host") > 1 or (is_new and "host" not in found):
-        raise BadRequestError(400, "a request names one Host")
+        raise BadRequestError(400, "exactly one Host header is required")
     if host and not is_loopback(host) and _name_of(host) not in hosts:
-        raise BadRequestError(421, f"{host} is not this machine: only its own names are served")
+        raise BadRequestError(421, f"unknown host {host}: only names of this machine are served")
     connection = found.get("connection", "").lower()
     return RequestHead(
         first[1].decode(),
@@ -100,7 +100,7 @@ def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
 def _header(line: bytes) -> tuple[str, str]:
     found = _HEADER.fullmatch(line)
     if found is None:
-        raise BadRequestError(400, "a header cannot be read")
+        raise BadRequestError(400, "invalid header")
     return found[1].decode().lower(), found[2].rstrip(b" \t").decode("latin-1")
 
 
@@ -113,7 +113,7 @@ def _target(target: str, host: str) -> tuple[str, str]:
     except ValueError:
         parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
-        raise BadRequestError(400, "the target is no path")
+        raise BadRequestError(400, "the request target must be a path")
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), parts.netloc
 
 
@@ -135,15 +135,15 @@ def _size(headers: Headers, *, is_new: bool) -> int:
             # A proxy that speaks HTTP/1.0 passes it on unread: the body would be a next request.
             raise BadRequestError(400, "Transfer-Encoding requires HTTP/1.1")
         if sizes:
-            raise BadRequestError(400, "Content-Length and Transfer-Encoding exclude each other")
+            raise BadRequestError(400, "Content-Length cannot be combined with Transfer-Encoding")
         if coding != "chunked":
-            raise BadRequestError(501, "Transfer-Encoding is `chunked`, or absent")
+            raise BadRequestError(501, "Transfer-Encoding must be `chunked`")
         return -1
     if not sizes:
         return 0
     size = next(iter(sizes))
     if len(sizes) > 1 or not (size.isascii() and size.isdecimal()):
-        raise BadRequestError(400, "Content-Length is one number")
+        raise BadRequestError(400, "Content-Length must be one number")
     if len(size) > 9 or int(size) > LARGEST_BODY:  # noqa: PLR2004 - digits
         raise _too_large()
     return int(size)
@@ -165,7 +165,7 @@ def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
     while (end := buffer.find(b"\r\n")) >= 0:
         found = _CHUNK.fullmatch(bytes(buffer[:end]))
         if found is None:
-            raise BadRequestError(400, "a chunk cannot be read")
+            raise BadRequestError(400, "invalid chunk size")
         size = int(found[1], 16)
         if len(chunks) + size > LARGEST_BODY:
             raise _too_large()
@@ -174,11 +174,11 @@ def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
         if len(buffer) < end + 2 + size + 2:
             return None
         if buffer[end + 2 + size : end + 4 + size] != b"\r\n":
-            raise BadRequestError(400, "a chunk is longer than it says")
+            raise BadRequestError(400, "chunk exceeds its size")
         chunks += buffer[end + 2 : end + 2 + size]
         del buffer[: end + 4 + size]
     if len(buffer) > LARGEST_HEAD or _has_bare_lf(buffer):
-        raise BadRequestError(400, "a chunk cannot be read")
+        raise BadRequestError(400, "invalid chunk")
     return None
 
 
@@ -195,13 +195,13 @@ def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
     last = buffer.find(b"\r\n\r\n", end)
     if last < 0:
         if len(buffer) > LARGEST_HEAD:
-            raise BadRequestError(431, "the trailers are larger than 64 KB")
+            raise BadRequestError(431, "trailers exceed 64 KB")
         if _has_bare_lf(buffer):
-            raise BadRequestError(400, "a trailer cannot be read")
+            raise BadRequestError(400, "invalid trailer")
         return None
     del buffer[: last + 4]
     return bytes(chunks)
 
 
 def _too_large() -> BadRequestError:
-    return BadRequestError(413, "the body is larger than 10 MB")
+    return BadRequestError(413, "body exceeds 10 MB")

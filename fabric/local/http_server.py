@@ -32,7 +32,7 @@ def listen(host: str, port: int) -> socket.socket:
 def _taken(host: str, port: int, error: OSError) -> Problem:
     why = (error.strerror or str(error)).lower()
     free = next((one for one in range(port + 1, min(port + 100, 65536)) if _is_free(host, one)), 0)
-    hint = f"--port {free} is free" if free else "choose another with --port"
+    hint = f"use --port {free}, which is free" if free else "choose another --port"
     return Problem("local/port-taken", f"cannot listen on {host}:{port}: {why}", hint=hint)
 
 

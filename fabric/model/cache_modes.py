@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 
 CACHE_VARIABLE = "FABRIC_CACHE"
-_FORM = "local:rw,remote:r (remote may also be rw or w, or be left out)"
+_FORM = "local:rw,remote:r (remote can also be rw, w or omitted)"
 _WAYS = ("", "r", "w", "rw", "wr")
 _NO = ("", "0", "false")
 # Build machines that set no `CI`.
@@ -61,13 +61,13 @@ def _parsed(text: str, name: str) -> CacheModes:
         where, colon, way = part.strip().partition(":")
         is_known = where in ("local", "remote") and where not in ways
         if not (is_known and colon and way in _WAYS):
-            raise _bad(f"{name} {text} says nothing of caches")
+            raise _bad(f"invalid value for {name}: `{text}`")
         ways[where] = way
     if set(ways.get("local", "rw")) != {"r", "w"}:
-        raise _bad(f"{name} {text}: the cache of this machine is always read and written")
+        raise _bad(f"invalid value for {name}: `{text}`: the local cache is always rw")
     remote = ways.get("remote", "")
     return CacheModes(reads_remote="r" in remote, writes_remote="w" in remote)
 
 
 def _bad(message: str) -> FabricError:
-    return FabricError(Problem("usage/bad-value", message, hint=f"as in {_FORM}"))
+    return FabricError(Problem("usage/bad-value", message, hint=f"use {_FORM}"))

@@ -1,11 +1,13 @@
 """The pure facts on every provider: one table that validation, init, doctor and docs agree on."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
+from fabric.model.spelling import nearest
 
 # Of glibc 2: that of manylinux2014, the oldest system that wheels are still made for.
 OLDEST_GLIBC = 17
@@ -74,6 +76,8 @@ class ProviderFacts(Struct, frozen=True):
     begins_with: tuple[str, ...] = ("nodejs22.x", "python3.12")
     is_one_version: bool = False
     hides_secrets: bool = False
+    # Names that users type for the product.
+    common_names: tuple[str, ...] = ()
     # Optional packages that real deploys by fabric import.
     packages: tuple[str, ...] = ()
 
@@ -113,6 +117,7 @@ def _one_each(*names: str) -> tuple[tuple[str, ...], ...]:
 PROVIDERS: tuple[ProviderFacts, ...] = (
     ProviderFacts(
         id="cloud1-lambda",
+        common_names=("aws", "amazon", "lambda", "aws-lambda"),
         title="AWS Lambda",
         prefix="CLOUD1",
         account=("CLOUD1_ACCOUNT_ID", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
@@ -149,6 +154,14 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cloud2-functions",
+        common_names=(
+            "google",
+            "gcp",
+            "gcf",
+            "google-cloud",
+            "google-cloud-functions",
+            "cloud-functions",
+        ),
         title="Google Cloud Functions",
         prefix="CLOUD2",
         glibc=((0, 27), (11, 35)),
@@ -171,6 +184,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cloud3-functions",
+        common_names=("azure", "azure-functions", "microsoft"),
         title="Azure Functions",
         prefix="CLOUD3",
         glibc=((0, 31),),
@@ -190,6 +204,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cluster-orchestrator",
+        common_names=("kubernetes", "k8s", "cluster", "kubectl"),
         title="Kubernetes",
         prefix="CLUSTER",
         glibc=((0, 36),),
@@ -203,6 +218,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="edge1-workers",
+        common_names=("cloudflare", "workers", "cloudflare-workers", "wrangler"),
         title="Cloudflare Workers",
         prefix="EDGE1",
         account=("EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
@@ -221,6 +237,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="host1",
+        common_names=("vercel",),
         title="Vercel",
         prefix="HOST1",
         account=("HOST1_ORG_ID", "HOST1_PROJECT_ID"),
@@ -236,6 +253,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="host2",
+        common_names=("netlify",),
         title="Netlify",
         prefix="HOST2",
         account=("HOST2_SITE_ID",),
@@ -251,6 +269,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="host3-machines",
+        common_names=("fly", "flyio", "fly.io", "fly-machines"),
         title="Fly Machines",
         prefix="HOST3",
         account=("HOST3_ORG_ID", "HOST3_APP_NAME"),
@@ -262,6 +281,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cloud4-fc",
+        common_names=("alibaba", "aliyun", "alibaba-cloud", "fc"),
         title="Alibaba Cloud Function Compute",
         prefix="CLOUD4",
         account=("CLOUD4_ACCOUNT_ID",),
@@ -280,6 +300,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cloud5-functions",
+        common_names=("digitalocean", "digital-ocean"),
         title="DigitalOcean Functions",
         prefix="CLOUD5",
         account=("CLOUD5_NAMESPACE", "CLOUD5_API_HOST"),
@@ -296,6 +317,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
     ),
     ProviderFacts(
         id="cloud6-functions",
+        common_names=("ibm", "ibm-cloud", "openwhisk"),
         title="IBM Cloud Functions (OpenWhisk)",
         prefix="CLOUD6",
         account=("CLOUD6_NAMESPACE", "CLOUD6_API_HOST"),
@@ -332,3 +354,13 @@ def titled(provider: str) -> str:
     """The product name of a provider with its id: "AWS Lambda (`cloud1-lambda`)"."""
     facts = facts_of(provider)
     return f"{facts.title} (`{facts.id}`)" if facts else f"`{provider}`"
+
+
+def suggested_provider(word: str, labels: Sequence[str] = ()) -> str:
+    """A hint with the provider that a product name or a misspelled id means, or ""."""
+    by_name = {name: facts for facts in PROVIDERS for name in facts.common_names}
+    known = nearest(word, (*labels, *PROVIDER_IDS)) or nearest(word, by_name)
+    facts = by_name.get(known) or facts_of(known)
+    if facts:
+        return f"did you mean `{facts.id}` ({facts.title})?"
+    return f"did you mean `{known}`?" if known else ""

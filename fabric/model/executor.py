@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 
-FORM = "dask://host:port, the address of the cluster's scheduler"
+FORM = "dask://host:port, the address of the Dask scheduler"
 _ADDRESS = re.compile(r"dask://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})/?")
 _LAST_PORT = 65535
 
@@ -33,6 +33,6 @@ class DaskAddress(Struct, frozen=True):
 def executor_of(word: str) -> DaskAddress:
     found = _ADDRESS.fullmatch(word)
     if found is None or not 0 < int(found[2]) <= _LAST_PORT:
-        message = f"--executor {word} is no executor"
+        message = f"invalid value for --executor: `{word}`"
         raise FabricError(Problem("usage/bad-executor", message, hint=FORM))
     return DaskAddress(found[1], int(found[2]))

@@ -61,6 +61,6 @@ def all_known(what: str, texts: Iterable[str]) -> None:
 def late_problem(what: str, name: str) -> Problem:
     return Problem(
         "config/late-value",
-        f"{what} would get a value that is not known yet: `{name}`",
-        hint=f"deploy what gives it first, or bind it where it is known by then: in {WHERE_LATE}",
+        f"{what} depends on a value that is not known yet: `{name}`",
+        hint=f"deploy the dependency first, or use the value only in {WHERE_LATE}",
     )

@@ -24,7 +24,7 @@ def misfit(error: ValidationError) -> str:
     said, _, place = str(error).partition(" - at `")
     path = place.rstrip("`").removeprefix("$").removeprefix(".")
     if said.startswith(_MISSING):
-        return at(path, f"{said.removeprefix(_MISSING)} is missing")
+        return at(path, f"{said.removeprefix(_MISSING)} is required")
     expected, _, found = said.partition(", got ")
     words = _KIND.sub(lambda kind: EXPECTED.get(kind[1], kind[0]), expected)
     words = words[:1].lower() + words[1:]

@@ -25,5 +25,5 @@ def moment_of(option: str, text: str, now: datetime.datetime) -> datetime.dateti
 
 
 def _bad(option: str, text: str) -> FabricError:
-    message = f"{option} {text} is no time"
-    return FabricError(Problem("usage/bad-time", message, hint=f"for example {FORMS}"))
+    message = f"invalid value for {option}: `{text}` is not a time"
+    return FabricError(Problem("usage/bad-time", message, hint=f"use a value such as {FORMS}"))

@@ -3,7 +3,7 @@
 from typing import Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
-_REFUSAL = "a secret is not text: only `reveal()` gives what it holds"
+_REFUSAL = "a secret cannot be used as text: call `reveal()`"
 
 
 class Secret(Generic[T]):

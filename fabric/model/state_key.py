@@ -19,9 +19,8 @@ def state_key(text: str) -> Secret[bytes]:
         raise FabricError(
             Problem(
                 "usage/bad-value",
-                f"{STATE_KEY_VARIABLE} is no key: it has to be {KEY_BYTES} bytes, in hexadecimal "
-                "or base64",
-                hint="make one: openssl rand -hex 32; without one, leave the variable unset",
+                f"{STATE_KEY_VARIABLE} must be {KEY_BYTES} bytes, in hexadecimal or base64",
+                hint="run: openssl rand -hex 32; or unset the variable",
             )
         )
     return Secret(raw)

@@ -15,5 +15,7 @@ def is_on(name: str, env: Mapping[str, str]) -> bool:
         return True
     if said in _OFF:
         return False
-    message = f"{name} is neither on nor off: {env[name]!r}"
-    raise FabricError(Problem("usage/bad-switch", message, hint="1, true, yes, on; or 0, no, off"))
+    message = f"invalid value for {name}: {env[name]!r}"
+    raise FabricError(
+        Problem("usage/bad-switch", message, hint="use 1, true, yes, on, 0, no or off")
+    )

@@ -4,7 +4,7 @@ import re
 
 from fabric.model.problems import FabricError, Problem
 
-FORMS = "90, 90s, 1.5h; units are ms, s, m, h and d, and none means seconds"
+FORMS = "90, 90s or 1.5h (units: ms, s, m, h, d; default: seconds)"
 _FORM = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -12,6 +12,8 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def seconds_of(option: str, text: str, code: str = "usage/bad-duration") -> float:
     found = _FORM.fullmatch(text.strip())
     if found is None:
-        hint = f"a number with or without a unit: {FORMS}"
-        raise FabricError(Problem(code, f"{option} {text} is no duration", hint))
+        hint = f"use a number and a unit, such as {FORMS}"
+        raise FabricError(
+            Problem(code, f"invalid value for {option}: `{text}` is not a duration", hint)
+        )
     return float(found[1]) * _SECONDS[(found[2] or "s").lower()]

@@ -97,7 +97,8 @@ class Command(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> None:
         raise TypeError(
-            f"a command takes {address.service} away, not {len(functions)} functions of it"
+            f"a custom command deletes all of {address.service}, not {len(functions)} of its "
+            "functions"
         )
 
     def dissolve(
@@ -130,31 +131,21 @@ class Command(Struct, frozen=True):
         )
 
 
-# Nothing is deployed by fabric itself whose calls no server here could carry out and check.
-_BY_COMMAND = {
-    "cloud3-functions": "an app there is a storage account, a plan, settings and an archive "
-    "together, and no server that runs it can be had for tests",
-    "host3-machines": "a machine there runs an image that somebody builds and pushes, and no "
-    "server that runs it can be had for tests",
-}
-
-
 def no_deployer(facts: ProviderFacts) -> Problem:
-    why = _BY_COMMAND.get(facts.id, "")
     return Problem(
         "deploy/no-deployer",
-        f"fabric cannot deploy to `{facts.id}` for real by itself{f': {why}' if why else ''}",
-        hint=f"set `{facts.deploy_command_variable}` to a command that does, "
-        f"or unset `{facts.real_deploy_variable}` and `FABRIC_REAL_DEPLOY` to simulate",
+        f"real deploys to {facts.title} (`{facts.id}`) are not built in",
+        hint=f"set `{facts.deploy_command_variable}` to a deploy command, or unset "
+        f"`{facts.real_deploy_variable}` and `FABRIC_REAL_DEPLOY` to simulate",
     )
 
 
 def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
     return Problem(
         "remove/no-destroy-command",
-        f"`{address.service}` on `{address.label}` was deployed by a command, "
-        "and none takes it away",
-        hint=f"set `{variable}` to a command that does",
+        f"`{address.service}` on `{address.label}` was deployed by a custom command, and no "
+        "delete command is set",
+        hint=f"set `{variable}` to a delete command",
     )
 
 
@@ -163,7 +154,7 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
         answer = read_output(heard.stdout)
     except ValueError as error:
         what = f"must write one JSON object with `endpoint` or `url`, but its output {error}"
-        hint = "`fabric schema deploy-answer` says what it may write"
+        hint = "see the expected output: fabric schema deploy-answer"
         said = call.redaction.text(heard.stdout)
         raise call.problem(what, said, "deploy/command-output", hint) from error
     named = (f"{kind}_{order.name}" for kind in ("url", "arn") for order in functions)

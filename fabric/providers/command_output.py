@@ -21,7 +21,7 @@ def read_output(stdout: bytes) -> Pairs:
     document = _document(stdout)
     wrong = misfits(SCHEMA, document)
     if wrong:
-        raise ValueError(f"does not fit: {listed(wrong)}")
+        raise ValueError(f"is invalid: {listed(wrong)}")
     texts = {name: _text(value) for name, value in document.items()}
     outputs = {"url": texts.get("endpoint", texts.get("url", "")), **texts}
     if outputs.get("endpoint") == outputs["url"]:
@@ -47,25 +47,25 @@ def _document(stdout: bytes) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise ValueError(f"is not one JSON document ({error})") from error
     if not isinstance(document, dict):
-        raise ValueError("is no JSON object")  # noqa: TRY004 - an answer, not an argument
+        raise ValueError("is not a JSON object")  # noqa: TRY004 - an answer, not an argument
     return document
 
 
 def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        raise ValueError("has a key twice")
+        raise ValueError("contains a duplicate key")
     return document
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"has {name}, which is no JSON")
+    raise ValueError(f"contains {name}, which is not JSON")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError("has a number that is too large")
+        raise ValueError("contains a number that is too large")
     return number
 
 

@@ -25,15 +25,18 @@ class Diverter(Protocol):
 
 def led_away(address: DeploymentAddress) -> Problem:
     """Somebody leads them already; what they led to before is not known here."""
-    message = f"routes of `{address.service}` lead to the tunnel of another `fabric invoke dev`"
+    message = f"routes of `{address.service}` point to the tunnel of another `fabric invoke dev`"
     hint = (
-        f"end it where it runs; if it is gone, `fabric deploy --force --stage {address.stage}` "
-        "sets all routes anew"
+        "stop it where it runs, or restore all routes: fabric deploy --force --stage "
+        f"{address.stage}"
     )
     return Problem("dev/left-wired", message, hint)
 
 
 def in_other_account(then: str) -> Problem:
     """What these credentials do not see is not gone."""
-    message = f"what is to be put back lies in account {then}, and these credentials do not"
-    return Problem("dev/other-account", message, "use the credentials of then")
+    message = (
+        f"the routes to restore are in account {then}, and these credentials are for "
+        "another account"
+    )
+    return Problem("dev/other-account", message, "use the credentials of account {then}")

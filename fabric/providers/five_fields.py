@@ -21,7 +21,7 @@ def in_utc(schedule: str, zone: str, provider: str) -> str:
     fields = five_fields(schedule)
     has_hour = not _RATE.fullmatch(schedule) or fields.split()[1].isdigit()
     if has_hour and zone not in UTC_ZONES:
-        raise ValueError(f"its time zone is `{zone}`, and {provider} reads schedules in UTC alone")
+        raise ValueError(f"its time zone is `{zone}`, and {provider} supports only UTC")
     return fields
 
 
@@ -42,7 +42,7 @@ def _of_rate(count: int, unit: str) -> str:
     if unit == "day":
         if count == 1:
             return "0 0 * * *"
-        raise ValueError("days of a rate do not come out even over a month")
+        raise ValueError("a rate in days is not evenly distributed over a month")
     if _FULL[unit] % count:
         raise ValueError(f"{_FULL[unit]} {unit}s cannot be divided by {count}")
     step = "*" if count == 1 else f"*/{count}"
@@ -52,9 +52,9 @@ def _of_rate(count: int, unit: str) -> str:
 def _without_year(fields: Sequence[str]) -> list[str]:
     *five, year = fields
     if year != "*":
-        raise ValueError(f"it has the year `{year}`, which five fields cannot say")
+        raise ValueError(f"five cron fields cannot express the year `{year}`")
     if any(_CALENDAR.search(one.upper()) for one in (five[2], five[4]) if not _is_named(one)):
-        raise ValueError("it has `L`, `W` or `#`, which five fields cannot say")
+        raise ValueError("five cron fields cannot express `L`, `W` or `#`")
     return [
         _from_on("*" if one == "?" else one, last) for one, last in zip(five, _LAST, strict=True)
     ]

@@ -78,9 +78,9 @@ def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
         return msgspec.json.decode(reply.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if not reply.ok and reply.status < _SERVER_ERROR:
-            words = f"it answered {reply.status}, and not as this interface does"
+            words = f"unexpected response with status {reply.status}"
             raise RefusedCallError(reply.status, words, call.title) from error
-        raise TransientError(f"`{call.title}` was answered with what is no answer") from error
+        raise TransientError(f"invalid response to `{call.title}`") from error
 
 
 def _at_once() -> float:
@@ -108,7 +108,7 @@ def patient(
                 raise
             wish = min(error.after, LONGEST_WISH)
             if wish > pause:
-                watch.hear(f"{provider} asks to be left alone for {wish:.0f} s")
+                watch.hear(f"{provider}: rate limit reached, waiting {wish:.0f} s")
             elif pause >= _TOLD:
-                watch.hear(f"{provider}: {error}; trying again")
+                watch.hear(f"{provider}: {error}; retrying")
             nap(max(pause, wish), waiting, watch)

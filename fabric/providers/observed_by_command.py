@@ -146,7 +146,8 @@ class ObservedByCommand(Struct, frozen=True):
             return msgspec.json.decode(heard.stdout, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             wrong = (
-                f"must write one JSON document as `--json` has it, but its output is not: {error}"
+                "must write one JSON document in the form of `--json`, but its output is "
+                f"invalid: {error}"
             )
             said = redaction.text(heard.stdout)
             raise call.problem(wrong, said, _OUTPUT) from error
@@ -160,7 +161,7 @@ def _own(rows: Sequence[Row], service: ObservedService, watch: CallWatch) -> lis
     names = {one.name for one in service.functions}
     others = sorted({one.function for one in rows} - names)
     if others:
-        watch.hear(f"what its command says of {', '.join(others)} was not asked for: left out")
+        watch.hear(f"ignoring functions that were not requested: {', '.join(others)}")
     return [one for one in rows if one.function in names]
 
 

@@ -73,11 +73,13 @@ def observer_of(
 def nobody_observes(facts: ProviderFacts, kind: str) -> Problem:
     return Problem(
         "observe/none",
-        f"fabric has no {kind} of `{facts.id}`",
-        hint=f"set `{facts.observe_command_variable(kind)}` to a command that gives them",
+        f"fabric cannot read {kind} of {facts.title} (`{facts.id}`)",
+        hint=f"set `{facts.observe_command_variable(kind)}` to a command that prints them",
     )
 
 
 def _unknown(provider_id: str) -> Problem:
-    message = f"this fabric knows no provider `{provider_id}`"
-    return Problem("observe/none", message, hint="was it deployed with a newer version?")
+    message = f"unknown provider `{provider_id}`"
+    return Problem(
+        "observe/none", message, hint="update fabric: a newer version might have deployed it"
+    )

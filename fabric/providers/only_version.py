@@ -7,6 +7,6 @@ from fabric.providers.contract import FunctionOrder
 def refuse_without_version(order: FunctionOrder) -> None:
     """For who has not found it, before anything is made in its place."""
     if order.only_version:
-        message = f"function `{order.name}`: its version `{order.version}` is not there any more"
-        hint = "what its variables were is not known: --with-current-environment takes today's"
+        message = f"function `{order.name}`: its version `{order.version}` no longer exists"
+        hint = "add --with-current-environment: the old environment values are not stored"
         raise FabricError(Problem("rollback/version-gone", message, hint))

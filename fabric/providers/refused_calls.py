@@ -37,10 +37,7 @@ class RefusedCallError(Exception):
 
 def own_words(provider: str) -> str:
     """What to do about a refusal that nobody here knows the reason of."""
-    return (
-        f"the words are those of {provider}: change what they name, at the place above, and run "
-        "the command again"
-    )
+    return f"change what this message from {provider} refers to, then run the command again"
 
 
 # What a provider's refusal is as a problem of somebody.
@@ -107,8 +104,14 @@ def require_variables(
     escapes wherever they are sent."""
     missing = " and ".join(f"`{name}`" for name in names if not env.get(name))
     if missing:
-        hint = f"set {missing} in the environment, or in `.env` beside the config"
-        raise FabricError(Problem("credentials/missing", f"`{provider}` has no {missing}", hint))
+        hint = f"set {missing} in the environment or in `.env` beside the config"
+        raise FabricError(
+            Problem(
+                "credentials/missing",
+                f"missing credentials for `{provider}`: {missing} not set",
+                hint,
+            )
+        )
     for name in names:
         if name not in any_letters:
             refuse_unsendable(name, env[name])
@@ -119,8 +122,8 @@ def refuse_unsendable(name: str, value: str) -> None:
     strange = next((one for one in value if not (one.isascii() and one.isprintable())), "")
     if strange or " " in value:
         what = "a line break" if strange in tuple("\r\n") else "a character"
-        message = f"`{name}` has {what} in it that no token and no name of an account has"
-        hint = "copy it again, without what stands around it"
+        message = f"`{name}` contains {what}, which is invalid in a token or account name"
+        hint = "copy the value again, without surrounding characters"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
@@ -128,18 +131,18 @@ def refuse_other_host(name: str, value: str) -> None:
     """Of a variable that is a part of the host that is called: a `.env` of a checkout may name it,
     and a key of the user's goes there."""
     if not is_name_in_host(value):
-        message = f"`{name}` is no region: it would be another host that is called"
-        hint = "write it as us-south: small letters, digits and hyphens"
+        message = f"`{name}` is not a region: it would change the host that is called"
+        hint = "use a region such as us-south (lowercase letters, digits and hyphens)"
         raise FabricError(Problem("credentials/unreadable", message, hint))
 
 
 def refuse_plain(name: str, url: str) -> None:
     """Nor what is no address at all; empty is the official one."""
     if url and not is_web_address(url):
-        message = f"`{name}` is no address that can be called"
+        message = f"`{name}` is not a valid URL"
         raise FabricError(
-            Problem("credentials/unreadable", message, "write it as https://host, with its scheme")
+            Problem("credentials/unreadable", message, "use https://host, with its scheme")
         )
     if is_plain(url):
-        message = f"`{name}` is plain http, and a token would go over it"
-        raise FabricError(Problem("credentials/plain-endpoint", message, "make it https"))
+        message = f"`{name}` uses plain HTTP, which would expose the token"
+        raise FabricError(Problem("credentials/plain-endpoint", message, "use https"))

@@ -133,7 +133,7 @@ def _role_problem(
     return (
         Problem(
             "credentials/role-missing",
-            f"`{facts.id}` cannot deploy for real without an execution role",
+            f"real deploys to {facts.title} (`{facts.id}`) require an execution role",
             hint=f"set `{variable}`, or `roleArn` below `extensions.{facts.id}`",
         ),
     )
@@ -142,6 +142,6 @@ def _role_problem(
 def _unknown(provider_id: str) -> Problem:
     return Problem(
         "deploy/unknown-provider",
-        f"this fabric knows no provider `{provider_id}`",
-        hint="was it deployed with a newer version?",
+        f"unknown provider `{provider_id}`",
+        hint="update fabric: a newer version might have deployed it",
     )

@@ -68,15 +68,15 @@ class Call(Struct, frozen=True):
         try:
             words = shlex.split(self.line)
         except ValueError as error:
-            raise self.problem(f"cannot be read: {str(error).lower()}") from error
+            raise self.problem(f"cannot be parsed: {str(error).lower()}") from error
         if not words or not words[0]:
-            raise self.problem("names no program")
+            raise self.problem("is empty")
         return words
 
     def problem(self, what: str, said: str = "", code: str = "", hint: str = "") -> FabricError:
         if _ROLE_TOO_NEW in said:
-            hint = "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry"
-        hint = hint or "run it by hand to see all that it says; it is run without a shell"
+            hint = "retry in 20 to 60 seconds: a new role cannot be used immediately"
+        hint = hint or "run the command manually, without a shell, to see its full output"
         lines = said.strip().splitlines()
         lines = [_shortened(line) for line in lines[-_QUOTED_LINES:]]
         frame = "\n".join(lines)
@@ -124,19 +124,19 @@ def _ended_well(call: Call, heard: Overheard, limits: Limits) -> Overheard:
         case Ending.TIMED_OUT:
             raise call.problem(f"did not end within {limits.seconds:.0f} s", call.said(heard))
         case Ending.TOO_MUCH:
-            raise call.problem(f"wrote more than {limits.stdout:,} bytes to its output")
+            raise call.problem(f"wrote more than {limits.stdout:,} bytes of output")
         case Ending.UNWANTED:
-            what = f"was interrupted, and had to be ended after {PATIENCE:.0f} s"
+            what = f"was interrupted and killed after {PATIENCE:.0f} s"
             raise call.problem(what, call.said(heard))
         case Ending.EXITED if heard.code:
-            asked = "was interrupted, and " if heard.was_asked else ""
+            asked = "was interrupted and " if heard.was_asked else ""
             raise call.problem(asked + _how_it_ended(heard.code), call.said(heard))
         case _:
             return heard
 
 
 def _how_it_ended(code: int) -> str:
-    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 @contextmanager

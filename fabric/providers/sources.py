@@ -21,9 +21,9 @@ _RUNTIMES = Path(__file__).parents[1] / "runtimes"
 _FOLDER, _OWN = "function", "_fabric"
 _SERVING = tuple(f"serving_{one}" for one in ("answers", "cors", "http", "open", "routes"))
 # What to do about archives and environments that do not fit, wherever that is.
-NO_MODULE = "`handler` names a file of the archive, without its ending, and what it exports"
-TOO_LARGE = "put large values into files of the function, or read them from a store when it begins"
-LESS_CODE = "include less, or leave packages out that the runtime brings"
+NO_MODULE = "set `handler` to a file of the archive, without its extension, and an export"
+TOO_LARGE = "store large values in files of the function, or load them from a store at start"
+LESS_CODE = "include fewer files, or exclude packages that the runtime provides"
 _DATE = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 _ENDS = {"nodejs": (".js", ".mjs", ".cjs"), "python": (".py", "/__init__.py")}

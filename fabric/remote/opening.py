@@ -57,12 +57,12 @@ def packages_of_url(url: str) -> tuple[str, ...]:
 
 def _refuse_unfit(base: str) -> None:
     if not is_web_address(base):
-        raise ValueError(f"it has to be {FORMS}")
+        raise ValueError(f"it must be {FORMS}")
     parts = urlsplit(base)
     if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError("there must be no user, query or fragment in it")
+        raise ValueError("it must not contain a user, query or fragment")
     if is_plain(base):
-        raise ValueError("a token would go there over plain http")
+        raise ValueError("plain HTTP would expose the token")
 
 
 def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
@@ -77,7 +77,7 @@ def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
 def _store_opener(kind: BackendKind, where: SharedCacheAddress) -> Callable[[], Carrier]:
     parts = urlsplit(where.url)
     if not parts.netloc or "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError(f"it has to be {kind}://bucket/prefix")
+        raise ValueError(f"it must be {kind}://bucket/prefix")
     bucket, prefix = _STORES[kind]
     settings = {bucket: parts.netloc, prefix: parts.path.strip("/")}
     return lambda: _store(kind, settings, where)

@@ -66,7 +66,7 @@ def keys_of(text: str) -> SealKeys:
     """`new,old`: raises ValueError for what is too short to be a key, without a word of it."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words or any(len(word) < _SHORTEST_KEY for word in words):
-        raise ValueError(f"a key has at least {_SHORTEST_KEY} characters")
+        raise ValueError(f"a key must have at least {_SHORTEST_KEY} characters")
     return SealKeys(tuple(map(_key, dict.fromkeys(words))))
 
 

@@ -132,12 +132,12 @@ def _checked(found: _SegmentDocument, key_id: str) -> Segment:
     for extent in found.contents.values():
         reach = len(found.streams.get(extent.stream, ())) * PACK_BYTES
         if extent.offset < 0 or not 0 <= extent.size <= _LARGEST:
-            raise ValueError("a content has no place")
+            raise ValueError("a content has no location")
         if extent.offset + extent.size > reach:
-            raise ValueError("a content lies behind its packs")
+            raise ValueError("a content is located after its packs")
     names = (*found.contents, *(one for packs in found.streams.values() for one in packs))
     if not all(map(is_digest, names)):
-        raise ValueError("a name is no digest")
+        raise ValueError("a name is not a hash")
     lists = tuple(
         ListingTrace(one.folder, one.pattern, one.ignore, one.digest) for one in found.listings
     )
@@ -150,7 +150,7 @@ def _checked(found: _SegmentDocument, key_id: str) -> Segment:
 
 def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace:
     if min((row.ms, *row.files, *row.listings)) < 0:
-        raise ValueError("a number is below zero")
+        raise ValueError("a number is negative")
     return Trace(
         static=row.static,
         entries=(),

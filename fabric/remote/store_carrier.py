@@ -24,7 +24,7 @@ class StoreCarrier:
         except FabricError as error:
             raise _carrier_error(error) from error
         if stored is not None and len(stored.content) > name.cap:
-            raise CarrierError("an object is larger than it can be")
+            raise CarrierError("an object exceeds the maximum size")
         return stored.content if stored is not None else None
 
     def put(self, name: ObjectName, content: bytes) -> None:
@@ -54,7 +54,7 @@ class StoreCarrier:
                     return
         except FabricError as error:
             raise _carrier_error(error) from error
-        raise CarrierError("others change the same object all the time")
+        raise CarrierError("conflict: other processes keep changing the same object")
 
     def _changed(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
         stored = self._backend.read(str(name))

@@ -108,11 +108,11 @@ class WebCarrier:
         """Nothing of the body is read: who gave no token may be told of it in a page."""
         status = answer.status_code
         if status in _LOCKED_OUT:
-            raise CarrierRefusedError(f"it answered {status}")
+            raise CarrierRefusedError(f"it returned status {status}")
         if status == _OVERSIZED:
-            raise OversizedError(f"it answered {status}")
+            raise OversizedError(f"it returned status {status}")
         if not _GOOD <= status < _OTHER:
-            raise CarrierError(f"it answered {status}")
+            raise CarrierError(f"it returned status {status}")
 
 
 def _lost(error: "httpx.HTTPError") -> CarrierError:
@@ -124,11 +124,11 @@ def _lost(error: "httpx.HTTPError") -> CarrierError:
             words = " ".join(str(error).split())[:_WORDS_END]
             return CarrierRefusedError(f"cannot connect to {error.request.url.host}: {words}")
         case httpx.TimeoutException():
-            return CarrierError("it did not answer in time")
+            return CarrierError("timeout")
         case httpx.TooManyRedirects():
-            return CarrierError("it redirects again and again")
+            return CarrierError("too many redirects")
         case httpx.ProtocolError() | httpx.DecodingError():
-            return CarrierError("its answer is not as HTTP has it")
+            return CarrierError("its response is not valid HTTP")
         case _:
             return CarrierError(f"the connection was lost ({type(error).__name__})")
 

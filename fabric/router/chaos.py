@@ -63,9 +63,7 @@ def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
     lost = sum(count for label, count in shares if label in scenario.down)
     if not lost:
         return scenario
-    until = (
-        f"nobody asks, so {lost} of {REQUESTS} requests are led to who is down until it is shifted"
-    )
+    until = f"no health check: {lost} of {REQUESTS} requests fail until traffic is shifted"
     return replace(scenario, detail=f"{scenario.detail}; {until}")
 
 
@@ -74,9 +72,9 @@ def _one_down(weights: Weights, label: str) -> ChaosScenario:
     shares = _spread(weights, (label,))
     is_taken_over = sum(count for _, count in shares) == REQUESTS
     detail = (
-        f"the others take over what `{label}` had"
+        f"the other endpoints receive the traffic of `{label}`"
         if is_taken_over
-        else f"nobody is left to take over from `{label}`"
+        else f"no endpoint is left to receive the traffic of `{label}`"
     )
     verdict = Verdict.PASS if is_taken_over else Verdict.FAIL
     return ChaosScenario((label,), verdict, shares, detail)
@@ -86,9 +84,7 @@ def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
     """Nothing may be sent to who is known to be down: callers are told so."""
     shares = _spread(weights, labels)
     verdict = Verdict.FAIL if any(count for _, count in shares) else Verdict.PASS
-    return ChaosScenario(
-        labels, verdict, shares, "nobody is left: every request fails, wherever it is sent"
-    )
+    return ChaosScenario(labels, verdict, shares, "no endpoint is left: every request fails")
 
 
 def _spread(weights: Weights, down: tuple[str, ...]) -> Weights:

@@ -64,10 +64,10 @@ def summary_of(actions: Iterable[RouterAction]) -> DriftRow:
 def foreign_problem(part: RouterPart) -> Problem:
     return Problem(
         "router/foreign",
-        f"the {part.resource} `{part.name}` is there already, and is not this router's: "
+        f"the {part.resource} `{part.name}` already exists and does not belong to this router: "
         f"{part.detail}",
-        hint="it is left as it is, and nothing was changed: take it away by hand, or choose "
-        "another `hostname` below `extensions.router`",
+        hint="delete it manually, or choose another `hostname` below `extensions.router`; "
+        "nothing was changed",
     )
 
 

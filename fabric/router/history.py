@@ -46,8 +46,8 @@ def weights_to_restore(
     if snapshot:
         return snapshot, weights_in(_named(entries, snapshot).after)
     if not done:
-        message = "nothing was applied yet that could be gone back to"
-        hint = "`fabric router dns-history` shows what was done"
+        message = "no applied change to restore"
+        hint = "run: fabric router dns-history"
         raise FabricError(Problem("router/no-history", message, hint))
     for one in done:
         if one.after and dict(weights_in(one.after)) != dict(now):
@@ -55,7 +55,7 @@ def weights_to_restore(
     first = done[-1]
     if first.before and dict(weights_in(first.before)) != dict(now):
         return first.id, weights_in(first.before)
-    message = "no applied snapshot differs from what holds now: there is nothing to go back to"
+    message = "no applied snapshot differs from the current weights: nothing to restore"
     raise FabricError(Problem("router/nothing-to-restore", message))
 
 
@@ -64,8 +64,8 @@ def _named(entries: Sequence[SyncEntry], snapshot: str) -> SyncEntry:
     if found is not None and not found.dry_run:
         return found
     known = [one.id for one in applied(entries)]
-    why = "is a dry run, which nothing was applied of" if found else "is not in the history"
-    hint = did_you_mean(snapshot, known) or "`fabric router dns-history` lists the ids"
+    why = "is a dry run that was not applied" if found else "is not in the history"
+    hint = did_you_mean(snapshot, known) or "run: fabric router dns-history"
     raise FabricError(Problem("router/unknown-snapshot", f"the snapshot `{snapshot}` {why}", hint))
 
 

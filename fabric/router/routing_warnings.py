@@ -32,11 +32,11 @@ _PLAIN_EDGE = "edge1-dns"
 _SHORTEST_TTL = 60
 _SEVERAL = 2
 _HTTPS_PORT = 443
-_NO_WEIGHTS = {_PLAIN_EDGE: "plain records at edge1", "local": "aliases of a zone file"}
+_NO_WEIGHTS = {_PLAIN_EDGE: "plain DNS records at Cloudflare", "local": "aliases in a zone file"}
 _WITH_WEIGHTS = {
-    _PLAIN_EDGE: "set EDGE1_ACCOUNT_ID: load balancing there has weights, and monitors",
-    "local": "only who asks for SRV records at `_https._tcp` sees weights; edge1, cloud1 and pdns "
-    "answer by weight",
+    _PLAIN_EDGE: "set EDGE1_ACCOUNT_ID: Cloudflare load balancing has weights and health checks",
+    "local": "use edge1, cloud1 or pdns for weights: with a zone file, only SRV lookups of "
+    "`_https._tcp` see them",
 }
 
 
@@ -63,8 +63,8 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
     return tuple(
         Problem(
             "router/left-over",
-            f"the record `{one.name}` is wanted no more, and still gets its share",
-            hint="it is never deleted from here: take it away by hand",
+            f"the unused record `{one.name}` still receives traffic",
+            hint="delete it manually: fabric never deletes it",
         )
         for one in actions
         if one.action is RouterVerb.DELETE_CANDIDATE and one.resource is RouterResource.DNS_RECORD
@@ -85,8 +85,8 @@ def unseen_shift_warnings(
     return (
         Problem(
             "router/unseen-shift",
-            f"these weights change nothing for callers: `{label}` has the most, as before, and "
-            f"`{desired.hostname}` leads to it alone",
+            f"the weights have no effect: `{label}` still has the highest weight, and "
+            f"`{desired.hostname}` routes only to it",
             hint=_WITH_WEIGHTS[backend],
         ),
     )
@@ -97,8 +97,8 @@ def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         return
     yield Problem(
         "router/no-weights",
-        f"{_NO_WEIGHTS[backend]} have no weights, and nobody asks how endpoints are: "
-        f"`{desired.hostname}` leads to `{desired.heaviest.label}` alone, who has the most",
+        f"{_NO_WEIGHTS[backend]} have no weights and no health checks: `{desired.hostname}` "
+        f"routes only to `{desired.heaviest.label}`, which has the highest weight",
         hint=_WITH_WEIGHTS[backend],
     )
 
@@ -109,8 +109,8 @@ def _one_check(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         listed = ", ".join(f"`{label}` at `{path}`" for path, label in paths.items())
         yield Problem(
             "router/check-path",
-            f"edge1 asks all endpoints for one path, and theirs differ: {listed}",
-            hint="give the endpoints below a path a custom domain, or switch `healthCheck` off",
+            f"Cloudflare checks all endpoints at one path, and their paths differ: {listed}",
+            hint="use custom domains for endpoints with a path, or turn `healthCheck` off",
         )
 
 
@@ -118,25 +118,25 @@ def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if desired.check_path and backend not in WITH_CHECKS:
         yield Problem(
             "router/nobody-asks",
-            f"`healthCheck` sets up no check at the back end `{backend}`: endpoints are asked by "
-            "each sync and step, and who falls ill in between keeps what it has",
-            hint=f"{' and '.join(WITH_CHECKS)} ask by themselves; else run "
-            "`fabric router endpoints` regularly, and shift away",
+            f"`healthCheck` creates no health check at `{backend}`: endpoints are checked only "
+            "by dns-sync and by steps, and an unhealthy endpoint keeps its traffic in between",
+            hint=f"use {' or '.join(WITH_CHECKS)}, or run `fabric router endpoints` regularly "
+            "and shift traffic away",
         )
 
 
 def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PROXY:
         return
-    proxy = "set EDGE1_ACCOUNT_ID" if backend == _PLAIN_EDGE else "choose the back end edge1"
+    proxy = "set EDGE1_ACCOUNT_ID" if backend == _PLAIN_EDGE else "use edge1"
     for one in desired.shares:
         if one.host.endswith(_OWN_NAME_ONLY):
             yield Problem(
                 "router/host-header",
-                f"the endpoint `{one.label}` answers for `{one.host}` only: a caller of "
-                f"`{desired.hostname}` who is led there meets a wrong certificate, or no route",
-                hint=f"give it the custom domain `{desired.hostname}` at its provider, or {proxy}: "
-                "its load balancing asks each endpoint by its own name",
+                f"the endpoint `{one.label}` accepts only `{one.host}`: requests for "
+                f"`{desired.hostname}` get a wrong certificate or no route",
+                hint=f"add the custom domain `{desired.hostname}` at its provider, or {proxy}: "
+                "Cloudflare load balancing sets the host of each endpoint",
             )
 
 
@@ -146,8 +146,8 @@ def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
     for one in desired.shares:
         other = first.setdefault(one.host, one.label) if one.host else one.label
         if other != one.label:
-            message = f"the endpoints `{other}` and `{one.label}` are both at `{one.host}`"
-            hint = "give one of them another provider, or another place there: an account, a zone"
+            message = f"the endpoints `{other}` and `{one.label}` have the same host `{one.host}`"
+            hint = "use another provider, account or zone for one of them"
             yield Problem("router/same-host", message, hint)
 
 
@@ -157,9 +157,9 @@ def _paths(desired: DesiredRouting) -> Iterator[Problem]:
         if path:
             yield Problem(
                 "router/path",
-                f"the endpoint `{one.label}` lies below the path `/{path}`, and a name leads to "
-                "a host only",
-                hint="callers have to name the path, or the endpoint a custom domain",
+                f"the endpoint `{one.label}` is below the path `/{path}`, and DNS routes only "
+                "to a host",
+                hint="add a custom domain to the endpoint, or include the path in requests",
             )
 
 
@@ -169,16 +169,16 @@ def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
         if port_of(one.url) not in (None, _HTTPS_PORT):
             yield Problem(
                 "router/port",
-                f"the endpoint `{one.label}` is at the port {port_of(one.url)}, and a name leads "
-                f"to a host only: callers come to {_HTTPS_PORT}",
-                hint=f"let it answer at {_HTTPS_PORT} too, or have callers name the port",
+                f"the endpoint `{one.label}` uses port {port_of(one.url)}, and DNS routes only "
+                f"to a host: clients use port {_HTTPS_PORT}",
+                hint=f"serve port {_HTTPS_PORT} too, or include the port in requests",
             )
         if one.url.lower().startswith("http://"):
             yield Problem(
                 "router/plain-http",
-                f"the endpoint `{one.label}` is deployed at plain http, and a name is called, and "
-                "checked, by https",
-                hint="give it https at its provider",
+                f"the endpoint `{one.label}` uses plain HTTP, and the hostname is called and "
+                "checked by https",
+                hint="enable https at its provider",
             )
 
 
@@ -187,9 +187,9 @@ def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         if backend != _PROXY and is_ip_address(one.host):
             yield Problem(
                 "router/ip-address",
-                f"the endpoint `{one.label}` is at the address {one.host}, and an alias leads to "
-                "a name: who looks it up finds nobody",
-                hint="give the address a name of its own, and the endpoint that name",
+                f"the endpoint `{one.label}` has the IP address {one.host}, and an alias "
+                "requires a hostname",
+                hint="create a hostname for the address and use it for the endpoint",
             )
 
 
@@ -197,16 +197,16 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PLAIN_EDGE and desired.ttl < _SHORTEST_TTL:
         yield Problem(
             "router/short-ttl",
-            f"edge1 keeps no answer for less than {_SHORTEST_TTL} seconds: "
-            f"`ttl: {desired.ttl}` is taken as {_SHORTEST_TTL}",
-            hint=f"say `ttl: {_SHORTEST_TTL}` below `extensions.router`",
+            f"Cloudflare requires a TTL of at least {_SHORTEST_TTL} seconds: using "
+            f"{_SHORTEST_TTL} instead of `ttl: {desired.ttl}`",
+            hint=f"set `ttl: {_SHORTEST_TTL}` below `extensions.router`",
         )
     if backend != _PROXY and desired.ttl > _SHORT_TTL:
         yield Problem(
             "router/long-ttl",
-            f"resolvers may keep an answer for {desired.ttl} seconds: so long a shift, or a way "
-            "back, is not seen by who asked before",
-            hint="say `ttl: 60` below `extensions.router`",
+            f"resolvers can cache an answer for {desired.ttl} seconds, so a shift or rollback "
+            "can take that long",
+            hint="set `ttl: 60` below `extensions.router`",
         )
 
 
@@ -214,7 +214,8 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend not in (_PROXY, _PLAIN_EDGE) and desired.hostname.count(".") == 1:
         yield Problem(
             "router/apex",
-            f"`{desired.hostname}` looks like the top of its zone, where no alias (CNAME) may be",
+            f"`{desired.hostname}` looks like the apex of its zone, where no alias (CNAME) is "
+            "possible",
             hint=f"choose a name below it, such as `api.{desired.hostname}`",
         )
 
@@ -223,7 +224,8 @@ def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend not in LED_TO_ONE and desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",
-            f"`routing: {desired.strategy}` is not what the back end `{backend}` does: it spreads "
+            f"ignoring `routing: {desired.strategy}`: the DNS backend `{backend}` splits "
             "requests by weight",
-            hint="say `routing: round-robin`; health checks take out who is down all the same",
+            hint="set `routing: round-robin`; health checks remove unhealthy endpoints with "
+            "any setting",
         )

@@ -46,12 +46,12 @@ def router_settings(config: Config) -> RouterSettings:
     """What the config says of its router; a FabricError where it says nothing."""
     found = read_router(config)
     if found is None:
-        message = f"`{config.service}` has no router: nothing stands below `extensions.router`"
-        hint = "say `hostname: api.example.com` there, and `targets` below `fabric`"
+        message = f"no router is configured for `{config.service}`"
+        hint = "set `extensions.router.hostname` and `fabric.targets`"
         raise FabricError(Problem("router/not-configured", message, hint, Place(config.file)))
     if not found.hostname:
-        message = "`extensions.router` names no `hostname`"
-        hint = "the name that is to lead to the endpoints, such as `api.example.com`"
+        message = "`hostname` is required below `extensions.router`"
+        hint = "set the hostname that routes to the endpoints, such as `api.example.com`"
         raise FabricError(Problem("config/missing-key", message, hint, Place(config.file)))
     return found
 
@@ -65,7 +65,9 @@ def target_labels(config: Config) -> tuple[str, ...]:
     """The labels that are deployed together; no more of them than there are percents."""
     labels = config.target_labels
     if len(labels) > WHOLE:
-        message = f"a router has {len(labels)} targets; whole percents reach for {WHOLE}"
+        message = (
+            f"{len(labels)} targets are too many: the maximum is {WHOLE} with whole percentages"
+        )
         raise FabricError(Problem("config/too-many-targets", message, "", Place(config.file)))
     return labels
 
@@ -86,21 +88,21 @@ def refuse_change(
         problems.append(
             Problem(
                 "usage/prod-dns",
-                f"DNS of the stage `{stage}` is not changed by a slip: nothing was changed",
-                hint="say --allow-prod-dns-sync, or set `allowProdSync: true` below "
+                f"refusing to change DNS of the stage `{stage}`: nothing was changed",
+                hint="add --allow-prod-dns-sync, or set `allowProdSync: true` below "
                 "`extensions.router`",
             )
         )
     if router.needs_reason(stage) and not consent.reason.strip():
-        message = f"a change of DNS in the stage `{stage}` needs a reason: nothing was changed"
-        problems.append(Problem("usage/reason-missing", message, "say --reason TEXT"))
+        message = f"a reason is required to change DNS in the stage `{stage}`: nothing was changed"
+        problems.append(Problem("usage/reason-missing", message, "add --reason TEXT"))
     variable = router.approval_env_by_stage.get(stage, "")
     if variable and not is_on(variable, env):
         problems.append(
             Problem(
                 "router/not-approved",
-                f"a change of DNS in the stage `{stage}` is not approved: {variable} is not on",
-                hint=f"whoever may approve it sets {variable}=1",
+                f"approval is required to change DNS in the stage `{stage}`: {variable} is not set",
+                hint=f"set {variable}=1 to approve it",
             )
         )
     if problems:

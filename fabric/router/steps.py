@@ -9,12 +9,16 @@ def steps_of(text: str, others: int) -> tuple[int, ...]:
     endpoint keeps 1."""
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= WHOLE for word in words):
-        message = f"--steps {text} is no list of percents"
-        raise FabricError(Problem("usage/bad-steps", message, "as in --steps 5,25,50,100"))
+        message = f"invalid value for --steps: `{text}` is not a list of percentages"
+        raise FabricError(
+            Problem("usage/bad-steps", message, "use a list such as --steps 5,25,50,100")
+        )
     percents = [int(word) for word in words]
     if percents != sorted(set(percents)):
-        message = f"--steps {text} does not go up step by step"
-        raise FabricError(Problem("usage/bad-steps", message, "as in --steps 5,25,50,100"))
+        message = f"invalid value for --steps: `{text}` is not increasing"
+        raise FabricError(
+            Problem("usage/bad-steps", message, "use a list such as --steps 5,25,50,100")
+        )
     # The last but one may be as much already.
     most = WHOLE - others
     return tuple(dict.fromkeys(most if one == WHOLE else one for one in percents))
@@ -27,6 +31,6 @@ def steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...
     if left:
         return left
     listed = ",".join(map(str, steps))
-    message = f"`{label}` has {share} % already: none of the steps {listed} goes up"
-    hint = f"go down with `--percent`, or name a step above {share}"
+    message = f"`{label}` already has {share} %, and none of the steps {listed} is higher"
+    hint = f"use `--percent` to decrease traffic, or a step above {share}"
     raise FabricError(Problem("usage/bad-steps", message, hint))

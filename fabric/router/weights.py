@@ -27,21 +27,24 @@ def shifted(weights: Weights, label: str, percent: int) -> Weights:
 def _refuse(labels: Sequence[str], label: str, percent: int) -> None:
     if label not in labels:
         hint = did_you_mean(label, labels)
-        message = f"`{label}` is no endpoint of this router"
+        message = f"unknown endpoint `{label}`"
         raise FabricError(Problem("router/unknown-label", message, hint))
     if not 1 <= percent <= _MOST:
-        message = f"{percent} percent cannot be shifted to `{label}`"
-        hint = "a whole number from 1 to 99: each endpoint keeps at least 1"
+        message = f"invalid value for --percent: {percent} (endpoint `{label}`)"
+        hint = "use a whole number from 1 to 99: every endpoint keeps at least 1"
         raise FabricError(Problem("router/bad-percent", message, hint))
     others = len(labels) - 1
     if not others:
-        message = f"`{label}` is the only endpoint: it has all of the traffic"
-        hint = "name further `targets` below `fabric`, with a label each in `providerOverrides`"
+        message = f"`{label}` is the only endpoint and receives all traffic"
+        hint = "add `targets` below `fabric`, each with a label in `providerOverrides`"
         raise FabricError(Problem("router/only-endpoint", message, hint))
     if WHOLE - percent < others:
-        message = f"{percent} percent for `{label}` leaves less than 1 for each of {others} others"
+        message = (
+            f"{percent} percent for `{label}` leaves less than 1 for each of "
+            f"{others} other endpoints"
+        )
         raise FabricError(
-            Problem("usage/too-much", message, f"at most {WHOLE - others} percent here")
+            Problem("usage/too-much", message, f"use at most {WHOLE - others} percent")
         )
 
 

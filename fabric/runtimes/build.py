@@ -113,7 +113,7 @@ def _language(inputs: BuildInputs) -> str:
             Problem(
                 "config/unknown-runtime",
                 f"function `{inputs.function}`: unknown runtime `{inputs.runtime}`",
-                hint="use nodejs18.x, nodejs20.x, nodejs22.x, nodejs24.x, or python3.11 and newer",
+                hint="use nodejs18.x, nodejs20.x, nodejs22.x, nodejs24.x, or python3.11 and later",
             )
         )
     return language

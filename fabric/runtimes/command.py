@@ -84,7 +84,7 @@ def _environment(
 def _run(entry: EntryFile, inputs: BuildInputs, env: Mapping[str, str]) -> None:
     result = run_child(inputs.command, cwd=Path(entry.root), env=env)
     if result.code:
-        raise _failed(inputs, f"ended with exit code {result.code}", result.last_lines())
+        raise _failed(inputs, f"exited with code {result.code}", result.last_lines())
 
 
 def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
@@ -93,7 +93,8 @@ def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
         Problem(
             "build/failed",
             f"function `{inputs.function}`: the build command `{command}` {what}",
-            hint="the command runs in the service's folder and writes to $FABRIC_OUT_DIR",
+            hint="check the command: it runs in the service directory and must write to "
+            "$FABRIC_OUT_DIR",
             frame=output,
         )
     )

@@ -86,9 +86,9 @@ def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
         raise FabricError(
             Problem(
                 "build/entry-outside",
-                f"the entry `{inputs.entry}` of function `{inputs.function}` lies outside of "
-                f"the service's folder",
-                hint="move the handler into the folder of its fabric.yml",
+                f"the entry `{inputs.entry}` of function `{inputs.function}` is outside the "
+                "service directory",
+                hint="move the handler into the directory of its fabric.yml",
             )
         )
 
@@ -104,8 +104,8 @@ def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) 
     raise FabricError(
         Problem(
             "build/entry-no-code",
-            f"the entry `{inputs.entry}` of function `{inputs.function}` is no {language}",
-            hint=f"runtime `{inputs.runtime}` runs {', '.join(extensions)}",
+            f"the entry `{inputs.entry}` of function `{inputs.function}` is not a {language} file",
+            hint=f"use {', '.join(extensions)} for runtime `{inputs.runtime}`",
             where=Place(shown),
         )
     )
@@ -120,7 +120,7 @@ def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
                 Problem(
                     "build/bad-name",
                     f"function `{inputs.function}`: the name `{shown}` is not UTF-8",
-                    hint="rename it, or leave it out with `build.ignore`",
+                    hint="rename the file, or exclude it with `build.ignore`",
                 )
             )
 
@@ -130,7 +130,7 @@ def unreadable(shown: str, reason: str) -> FabricError:
         Problem(
             "build/unreadable",
             f"cannot read `{shown}`: {reason.lower()}",
-            hint="check the file's owner and mode",
+            hint="check the owner and permissions of the file",
             where=Place(shown),
         )
     )
@@ -140,7 +140,7 @@ def _missing(inputs: BuildInputs, shown: str) -> FabricError:
     return FabricError(
         Problem(
             "build/missing-entry",
-            f"function `{inputs.function}`: there is no entry `{shown}`",
+            f"function `{inputs.function}`: entry not found: `{shown}`",
             hint="correct `entry`: a path of a source file, or `<module>.<export>`",
             where=Place(shown),
         )

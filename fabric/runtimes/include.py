@@ -78,8 +78,8 @@ def _no_match(inputs: BuildInputs, text: str) -> Problem:
     return Problem(
         "config/no-match",
         f"function `{inputs.function}`: no file matches `{text}` of `include`",
-        hint=f"patterns are relative to the service's folder; `{IGNORE_FILE}`, `build.ignore` "
-        "and node_modules are left out",
+        hint="check the pattern: it is relative to the service directory, and ignores "
+        f"node_modules and matches of `{IGNORE_FILE}` and `build.ignore`",
     )
 
 
@@ -95,8 +95,8 @@ def _pattern(root: str, text: str) -> Pattern:
         raise FabricError(
             Problem(
                 "build/failed",
-                f"include `{text}` names a folder that the service itself lies in",
-                hint="name the folder that is wanted before the first wildcard",
+                f"include `{text}` refers to a directory that contains the service itself",
+                hint="name a directory before the first wildcard",
             )
         )
     return Pattern(os.path.dirname(start), f"{library}/{rest}" if rest else library, library)
@@ -126,8 +126,9 @@ def _refuse_led_out(workspace: str, own: str, path: str) -> None:
         raise FabricError(
             Problem(
                 "build/include-outside",
-                f"`{shown}`, which `include` packs, is a link out of the project",
-                hint="put a copy in its place, or leave it out with `build.ignore`",
+                f"refusing to package `{shown}` of `include`: it is a link to a path outside "
+                "the project",
+                hint="replace it with a copy, or exclude it with `build.ignore`",
                 where=Place(shown),
             )
         )

@@ -83,5 +83,5 @@ def event_line(function: str, text: str) -> bytes:
     try:
         return as_line(json.loads(text))
     except ValueError as error:
-        message = f"the payload for `{function}` is not JSON: {error}"
+        message = f"invalid JSON payload for `{function}`: {error}"
         raise FabricError(Problem("input/bad-payload", message)) from error

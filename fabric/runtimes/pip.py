@@ -60,7 +60,7 @@ class Target(Struct, frozen=True):
             raise FabricError(
                 Problem(
                     "vendor/unknown-platform",
-                    f"there are no packages for the architecture `{self.architecture}`",
+                    f"unsupported architecture for Python packages: `{self.architecture}`",
                     hint="use x86_64 or arm64",
                 )
             )
@@ -188,20 +188,20 @@ def not_found(
     """A requirement that pip found nothing for, and what its package has."""
     name = _name(requirement)
     if versions is None:
-        message = f"the package `{name}` is in no package index that pip asks"
-        hint = "is its name spelled right? An index of your own belongs into pip's settings"
+        message = f"package `{name}` not found in the package index of pip"
+        hint = "check the spelling of the name, or add your index to the settings of pip"
         return Problem("vendor/unknown-package", message, hint, frame=text)
     exact = _EXACT.search(requirement)
     if versions and exact and _bare(exact[1]) not in map(_bare, versions):
-        message = f"the package `{name}` has no version {exact[1]}"
+        message = f"package `{name}` has no version {exact[1]}"
         return Problem(
-            "vendor/unknown-version", message, f"the newest is {versions[0]}", None, text
+            "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
         )
     machine = target.architecture or "x86_64"
     return Problem(
         "vendor/no-wheel",
         f"`{requirement}` has no wheel for Python {target.python} on Linux ({machine})",
-        hint="choose a version that has one; source packages are not built",
+        hint="choose a version with a wheel: source packages are not built",
         frame=text,
     )
 
@@ -209,17 +209,17 @@ def not_found(
 def failure(text: str) -> Problem:
     """What pip's last lines say, when that is not about one requirement."""
     if re.search(r"No module named '?pip\b", text):
-        message = "this Python has no pip, which fetches a function's packages"
+        message = "pip is required to download packages, and this Python has no pip"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
     if _UNREACHABLE.search(text):
-        message = "the package index cannot be reached"
-        hint = "check the network, and the index in pip's settings"
+        message = "the package index is unreachable"
+        hint = "check the network and the index in the settings of pip"
         return Problem("backend/unreachable", message, hint, frame=text)
     about_hashes = _of_hashes(text)
     if about_hashes is not None:
         return about_hashes
-    hint = "the lines above are pip's output"
-    return Problem("vendor/failed", "pip could not fetch the packages", hint, frame=text)
+    hint = "see the output of pip above"
+    return Problem("vendor/failed", "pip failed to download the packages", hint, frame=text)
 
 
 def _of_hashes(text: str) -> Problem | None:
@@ -227,10 +227,11 @@ def _of_hashes(text: str) -> Problem | None:
     if match := _MISMATCH.search(text):
         return Problem(
             "vendor/hash-mismatch",
-            f"`{match['name']}` is not the file that its hash means: sha256 {match['got']} came "
-            f"where {match['expected']} was expected",
-            hint="correct the hash if you know why it changed; a `requirements.lock` that fabric "
-            "wrote is made again once you delete it; else somebody may have changed the package",
+            f"hash mismatch for `{match['name']}`: expected sha256 {match['expected']}, got "
+            f"{match['got']}",
+            hint="delete a `requirements.lock` that fabric wrote to lock again, or correct "
+            "the hash if you know why it changed: the package might have been tampered "
+            "with",
             frame=text,
         )
     if "Hashes are required" in text:
@@ -238,8 +239,8 @@ def _of_hashes(text: str) -> Problem | None:
         name = f"`{match['name']}`" if match else "one of them"
         return Problem(
             "vendor/hash-missing",
-            f"the requirements have hashes, and {name} has none",
-            hint="give each of them, and what they need in turn, a version and a --hash",
+            f"hash required: the requirements have hashes, and {name} has none",
+            hint="add a version and a --hash to every requirement and to its dependencies",
             frame=text,
         )
     return None

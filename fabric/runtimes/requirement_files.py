@@ -190,12 +190,12 @@ class _Lines(Struct, frozen=True):
     def _check(self, path: str, named: str, number: int) -> None:
         where = Place(place(self.workspace, self.above[-1]), number)
         if path in self.above:
-            message = f"`{named}` leads back to itself"
-            hint = "leave one of the two lines out"
+            message = f"`{named}` includes itself"
+            hint = "remove one of the two lines"
             raise FabricError(Problem("input/requirements-circle", message, hint, where))
         if not os.path.isfile(path):
-            message = f"`{where.file}` names `{named}`, which is not there"
-            hint = "the path is relative to the file that names it"
+            message = f"`{where.file}` includes `{named}`, which does not exist"
+            hint = "correct the path: it is relative to the file that includes it"
             raise FabricError(Problem("input/requirements-missing", message, hint, where))
 
 

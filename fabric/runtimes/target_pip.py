@@ -27,7 +27,7 @@ def pretend(environment: dict[str, str]) -> None:
     told = {**environment, "platform_machine": "target", "python_version": "0.0"}
     markers.default_environment = lambda: dict(told)  # type: ignore[attr-defined]
     if not markers.Marker(_PROBE).evaluate():
-        sys.exit("this pip cannot be told the target's environment: install another version of it")
+        sys.exit("install another version of pip: this one does not accept a target environment")
     told.clear()
     told.update(environment)
 

@@ -184,9 +184,8 @@ class OtherTools(Struct, frozen=True):
 def _local_path(line: str, file: str) -> Problem:
     return Problem(
         "input/package-path",
-        f"`{line}` is a path: fabric builds no packages from source",
-        hint="build a wheel, serve it from an index and list its version, or move the code into "
-        "the service",
+        f"`{line}` is a path, and fabric does not build packages from source",
+        hint="build a wheel and list its version from an index, or move the code into the service",
         where=Place(file),
     )
 
@@ -194,8 +193,8 @@ def _local_path(line: str, file: str) -> Problem:
 def _unread_source(one: UnreadSource, file: str) -> Problem:
     return Problem(
         "input/package-source",
-        f"`{one.name}` comes from {one.origin}, and fabric does not read that: the package index "
-        "may have a package of another owner under this name",
+        f"unsupported source of `{one.name}`: {one.origin}; a package index might have a "
+        "package of another owner with this name",
         hint="list the packages of this function in a requirements.lock without it, and move its "
         "code into the service",
         where=Place(file),
@@ -205,7 +204,7 @@ def _unread_source(one: UnreadSource, file: str) -> Problem:
 def _unread_index(index: str, file: str) -> Problem:
     return Problem(
         "vendor/index-ignored",
-        f"the index `{index}` of `{file}` is not read: packages come from the index in the "
+        f"ignoring the index `{index}` of `{file}`: packages come from the index in the "
         "settings of pip",
         hint="set PIP_INDEX_URL, or list the packages in a requirements.txt with --index-url",
         where=Place(file),
@@ -217,7 +216,7 @@ def _unread_lock(lock: str, read: str) -> Problem:
     instead = f"versions come from `{read}`" if read else "no packages are installed"
     return Problem(
         "vendor/lock-ignored",
-        f"`{lock}` is not read: {instead}",
+        f"ignoring `{lock}`: {instead}",
         hint=_EXPORTS.get(name, "export it to a requirements.lock with versions and hashes"),
         where=Place(lock),
     )

@@ -90,7 +90,7 @@ def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
         unlisted = sorted({_name(wheel) for wheel in wheels} - pinned_names(text))
     lacking = _lacking(target, missing)
     if lacking and own:
-        raise FabricError(replace(lacking, hint=f"delete {lock} to have it made again"))
+        raise FabricError(replace(lacking, hint=f"delete {lock} to lock again"))
     return Built(_sorted(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
 
 
@@ -102,8 +102,8 @@ def _lacking(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | No
     where = f"Python {target.python} on Linux ({target.machine})"
     return Problem(
         "vendor/incomplete",
-        f"the lock leaves out what its packages need with {where}: {names}",
-        hint="if they are not there by other means, list them in the lock with a version",
+        f"the lock does not contain the dependencies of its packages with {where}: {names}",
+        hint="add them to the lock with a version, unless another source provides them",
     )
 
 
@@ -121,8 +121,8 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
     return (
         Problem(
             "vendor/unlisted",
-            f"packages that the requirements do not list were fetched too: {', '.join(names)}",
-            hint="their versions may move: list them with a version",
+            f"downloaded packages that the requirements do not list: {', '.join(names)}",
+            hint="list them with a version, otherwise their versions can change",
         ),
     )
 
@@ -141,13 +141,13 @@ def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> Ven
 
 
 def _locked(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:
-    why = "the requirements were not pinned"
+    why = "the requirements are not pinned"
     if all(is_pinned(one.source) for one in asked):
         targets = ", ".join(sorted({f"Python {one.python} on {one.platform}" for one in asked}))
-        why = f"the lock was made for another runtime than {targets}"
+        why = f"the lock was created for another runtime than {targets}"
     return Problem(
         "vendor/locked",
         f"{why}: the versions are now in `{lock.file}`",
-        hint="keep that file in version control",
+        hint="add the file to version control",
         where=Place(lock.file),
     )

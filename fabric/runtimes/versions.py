@@ -20,7 +20,7 @@ def node_version(environment: Mapping[str, str]) -> str:
     node = find_node(environment)
     result = run_child([str(node), "--version"], cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
-        message = f"`{node}` does not run"
+        message = f"cannot run `{node}`"
         raise FabricError(Problem("runtime/node-broken", message, frame=result.last_lines()))
     return f"Node {result.stdout.decode(errors='replace').strip().removeprefix('v')} ({node})"
 
@@ -31,7 +31,7 @@ def bundler_version(folder: Path, toolchain: Path, environment: Mapping[str, str
     if own.version:
         return f"esbuild {own.version} of the project"
     tools = find_tools(toolchain, environment)
-    return f"esbuild {PINNED}, fetched when it is first needed" if tools.installable else None
+    return f"esbuild {PINNED}, downloaded on first use" if tools.installable else None
 
 
 def python_version() -> str:

@@ -50,10 +50,10 @@ def _installed_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
 def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
-        raise _bad(wheel, f"the path `{name}` leads out of it")
+        raise _bad(wheel, f"the path `{name}` is outside the archive")
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
-        raise _bad(wheel, f"`{name}` is no regular file")
+        raise _bad(wheel, f"`{name}` is not a regular file")
 
 
 def _inflate(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int) -> bytes:
@@ -63,7 +63,7 @@ def _inflate(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: 
         while chunk := stream.read(_CHUNK):
             room -= len(chunk)
             if room < 0:
-                raise _bad(wheel, "it is over 1 GB when unpacked")
+                raise _bad(wheel, "it exceeds 1 GB when unpacked")
             chunks.append(chunk)
     return b"".join(chunks)
 

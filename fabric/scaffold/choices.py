@@ -91,8 +91,8 @@ def _unknown(option: str, word: str, known: Iterable[str]) -> Problem | None:
         return None
     if option == "--template" and word in tuple(TriggerKind):
         message = f"no provider supports the trigger `{word}`"
-        return Problem("usage/unsupported", message, f"use one of: {', '.join(known)}")
-    hint = did_you_mean(word, known) or f"use one of: {', '.join(known)}"
+        return Problem("usage/unsupported", message, f"use one of {', '.join(known)}")
+    hint = did_you_mean(word, known) or f"use one of {', '.join(known)}"
     return Problem("usage/unknown-choice", f"invalid value for {option}: `{word}`", hint)
 
 
@@ -124,7 +124,7 @@ def _refused_language(choices: ProjectChoices) -> Problem | None:
     if choices.lang in able:
         return None
     message = f"{titled(choices.provider)} does not support `{choices.lang}`"
-    return Problem("usage/unsupported", message, f"use one of: {', '.join(able)}")
+    return Problem("usage/unsupported", message, f"use one of {', '.join(able)}")
 
 
 def derived_service(folder: str) -> str:

@@ -34,7 +34,7 @@ class ChildGroup:
 
     def refuse_if_closed(self) -> None:
         if self._is_closed:
-            raise StoppedError(Problem("run/cancelled", "the run was cut off"))
+            raise StoppedError(Problem("run/cancelled", "the run was stopped"))
 
     def add(self, child: subprocess.Popen[bytes]) -> None:
         with self._lock:

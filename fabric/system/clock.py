@@ -64,7 +64,7 @@ def _device(folder: str | Path) -> int:
 def _unnamed(folder: str | Path) -> int:
     """A file without a name leaves no trace, not even in the folder's own times."""
     if not hasattr(os, "O_TMPFILE"):
-        raise OSError(errno.ENOTSUP, "no files without a name")
+        raise OSError(errno.ENOTSUP, "unnamed files are not supported")
     return os.open(folder, os.O_TMPFILE | _TO_WRITE, 0o600)
 
 

@@ -105,7 +105,7 @@ def _refuse_half(operation_model: Any, response_dict: Mapping[str, Any], **_: ob
     if operation_model.http.get("method") == "HEAD" or not isinstance(body, bytes):
         return
     if said.isdigit() and len(body) < int(said):
-        raise ResponseStreamingError(error=f"the answer to {operation_model.name} was cut off")
+        raise ResponseStreamingError(error=f"the response to {operation_model.name} was cut off")
 
 
 def code_of(error: Any) -> str:

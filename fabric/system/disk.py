@@ -21,8 +21,12 @@ _OWN_PART = f"/{_OWN}/"
 RUN = os.urandom(4).hex()
 _DISK_ERRORS = {
     errno.ENOSPC: ("disk/full", "the disk is full", "free some space, then run the command again"),
-    errno.EDQUOT: ("disk/full", "the disk quota is used up", "free some space, then try again"),
-    errno.EROFS: ("disk/read-only", "the file system is read-only", "write to another folder"),
+    errno.EDQUOT: (
+        "disk/full",
+        "the disk quota is exhausted",
+        "free some space, then run the command again",
+    ),
+    errno.EROFS: ("disk/read-only", "the file system is read-only", "choose another directory"),
 }
 
 # How long a lock of files is waited for. What is done under most takes milliseconds.
@@ -39,7 +43,7 @@ def write_problem(path: Path, error: OSError) -> FabricError:
         (
             "disk/cannot-write",
             (error.strerror or str(error)).lower(),
-            "check the folder's owner and mode",
+            "check the owner and permissions of the directory",
         ),
     )
     return FabricError(
@@ -50,7 +54,7 @@ def write_problem(path: Path, error: OSError) -> FabricError:
 def closed_problem(error: PermissionError) -> FabricError:
     """A path that we may not even look at (exit 73)."""
     path = Path(str(error.filename))
-    hint = "check the owner and the mode of it and of the folders above"
+    hint = "check the owner and permissions of it and of its parent directories"
     message = f"cannot open `{path}`: permission denied"
     return FabricError(Problem("disk/cannot-open", message, hint=hint, where=Place(str(path))))
 
@@ -315,8 +319,8 @@ def _lock(fd: int, path: Path, seconds: float) -> None:
         if time.monotonic() >= deadline:
             problem = Problem(
                 "lock/file-held",
-                f"`{path}` has been held by another process for {seconds:.0f} s",
-                hint="look for a fabric process that was stopped: end it or let it go on",
+                f"timeout: `{path}` was locked by another process for {seconds:.0f} s",
+                hint="stop the other fabric process, or let it continue if it is suspended",
                 where=Place(str(path)),
             )
             raise FabricError(problem)

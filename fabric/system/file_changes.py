@@ -60,7 +60,7 @@ def _refuse_read_only(changes: Sequence[FileChange]) -> None:
     for change in changes:
         if change.old is not None and not _is_writable(change.path):
             message = f"cannot write `{change.path}`: the file is read-only"
-            hint = "check its owner and mode; nothing was changed"
+            hint = "check its owner and permissions; nothing was changed"
             where = Place(str(change.path))
             raise FabricError(Problem("disk/read-only", message, hint, where))
 
@@ -72,7 +72,7 @@ def _is_writable(path: Path) -> bool:
 
 def _refuse_moved(change: FileChange) -> None:
     if _content(change.path) != change.old:
-        message = f"`{change.path}` was changed by somebody else meanwhile"
+        message = f"`{change.path}` was changed by another process"
         hint = "nothing was written; run the command again"
         raise FabricError(Problem("disk/changed", message, hint, Place(str(change.path))))
 

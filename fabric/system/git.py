@@ -145,20 +145,20 @@ class Git(Struct, frozen=True):
 def _too_shallow(name: str) -> Problem:
     return Problem(
         "usage/shallow-clone",
-        f"this clone is too shallow to be compared with `{name}`",
-        hint="fetch more of it: git fetch --deepen=200 origin, or git fetch --unshallow; "
-        "and the branch itself, if it is not here: git fetch origin main:refs/remotes/origin/main",
+        f"the clone is too shallow to compare with `{name}`",
+        hint="run: git fetch --deepen=200 origin, or git fetch --unshallow; fetch a missing "
+        "branch with: git fetch origin main:refs/remotes/origin/main",
     )
 
 
 def _unknown(name: str) -> Problem:
-    hint = "a branch, tag or commit that `git log` knows"
+    hint = "use a branch, tag or commit from `git log`"
     return Problem("usage/unknown-base", f"unknown commit `{name}`", hint=hint)
 
 
 def _strangers(name: str) -> Problem:
-    message = f"`{name}` and the current commit have no history in common"
-    return Problem("usage/unknown-base", message, hint="choose another one with --base REF")
+    message = f"`{name}` and the current commit have no common history"
+    return Problem("usage/unknown-base", message, hint="choose another --base REF")
 
 
 def _refused(found: ChildResult) -> Problem:

@@ -45,7 +45,7 @@ def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
     all_known("a call", (url,))
     begun = time.monotonic()
     if not _is_web(url):
-        raise _unreachable(url, "it is no address that can be called")
+        raise _unreachable(url, "it is not a valid URL")
     headers = {"Content-Type": "application/json"}
     content = body if body.strip() not in (b"", b"{}") or method not in _BODILESS else None
     try:
@@ -63,7 +63,7 @@ def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
 
 def _asked(url: str) -> str:
     if not _is_web(url):
-        return "is no address that can be asked"
+        return "is not a valid URL"
     try:
         with urllib.request.urlopen(_escaped(url), timeout=_SECONDS):  # noqa: S310 - the scheme is checked
             return ""
@@ -71,7 +71,7 @@ def _asked(url: str) -> str:
         error.close()
         return f"answers {error.code}"
     except (OSError, http.client.HTTPException, ValueError) as error:
-        return f"cannot be reached ({getattr(error, 'reason', error)})"
+        return f"is unreachable ({getattr(error, 'reason', error)})"
 
 
 def _escaped(url: str) -> str:
@@ -84,7 +84,7 @@ def _is_web(url: str) -> bool:
 
 
 def _unreachable(url: str, why: str) -> FabricError:
-    return FabricError(Problem("provider/unreachable", f"{url} cannot be reached: {why}"))
+    return FabricError(Problem("provider/unreachable", f"{url} is unreachable: {why}"))
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):

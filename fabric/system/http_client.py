@@ -62,12 +62,12 @@ def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
     """The body as it was sent, counted while it is read: a length need not be true."""
     coding = answer.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("", "identity"):
-        raise UnreadableAnswerError("its answer is compressed, which was not asked for")
+        raise UnreadableAnswerError("its response is compressed, which was not requested")
     content = bytearray()
     for chunk in answer.iter_raw(_CHUNK):
         content += chunk
         if len(content) > most_bytes:
-            raise UnreadableAnswerError(f"its answer is larger than {most_bytes:,} bytes")
+            raise UnreadableAnswerError(f"its response exceeds {most_bytes:,} bytes")
     return bytes(content)
 
 
@@ -105,7 +105,7 @@ class Http:
         headers = {name.lower(): value for name, value in answer.headers.items()}
         reply = HttpReply(answer.status_code, headers, content)
         if _is_transient(reply):
-            raise TransientError(f"it answered {reply.status}", _asked_pause(reply))
+            raise TransientError(f"it returned status {reply.status}", _asked_pause(reply))
         return reply
 
 

@@ -12,8 +12,8 @@ from fabric.model.problems import Problem
 SSH_MODULE = "connection.py"
 _PACKAGE = Path(__file__).parents[1]
 _HINT = (
-    f"install fabric in an environment without it: uv tool install {DISTRIBUTION}, "
-    f"or: pipx install {DISTRIBUTION}"
+    f"install fabric in a separate environment: uv tool install {DISTRIBUTION}, or: pipx "
+    f"install {DISTRIBUTION}"
 )
 
 

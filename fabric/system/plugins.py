@@ -47,9 +47,9 @@ def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
     """What a package says of the one of that name; nothing of it is loaded."""
     entries = {one.name: one for one in find()}
     if name not in entries:
-        known = ", ".join(sorted(entries)) or "none is installed"
-        hint = did_you_mean(name, entries) or f"plug-ins that are installed: {known}"
-        raise FabricError(Problem("plugin/unknown", f"there is no plug-in `{name}`", hint=hint))
+        known = ", ".join(sorted(entries)) or "install a plugin first: none is installed"
+        hint = did_you_mean(name, entries) or f"use an installed plugin: {known}"
+        raise FabricError(Problem("plugin/unknown", f"unknown plugin `{name}`", hint=hint))
     return entries[name]
 
 
@@ -57,8 +57,8 @@ def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
     """The one of that name, loaded."""
     plugin = _loaded(find_plugin(name, find))
     if not (isinstance(plugin, SecretManager) and plugin.kind == SECRET_MANAGER):
-        message = f"the plug-in `{name}` is no secret manager"
-        hint = "it has to have `kind` (`secret-manager`), `variables` and `read(reference, env)`"
+        message = f"the plugin `{name}` is not a secret manager"
+        hint = "define `kind` (`secret-manager`), `variables` and `read(reference, env)` in it"
         raise FabricError(Problem("plugin/other-kind", message, hint=hint))
     return plugin
 
@@ -100,8 +100,12 @@ def read_secret(
         raise _failed(name, error) from error
     if isinstance(value, str) and "\0" not in value:
         return value
-    kind = "a NUL in its text" if isinstance(value, str) else f"{type(value).__name__}, no text"
-    message = f"the plug-in `{name}` answered with {kind}"
+    kind = (
+        "text that contains NUL"
+        if isinstance(value, str)
+        else (f"{type(value).__name__}, which is not text")
+    )
+    message = f"the plugin `{name}` returned {kind}"
     raise FabricError(Problem("plugin/failed", message))
 
 
@@ -110,8 +114,10 @@ def _loaded(entry: "EntryPoint") -> object:
         plugin: object = entry.load()
     except Exception as error:
         reason = without_credentials(f"{type(error).__name__}: {error}")
-        message = f"the plug-in `{entry.name}` cannot be loaded: {reason}"
-        raise FabricError(Problem("plugin/broken", message, hint=f"it is {entry.value}")) from error
+        message = f"cannot load the plugin `{entry.name}`: {reason}"
+        raise FabricError(
+            Problem("plugin/broken", message, hint=f"check its entry point {entry.value}")
+        ) from error
     return plugin
 
 
@@ -126,4 +132,4 @@ def _mixed(name: str, own: Sequence[str], filed: Sequence[str]) -> Problem:
 
 def _failed(name: str, error: Exception) -> FabricError:
     reason = without_credentials(f"{type(error).__name__}: {error}")
-    return FabricError(Problem("plugin/failed", f"the plug-in `{name}` failed: {reason}"))
+    return FabricError(Problem("plugin/failed", f"the plugin `{name}` failed: {reason}"))

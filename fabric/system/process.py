@@ -73,7 +73,7 @@ def _heard_out(
     except subprocess.TimeoutExpired as error:
         end_child(child)
         raise FabricError(
-            Problem("process/timeout", f"`{program}` did not end within {timeout:.0f} s")
+            Problem("process/timeout", f"timeout: `{program}` did not end within {timeout:.0f} s")
         ) from error
     except BaseException:
         end_child(child)
@@ -103,7 +103,7 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
             pass_fds=pass_fds,
         )
     except OSError as error:
-        raise _cannot_start(argv[0], error, "is it installed and on PATH?") from error
+        raise _cannot_start(argv[0], error, "check that it is installed and on PATH") from error
     group.add(child)
     return child
 

@@ -13,7 +13,7 @@ from fabric.system.optional_packages import requiring
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-_NEED = PackageNeed("keys of service accounts need", Extra.CLOUD, "credentials/not-installed")
+_NEED = PackageNeed("service account keys require", Extra.CLOUD, "credentials/not-installed")
 
 
 class PrivateKey(Struct, frozen=True):

@@ -64,7 +64,7 @@ def _words(error: "ValidationError") -> Iterator[str]:
     match error.validator:
         case "required":
             names = [one for one in rule if one not in _keys(found)]
-            yield from (at(path, f"`{one}` is missing") for one in names)
+            yield from (at(path, f"`{one}` is required") for one in names)
         case "anyOf":
             names = [one for option in rule for one in option["required"]]
             yield at(path, " or ".join(f"`{one}`" for one in names) + " is missing")
@@ -77,7 +77,7 @@ def _words(error: "ValidationError") -> Iterator[str]:
         case "minimum":
             yield at(path, f"expected at least {rule}, found {found}")
         case "pattern":
-            yield at(path, f"expected a text that is not blank, found {_shown(found)}")
+            yield at(path, f"expected text that is not blank, found {_shown(found)}")
         case _:
             yield at(path, error.message)
 

@@ -54,7 +54,7 @@ def read_account_key(content: bytes | str) -> AccountKey:
     except ValueError:
         words = None
     if not isinstance(words, dict) or not all(isinstance(words.get(one), str) for one in _NEEDED):
-        raise ValueError("no key of a service account")
+        raise ValueError("not a service account key")
     key = read_key(words["private_key"])
     return AccountKey(
         words["client_email"], words["token_uri"], key, words.get("private_key_id", "")
@@ -81,7 +81,7 @@ def token_in(reply: HttpReply) -> AskedToken:
         seconds = float(answer.get("expires_in", _LIFE_SECONDS))
         return AskedToken(Secret(str(answer["access_token"])), seconds)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise ValueError("its answer has no token") from None
+        raise ValueError("its response contains no token") from None
 
 
 class HeldToken:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
     from opentelemetry.sdk.trace.export import SpanExportResult
 
-NEED = PackageNeed("sending traces needs", Extra.OTEL, "usage/unsupported")
+NEED = PackageNeed("sending traces requires", Extra.OTEL, "usage/unsupported")
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 ENABLED, _DISABLED = "OTEL_TRACES_ENABLED", "OTEL_SDK_DISABLED"
 _EXPORT_SECONDS, _CLOSE_SECONDS = 2.0, 1.0
@@ -33,7 +33,7 @@ ROOM, _BATCH, _EVERY_MS = 4096, 512, 1000
 _SPAN_LETTERS = 16
 _MOST_LETTERS = 300
 _PATH = "/v1/traces"
-_NOT_IN_TIME = "it did not reach the collector in time, and was left behind"
+_NOT_IN_TIME = "the trace was not sent to the collector in time and was dropped"
 Tell: TypeAlias = Callable[[str], None]
 
 
@@ -74,9 +74,9 @@ def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
         raise FabricError(Problem("usage/no-effect", message))
     parts = urlsplit(url) if is_web_address(url) else None
     if parts is None or "@" in parts.netloc or parts.query or parts.fragment:
-        hint = "as in http://127.0.0.1:4318; a key goes into OTEL_EXPORTER_OTLP_HEADERS"
+        hint = "use a URL such as http://127.0.0.1:4318; set keys in OTEL_EXPORTER_OTLP_HEADERS"
         raise FabricError(
-            Problem("usage/bad-otlp-url", f"{option} is no address of a collector", hint)
+            Problem("usage/bad-otlp-url", f"invalid value for {option}: not a collector URL", hint)
         )
 
 

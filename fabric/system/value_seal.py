@@ -59,12 +59,15 @@ class ValueSeal:
         form, _, rest = text.partition(".")
         key_name, _, body = rest.partition(".")
         if form != _FORM:
-            return OpenedValues(why_not="they are sealed in a form that this fabric does not know")
+            return OpenedValues(
+                why_not="they are encrypted in a format that this version of "
+                "fabric does not support"
+            )
         if not self.has_key:
-            return OpenedValues(why_not=f"they are sealed, and {STATE_KEY_VARIABLE} is not set")
+            return OpenedValues(why_not=f"they are encrypted, and {STATE_KEY_VARIABLE} is not set")
         if key_name != self._key_name:
             return OpenedValues(
-                why_not=f"they are sealed with another key ({key_name}) than the one in "
+                why_not=f"they are encrypted with another key ({key_name}) than "
                 f"{STATE_KEY_VARIABLE} ({self._key_name})"
             )
         return self._with_key(owner, body)
@@ -82,7 +85,7 @@ class ValueSeal:
             plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound_to(owner))
             return OpenedValues(Secret(convert(json.loads(plain), Pairs)))
         except (InvalidTag, ValueError, ValidationError):
-            return OpenedValues(why_not="their seal is damaged, or was made for something else")
+            return OpenedValues(why_not="their encryption is damaged, or belongs to another record")
 
     @functools.cached_property
     def _key(self) -> Secret[bytes]:

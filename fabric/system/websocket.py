@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _READ = 1 << 16
 _LARGEST = 16 << 20
 _LARGEST_HEAD = 1 << 14
-_NEED = PackageNeed("logs over a WebSocket need", Extra.CLOUD, "deploy/not-installed")
+_NEED = PackageNeed("logs over a WebSocket require", Extra.CLOUD, "deploy/not-installed")
 
 
 class WebSocketError(OSError):
@@ -98,7 +98,7 @@ class WebSocket:
         data = event.data
         self._parts.append(data.encode() if isinstance(data, str) else bytes(data))
         if sum(map(len, self._parts)) > _LARGEST:
-            raise WebSocketError("a message is larger than 16 MB")
+            raise WebSocketError("a message exceeds 16 MB")
         if not event.message_finished:
             return []
         whole = b"".join(self._parts)
@@ -116,7 +116,7 @@ class WebSocket:
 def open_websocket(url: str, protocol: str, seconds: float) -> WebSocket:
     parts = urlsplit(url)
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
-        raise WebSocketError("not the URL of a WebSocket")
+        raise WebSocketError("not a WebSocket URL")
     link = _connected(parts, seconds)
     try:
         return WebSocket(link, _upgraded(link, parts, protocol))
@@ -162,16 +162,16 @@ def _upgraded(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConn
         found = link.recv(_READ)
         size += len(found)
         if not found or size > _LARGEST_HEAD:
-            raise WebSocketError("the server does not answer as a WebSocket")
+            raise WebSocketError("the response is not a WebSocket handshake")
         try:
             frames.receive_data(found)
             first = next(frames.events(), None)
         except RemoteProtocolError as error:
-            raise WebSocketError(f"the server does not answer as a WebSocket: {error}") from error
+            raise WebSocketError(f"the response is not a WebSocket handshake: {error}") from error
         match first:
             case AcceptConnection():
                 return frames
             case RejectConnection():
-                raise WebSocketError(f"the server answered {first.status_code}")
+                raise WebSocketError(f"the server returned status {first.status_code}")
             case _:
                 continue

@@ -129,7 +129,7 @@ class DeployKind:
         with shop.away():
             adopted = self._adopted(task, locked_record, orders)
         if adopted is not None:
-            shop.say(task.id, "found at the provider as it is asked for")
+            shop.say(task.id, "found at the provider with the expected settings")
             return adopted
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
@@ -238,17 +238,17 @@ def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
     limit = facts.archive_bytes if facts else 0
     if limit and size > limit:
         message = (
-            f"the archive of `{ref.service}/{one.name}` has {size:,} bytes, "
-            f"and provider `{provider_id}` takes {limit:,}"
+            f"the archive of `{ref.service}/{one.name}` has {size:,} bytes; the maximum of "
+            f"provider `{provider_id}` is {limit:,}"
         )
-        hint = "include less, or leave packages out that the runtime brings"
+        hint = "include fewer files, or exclude packages that the runtime provides"
         raise FabricError(Problem("deploy/archive-too-large", message, hint))
 
 
 def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:
     """A graph may be older than the config that is read now: a key must not lie of values."""
     if any(values[spec[0]].spec != spec for spec in inputs.functions):
-        message = f"the config of `{inputs.service}` was edited while the run was under way"
+        message = f"the config of `{inputs.service}` was edited during the run"
         raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 

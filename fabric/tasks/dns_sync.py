@@ -35,11 +35,11 @@ class DnsSyncKind:
         standing = self._names.standing(inputs)
         done = Output(digest_fields(("name", standing.wanted)))
         if standing.missing:
-            reason = f"not all targets are deployed: {', '.join(standing.missing)}"
+            reason = f"targets not deployed: {', '.join(standing.missing)}"
             return Decision(Action.SKIP, reason, inputs=count, known=done)
         if standing.wanted == standing.applied:
             return Decision(Action.SKIP, UP_TO_DATE, standing.wanted, count, known=done)
-        reason = "its endpoints or shares changed" if standing.applied else "first sync"
+        reason = "endpoints or weights changed" if standing.applied else "first sync"
         return Decision(Action.RUN, reason, standing.wanted, count)
 
     def claim(self, task: Task) -> None:
@@ -48,7 +48,7 @@ class DnsSyncKind:
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
         if self._names is None:
-            raise TypeError(f"{task.id} has nobody who keeps its name")
+            raise TypeError(f"{task.id} has no DNS provider")
         shop.go_on()
         with shop.away():
             done = self._names.sync(_inputs(task))
@@ -58,5 +58,5 @@ class DnsSyncKind:
 
 def _inputs(task: Task) -> DnsSyncInputs:
     if not isinstance(task.inputs, DnsSyncInputs):
-        raise TypeError(f"{task.id} is no sync of a name")
+        raise TypeError(f"{task.id} is not a DNS sync")
     return task.inputs

@@ -73,8 +73,8 @@ def _distinct(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, .
             raise FabricError(
                 Problem(
                     "package/conflict",
-                    f"{task_id} would hold two different files named `{one.path}`",
-                    hint="rename your own module: a vendored package has that name",
+                    f"{task_id} would contain two different files named `{one.path}`",
+                    hint="rename your module: a vendored package has the same name",
                 )
             )
     return tuple(by_path.values())

@@ -14,9 +14,9 @@ from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.task import Pairs
 from fabric.tasks.deploy_tools import DeployTools
 
-_TODAY = "set them as they were, or take today's with --with-current-environment"
-_BACK = "put the function back into the config, with its values of then"
-_KEEP = f"deploys with {STATE_KEY_VARIABLE} keep them, sealed"
+_TODAY = "set the old values, or add --with-current-environment"
+_BACK = "add the function to the config again, with its old values"
+_KEEP = f"set {STATE_KEY_VARIABLE} for deploys to store values, encrypted"
 
 
 class PastFunction(Struct, frozen=True):
@@ -69,18 +69,18 @@ class PastEnvironment:
     def _what(self) -> str:
         title, lost = self._past.title, ", ".join(self.values.lost)
         if not self._is_configured:
-            return f"the config no longer names {title}, so the values of {lost} are not known"
+            return f"the config no longer contains {title}, so the values of {lost} are not known"
         other, unknown = (", ".join(names) for names in (self.values.other, self.values.unknown))
-        had = f"{other} had other values then" if other else ""
-        gone = f"the config does not give {unknown} any more" if unknown else ""
+        had = f"{other} had other values" if other else ""
+        gone = f"the config no longer sets {unknown}" if unknown else ""
         return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
 
     def _why(self) -> str:
         """Nothing is told of values that nobody was asked to keep."""
         why = self._opened.why_not
         if why:
-            return f"; its values are kept, but {why}"
-        return "; values were not kept" if self._is_configured else ""
+            return f"; its values are stored, but {why}"
+        return "; values were not stored" if self._is_configured else ""
 
     @property
     def left_out(self) -> Problem | None:
@@ -88,8 +88,8 @@ class PastEnvironment:
         names = self.values.unknown
         if not names or self.problem:
             return None
-        without = f"{self._past.title} comes back without {', '.join(names)}"
-        message = f"{without}: the config does not give it any more"
+        without = f"{self._past.title} is restored without {', '.join(names)}"
+        message = f"{without}: the config no longer sets it"
         return Problem("rollback/left-out", message)
 
     def given(self) -> Secret[Pairs]:

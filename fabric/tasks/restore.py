@@ -134,7 +134,7 @@ class RestoreKind:
         """Where the values of its variables are not known, but its provider has them."""
         order = self._order(ref, one, NO_PAIRS)
         mark = mark_of(one.key, salt)
-        said = f"{one.name} comes back as the version that the provider kept, with its values"
+        said = f"{one.name} is restored to the version at the provider, with its values"
         return _Return(one, replace(order, version=version, only_version=True, mark=mark), said)
 
     def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
@@ -173,7 +173,7 @@ class RestoreKind:
         if dict(one.settings).get("tags", today) == today:
             return one, ""
         settings = tuple((name, today if name == "tags" else text) for name, text in one.settings)
-        said = f"{one.name} has today's tags: those of then are not known"
+        said = f"{one.name} gets its current tags: the old ones are not known"
         key = digest_fields(("restored", one.key, today))
         return replace(one, settings=settings, key=key), said
 

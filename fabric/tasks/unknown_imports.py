@@ -79,9 +79,9 @@ def _noted(build: Output) -> Iterator[WantedModule]:
 def _told(one: WantedModule) -> Problem:
     return Problem(
         "build/unknown-import",
-        f"`{one.file}` imports `{one.module}`, which is not in the project, in its packages, in "
-        "Python's library or in the provider's runtime",
-        hint="add its package to the requirements, or put an optional import into "
-        "try/except ImportError",
+        f"`{one.file}` imports `{one.module}`, which cannot be resolved in the project, its "
+        "packages, the Python standard library or the provider's runtime",
+        hint="add its package to the requirements, or wrap an optional import in try/except "
+        "ImportError",
         where=Place(one.file, one.line),
     )

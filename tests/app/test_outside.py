@@ -76,7 +76,7 @@ def test_the_place_in_a_backup_is_told() -> None:
     broken = {**record, "functions": [*record["functions"][:1], {"name": "x"}]}
     with pytest.raises(FabricError) as caught:
         restored_backup(as_backup(BACKUP | {"records": [broken]}), "b.json")
-    assert "functions[1]: `key` is missing" in str(caught.value)
+    assert "functions[1]: `key` is required" in str(caught.value)
     with pytest.raises(FabricError) as caught:
         restored_backup(as_backup(BACKUP | {"backend": None}), "b.json")
     assert caught.value.first.code == "input/broken-backup"

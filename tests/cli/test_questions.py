@@ -86,12 +86,12 @@ def test_a_resource_proposes_a_variable_of_its_name(tmp_path: Path) -> None:
 def test_an_addon_may_have_no_version(tmp_path: Path) -> None:
     somebody = Answering(Name="mail")
     entry = new_addon("", "", (), opened(tmp_path), somebody.person())
-    assert somebody.asked == ["Name", "Version (none: empty)"]
+    assert somebody.asked == ["Name", "Version (empty for none)"]
     assert entry.fields == {}
 
 
 def test_a_name_that_is_taken_is_no_answer(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="`one` is taken, at fabric.yml:4"):
+    with pytest.raises(AssertionError, match="`one` already exists at fabric.yml:4"):
         new_function("", "", {}, opened(tmp_path), Answering(Name="one").person())
 
 

@@ -25,7 +25,7 @@ def test_the_smallest_config_has_the_defaults() -> None:
 @pytest.mark.parametrize("key", ["service", "provider", "functions"])
 def test_each_required_key_is_named_when_it_is_missing(key: str) -> None:
     lines = [line for line in (HEAD + ONE).splitlines() if not line.startswith(key)]
-    assert [found.message for found in problems("\n".join(lines))] == [f"`{key}` is missing"]
+    assert [found.message for found in problems("\n".join(lines))] == [f"`{key}` is required"]
 
 
 @pytest.mark.parametrize("provider", PROVIDER_IDS)
@@ -37,7 +37,7 @@ def test_every_provider_is_accepted(provider: str) -> None:
 def test_an_unknown_provider_is_refused_with_the_nearest() -> None:
     found = problems(f"service: s\nprovider: {{name: host4, runtime: nodejs}}\n{ONE}")
     assert [(one.code, one.hint) for one in found] == [
-        ("config/unknown-provider", "did you mean `host1`?")
+        ("config/unknown-provider", "did you mean `host1` (Vercel)?")
     ]
 
 

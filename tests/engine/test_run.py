@@ -116,7 +116,7 @@ def test_another_code_version_runs_everything(bench: Bench) -> None:
     bench.kind = JoinKind(version="2")
     bench.run(*CHAIN)
     reasons = {e.reason for e in bench.heard.events if isinstance(e, TaskStarted)}
-    assert "join is another version" in reasons
+    assert "join version changed" in reasons
     assert len(bench.kind.ran) == 3
 
 
@@ -138,7 +138,7 @@ def test_a_failure_blocks_what_needs_it_and_nothing_else(bench: Bench) -> None:
     }
     assert result.exit_code is ExitCode.PARTIAL
     ended = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskEnded)}
-    assert ended["join:both"] == "needs join:left, which did not succeed"
+    assert ended["join:both"] == "depends on join:left, which did not succeed"
 
 
 def test_fail_fast_starts_nothing_more(bench: Bench) -> None:
@@ -187,7 +187,7 @@ class CutKind(HangingKind):
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         super().run(task, upstream, shop)
-        raise FabricError(Problem("deploy/command-failed", "was ended by signal 9"))
+        raise FabricError(Problem("deploy/command-failed", "was terminated by signal 9"))
 
 
 def hanging(bench: Bench, kind: HangingKind, grace: float) -> Run:
@@ -233,7 +233,7 @@ def test_a_run_whose_tasks_were_cut_off_ends_with_what_became_of_each(bench: Ben
     assert result is not None
     assert result.exit_code is ExitCode.INTERRUPTED
     assert [one.status for one in result.outcomes] == [Status.FAILED, Status.CANCELLED]
-    assert "cut off" in result.outcomes[0].reason
+    assert "stopped when" in result.outcomes[0].reason
 
 
 class WorldJoin(JoinKind):
@@ -272,7 +272,7 @@ def test_what_waited_for_its_lock_while_another_failed_does_not_begin(bench: Ben
         Status.CANCELLED,
     ]
     assert {one.reason for one in result.outcomes[1:]} == {
-        "join:left failed, and nothing new is started after that"
+        "join:left failed, so no further tasks were started"
     }
 
 
@@ -280,14 +280,14 @@ class BrokenBus(Bus):
     """Falls over whatever it is given."""
 
     def emit(self, event: Event) -> None:
-        raise RuntimeError(f"no more of {type(event).__name__}")
+        raise RuntimeError(f"for the rest of this run {type(event).__name__}")
 
 
 def test_a_worker_that_falls_ends_the_run_and_is_not_waited_for(bench: Bench) -> None:
     graph, clock = build_graph([join("left", "a"), join("right", "b")]), LateClock()
     runner = TaskRunner(bench.stores(), {"join": bench.kind}, clock)
     job = Job(graph, Caps(2, 2), (1.0, 1.0))
-    with pytest.raises(RuntimeError, match="no more of"):
+    with pytest.raises(RuntimeError, match="for the rest of this run"):
         Run(job, runner, BrokenBus("run", clock, []), clock).go()
 
 

@@ -286,7 +286,7 @@ def test_a_deploy_command_tidies_up_when_the_run_is_interrupted(tmp_path: Path) 
     assert (done.code, done.error["code"]) == (130, "run/interrupted")
     assert "interrupted: waiting for deploy:shop" in done.err
     assert "deploy:shop@cloud1-lambda: the half-made stack is gone" in done.err
-    assert "was interrupted, and ended with exit code 3" in done.out
+    assert "was interrupted and exited with code 3" in done.out
     assert left_behind(made) == []
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAMES = tuple(f"f{number}" for number in range(16))
 # Each is so long to parse, however fast this machine is just now.
 SECONDS = 0.15
-LOST = "a process that built beside this one ended early"
+LOST = "a parallel build process exited early"
 PROGRAM = b"fabric.runtimes.elsewhere.program"
 NEEDS_TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 

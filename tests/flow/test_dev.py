@@ -21,7 +21,7 @@ def handler(answer: str) -> str:
 def test_an_edit_is_answered_with_what_it_comes_to(tmp_path: Path) -> None:
     shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
     with running(shop, "dev", "--watch") as loop:
-        loop.until_said("ends it")
+        loop.until_said("to stop")
         assert '"first"' in loop.answers
         shop.write({"one.py": handler("second")})
         loop.until_said("one.py -> one")
@@ -44,7 +44,7 @@ def test_without_an_edit_to_wait_for_it_ends_with_its_input(tmp_path: Path) -> N
 def test_functions_that_come_and_go_are_called_and_left(tmp_path: Path) -> None:
     shop = project(tmp_path, CONFIG, {"one.py": handler("first"), "two.py": handler("other")})
     with running(shop, "dev", "--watch") as loop:
-        loop.until_said("ends it")
+        loop.until_said("to stop")
         more = "  - {name: three, entry: three.py, triggers: [{type: http, path: /three}]}\n"
         shop.write({"three.py": handler("third"), "fabric.yml": CONFIG + more})
         loop.until_answered('"third"')

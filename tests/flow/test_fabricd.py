@@ -59,7 +59,7 @@ def test_start_of_a_running_one_says_so_and_starts_none(place: Workspace) -> Non
     assert (again["pid"], again["started"]) == (started["pid"], False)
     words = place.fabricd("start", "--port", "0", "--address", "127.0.0.1")
     assert words.code == 0
-    assert "runs already" in words.out
+    assert "is already running" in words.out
 
 
 def test_here_too_only_one_serves_a_folder(place: Workspace) -> None:
@@ -70,7 +70,7 @@ def test_here_too_only_one_serves_a_folder(place: Workspace) -> None:
 
 def test_stop_and_restart_without_one_are_no_failures(place: Workspace) -> None:
     stopped = place.fabricd("stop")
-    assert (stopped.code, stopped.out) == (0, "no fabricd runs here\n")
+    assert (stopped.code, stopped.out) == (0, "fabricd is not running here\n")
     words = ("restart", "--address", "127.0.0.1", "--port", "0", "--json")
     first = place.fabricd(*words).result
     second = place.fabricd(*words).result
@@ -239,7 +239,7 @@ def test_warnings_stand_on_stderr_before_anything_else(place: Workspace) -> None
     done = place.fabricd("start", "--port", "0", "--json")
     assert done.result["started"]
     assert len(done.err.splitlines()) == 3
-    assert done.err.startswith("warning: no key is set")
+    assert done.err.startswith("warning: no API key is set")
 
 
 def test_systemd_is_told_when_it_is_ready_and_when_it_ends(place: Workspace) -> None:

@@ -122,9 +122,9 @@ def test_a_secret_manager_that_is_installed_can_be_chosen(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("vaul", "there is no plug-in `vaul`", "did you mean `vault`?"),
-        ("other", "the plug-in `other` is no secret manager", "read(reference, env)"),
-        ("broken", "the plug-in `broken` cannot be loaded: AttributeError", "example_manager"),
+        ("vaul", "unknown plugin `vaul`", "did you mean `vault`?"),
+        ("other", "the plugin `other` is not a secret manager", "read(reference, env)"),
+        ("broken", "cannot load the plugin `broken`: AttributeError", "example_manager"),
     ],
 )
 def test_what_is_no_secret_manager_is_refused(

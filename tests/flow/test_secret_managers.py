@@ -87,7 +87,7 @@ def test_a_manager_that_fails_is_told_by_its_error(shop: Shop) -> None:
     shop.project.write({"fabric.yml": CONFIG.replace("team/token", "team/gone")})
     done = shop.fabric("deploy")
     assert (done.code, done.error["code"]) == (1, "plugin/failed")
-    assert "`TOKEN`: the plug-in `vault` failed: KeyError: 'team/gone'" in done.error["message"]
+    assert "`TOKEN`: the plugin `vault` failed: KeyError: 'team/gone'" in done.error["message"]
     assert done.error["where"]["line"] == 3
 
 
@@ -95,7 +95,7 @@ def test_an_addon_needs_the_manager_that_is_installed_to_answer(shop: Shop) -> N
     shop.project.write({"fabric.yml": CONFIG.replace("mail/key", "mail/gone")})
     error = shop.fabric("plan").error
     assert error["code"] == "plugin/failed"
-    assert error["message"].startswith("addon `mail`: `MAIL_KEY`: the plug-in `vault` failed")
+    assert error["message"].startswith("addon `mail`: `MAIL_KEY`: the plugin `vault` failed")
 
 
 @pytest.mark.parametrize("command", ["plan", "validate"])

@@ -69,7 +69,7 @@ def test_whoever_interrupts_the_sending_is_told_what_was_made(first: Project) ->
         done = ended(child)
     assert done.code == 0
     assert done.result["summary"]["ran"] == 4
-    assert "the sending of it was interrupted" in done.err
+    assert "the upload was interrupted" in done.err
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_an_answer_is_not_looked_at_where_the_trigger_does_not_say_so() -> None:
 
 
 def test_all_come_back_when_the_call_failed() -> None:
-    assert failed_batch(EVENT) == BatchResult((A, B, C), (), "the call failed")
+    assert failed_batch(EVENT) == BatchResult((A, B, C), (), "the invocation failed")
 
 
 def test_an_event_without_messages_is_no_batch() -> None:

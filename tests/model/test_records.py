@@ -128,7 +128,7 @@ MISFITS = {
     "mode: invalid enum value 'magic'": ("mode", "magic"),
     "version: invalid enum value 0": ("version", 0),
     "pending[0].operation: invalid enum value 'x'": ("pending", 0, "operation", "x"),
-    "its history names a version that is not there": ("history", 0, "functions", ["none"]),
+    "its history refers to a missing version": ("history", 0, "functions", ["none"]),
 }
 
 

@@ -22,5 +22,5 @@ def test_what_is_no_duration_is_told_with_the_forms(text: str) -> None:
         seconds_of("--lock-timeout", text)
     problem = caught.value.first
     assert (problem.code, caught.value.exit_code) == ("usage/bad-duration", ExitCode.USAGE)
-    assert f"--lock-timeout {text} is no duration" in problem.message
-    assert "units are ms, s, m, h and d" in problem.hint
+    assert f"invalid value for --lock-timeout: `{text}` is not a duration" in problem.message
+    assert "units: ms, s, m, h, d" in problem.hint

@@ -99,7 +99,7 @@ def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
     (elsewhere,) = told(replace(GOOD, layers=(LAYER,)), region="eu-west-1")
     assert "eu-west-1" in elsewhere
     (no_version,) = told(replace(GOOD, layers=(LAYER.rpartition(":")[0],)))
-    assert "no version's ARN" in no_version
+    assert "not the ARN of a layer version" in no_version
     assert told(replace(GOOD, layers=(LAYER,)), region="") == []
 
 

@@ -63,7 +63,9 @@ def test_a_runtime_has_the_name_that_cloud2_gives_it(runtime: str, own: str) -> 
 @pytest.mark.parametrize("runtime", ["nodejs18.x", "nodejs16.x", "python3.8", "ruby3.3"])
 def test_a_runtime_that_cloud2_does_not_have_is_named(runtime: str) -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", runtime),)))
-    assert message == (f"function `hello` has the runtime `{runtime}`, which cloud2 does not have")
+    assert message == (
+        f"function `hello` has the runtime `{runtime}`, which Google Cloud does not support"
+    )
 
 
 def test_a_runtime_that_google_has_ended_is_not_built_any_more() -> None:
@@ -103,14 +105,14 @@ def test_provisioned_concurrency_is_not_passed_over() -> None:
 @pytest.mark.parametrize("name", ["PORT", "K_SERVICE", "FABRIC_MARK", "X_GOOGLE_WORD"])
 def test_a_variable_that_its_runtime_sets_is_named(name: str) -> None:
     (message,) = told(replace(GOOD, variables=("MODE", name)))
-    assert message == f"function `hello` sets `{name}`, which its runtime there sets itself"
+    assert message == f"function `hello` sets `{name}`, which the runtime reserves"
 
 
 def test_a_tag_that_is_no_label_is_named() -> None:
     messages = told(replace(GOOD, tags=(("team", "shop"), ("Team", "shop"), ("cost", "a b"))))
     assert messages == [
-        "function `hello` has the tag `Team: shop`, which is no label of cloud2's",
-        "function `hello` has the tag `cost: a b`, which is no label of cloud2's",
+        "function `hello` has the tag `Team: shop`, which is not a valid Google Cloud label",
+        "function `hello` has the tag `cost: a b`, which is not a valid Google Cloud label",
     ]
 
 
@@ -130,8 +132,8 @@ def test_an_authorizer_is_not_passed_over() -> None:
     ("schedule", "why"),
     [
         ("rate(7 minutes)", "60 minutes cannot be divided by 7"),
-        ("rate(2 days)", "days of a rate do not come out even over a month"),
-        ("cron(0 12 * * ? 2030)", "it has the year `2030`, which five fields cannot say"),
+        ("rate(2 days)", "a rate in days is not evenly distributed over a month"),
+        ("cron(0 12 * * ? 2030)", "five cron fields cannot express the year `2030`"),
         ("cron(0 12 L * ? *)", "`L`, `W` or `#`"),
     ],
 )
@@ -145,7 +147,7 @@ def test_more_time_than_a_clock_waits_is_named() -> None:
     draft = replace(with_settings(("timeout", "1801")), triggers=(cron("rate(1 hour)"),))
     (message,) = told(draft)
     assert message == (
-        "function `hello` has 1801 s and a schedule, and a clock of cloud2 waits for 1,800 s"
+        "function `hello` has a timeout of 1801 s and a schedule; Cloud Scheduler waits at most 1,800 s"
     )
     assert told(replace(draft, triggers=())) == []
 
@@ -159,7 +161,7 @@ def test_an_account_that_is_none_is_named_with_its_keys() -> None:
 def test_names_that_come_out_as_one_are_told() -> None:
     (message,) = told(GOOD, replace(GOOD, name="Hello"))
     assert message == (
-        "function `Hello` would be called `shop-dev-hello` at cloud2, and so would `hello`"
+        "function `Hello` would be named `shop-dev-hello` at Google Cloud, which conflicts with `hello`"
     )
 
 

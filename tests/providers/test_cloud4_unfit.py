@@ -51,7 +51,10 @@ def test_an_ordinary_function_fits(runtime: str) -> None:
 @pytest.mark.parametrize("runtime", ["nodejs22.x", "python3.11", "ruby3"])
 def test_runtimes_that_cloud4_does_not_have_are_named(runtime: str) -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", runtime),)))
-    assert message == f"function `hello` has the runtime `{runtime}`, which cloud4 does not have"
+    assert (
+        message
+        == f"function `hello` has the runtime `{runtime}`, which Alibaba Cloud does not support"
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,8 +85,8 @@ def test_what_cannot_be_is_named(draft: FunctionDraft, words: str) -> None:
 @pytest.mark.parametrize(
     ("extension", "words"),
     [
-        ('{"role": "shop"}', "no role of an account"),
-        ('{"diskSize": 1024}', "512 and 10240"),
+        ('{"role": "shop"}', "not the ARN of a role"),
+        ('{"diskSize": 1024}', "512 or 10240"),
         ('{"cpu": 0.33}', "steps of 0.05"),
         ('{"cpu": 4}', "512 MB and a `cpu` of 4"),
     ],
@@ -132,7 +135,7 @@ def test_a_mark_is_read_as_it_was_written() -> None:
     mark = PublishedMark("m" * 32, "a" * 8, "0" * 64)
     assert len(mark.text) <= 256
     assert mark_in(mark.text) == mark
-    assert mark_in("by hand").mark == ""
+    assert mark_in("manually").mark == ""
     assert mark.is_wanted(PublishedMark("m" * 32))
     assert not mark.is_wanted(PublishedMark("m" * 32, "b" * 8))
     assert not PublishedMark("").is_wanted(PublishedMark(""))

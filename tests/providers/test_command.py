@@ -250,7 +250,7 @@ def test_files_are_gone_after_a_failure_too(tmp_path: Path) -> None:
 LINES = {
     "not-found": ("no-such-program-anywhere", "cannot start"),
     "unclosed-quote": ("tool 'one", "no closing quotation"),
-    "no-word": ("''", "names no program"),
+    "no-word": ("''", "is empty"),
     "no-shell": ("exit 3", "cannot start"),
     "non-zero": ("false", "exit code 1"),
 }
@@ -279,17 +279,17 @@ ANSWERS = {
     "words-after": ('{"url":"a"} ok', "not one JSON document"),
     "torn": ('{"url":"a"', "not one JSON document"),
     "single-quotes": ("{'url':'a'}", "not one JSON document"),
-    "list": ('["a"]', "no JSON object"),
-    "null": ("null", "no JSON object"),
-    "no-endpoint": ('{"link":"a"}', "`endpoint` or `url` is missing"),
+    "list": ('["a"]', "not a JSON object"),
+    "null": ("null", "not a JSON object"),
+    "no-endpoint": ('{"link":"a"}', "`endpoint` or `url` is required"),
     "endpoint-number": ('{"endpoint":1}', "endpoint: expected a text, found a number"),
     "endpoint-null": ('{"endpoint":null,"url":"a"}', "endpoint: expected a text, found nothing"),
-    "endpoint-empty": ('{"url":" "}', "url: expected a text that is not blank, found ` `"),
+    "endpoint-empty": ('{"url":" "}', "url: expected text that is not blank, found ` `"),
     "nan": ('{"url":"a","n":NaN}', "NaN"),
     "infinity": ('{"url":"a","n":-Infinity}', "Infinity"),
     "too-large": ('{"url":"a","n":1e999}', "too large"),
-    "key-twice": ('{"url":"a","url":"b"}', "a key twice"),
-    "key-twice-below": ('{"url":"a","b":{"c":1,"c":2}}', "a key twice"),
+    "key-twice": ('{"url":"a","url":"b"}', "a duplicate key"),
+    "key-twice-below": ('{"url":"a","b":{"c":1,"c":2}}', "a duplicate key"),
     "bom": ("\ufeff{}", "not one JSON document"),
     "deep": ("[" * 50_000, "nested too deeply"),
 }
@@ -453,7 +453,7 @@ child.wait()
     watch = CallWatch(heard.append, lambda: heard == ["ready"])
     problem = problem_of(deployer, watch=watch)
     assert heard == ["ready", "cleaned up"]
-    assert "was interrupted, and ended with exit code 5" in problem.message
+    assert "was interrupted and exited with code 5" in problem.message
 
 
 def test_a_command_that_ends_well_after_it_was_asked_to_is_done(tmp_path: Path) -> None:

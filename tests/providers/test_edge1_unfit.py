@@ -34,13 +34,14 @@ def test_an_ordinary_function_fits() -> None:
 def test_python_is_not_run_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert (
-        message == "function `hello` has the runtime `python3.12`, and edge1 runs JavaScript alone"
+        message
+        == "function `hello` has the runtime `python3.12`, and Cloudflare Workers run only JavaScript"
     )
 
 
 def test_more_memory_than_a_worker_has_is_named() -> None:
     (message,) = told(replace(GOOD, settings=(*GOOD.settings, ("memory", "512"))))
-    assert message == "function `hello` asks for 512 MB, and a Worker has 128"
+    assert message == "function `hello` has 512 MB of memory; a Worker always has 128"
 
 
 def test_provisioned_concurrency_is_not_passed_over() -> None:
@@ -58,12 +59,15 @@ def test_reserved_concurrency_is_not_passed_over(told_as: str) -> None:
 
 def test_more_variables_than_a_worker_takes_are_counted() -> None:
     (message,) = told(replace(GOOD, variables=tuple(f"V{n}" for n in range(129))))
-    assert message == "function `hello` has 129 variables, and edge1 takes 128"
+    assert message == "function `hello` has 129 variables; Cloudflare allows 128"
 
 
 def test_names_that_come_out_as_one_are_told() -> None:
     (message,) = told(GOOD, replace(GOOD, name="Hello"))
-    assert message == "function `Hello` would be the Worker `shop-dev-hello`, and so would `hello`"
+    assert (
+        message
+        == "function `Hello` would be the Worker `shop-dev-hello`, which conflicts with `hello`"
+    )
 
 
 def test_a_trigger_that_edge1_does_not_have_is_named_with_its_number() -> None:
@@ -108,8 +112,8 @@ def test_a_schedule_is_said_in_five_fields(schedule: str, own: str) -> None:
         ("rate(7 minutes)", "", "60 minutes cannot be divided by 7"),
         ("rate(90 minutes)", "", "60 minutes cannot be divided by 90"),
         ("rate(5 hours)", "", "24 hours cannot be divided by 5"),
-        ("rate(2 days)", "", "days of a rate do not come out even over a month"),
-        ("cron(0 12 * * ? 2030)", "", "it has the year `2030`, which five fields cannot say"),
+        ("rate(2 days)", "", "a rate in days is not evenly distributed over a month"),
+        ("cron(0 12 * * ? 2030)", "", "five cron fields cannot express the year `2030`"),
         ("cron(0 12 L * ? *)", "", "`L`, `W` or `#`"),
         ("cron(0 12 ? * 2#1 *)", "", "`L`, `W` or `#`"),
         ("0 9 * * *", "Europe/Berlin", "its time zone is `Europe/Berlin`"),

@@ -66,18 +66,18 @@ def test_concurrency_is_not_passed_over() -> None:
 @pytest.mark.parametrize("memory", ["64", "10241"])
 def test_more_or_less_memory_than_host1_has_is_named(memory: str) -> None:
     (message,) = told(replace(GOOD, settings=(*GOOD.settings, ("memory", memory))))
-    assert message == f"function `hello` asks for {memory} MB, and host1 takes 128 to 10240"
+    assert message == f"function `hello` has {memory} MB of memory; Vercel allows 128 to 10240"
     assert told(replace(GOOD, settings=(*GOOD.settings, ("memory", "0")))) == []
 
 
 def test_tags_that_would_have_no_effect_are_named() -> None:
     (message,) = told(replace(GOOD, tags=(("team", "a"),)))
-    assert message == "function `hello` has the tag `team`, and host1 keeps none of functions"
+    assert message == "function `hello` has the tag `team`, and Vercel functions have no tags"
 
 
 def test_a_region_is_one_of_host1() -> None:
     (found,) = unfit_drafts(address("host1", region="eu-central-1"), [GOOD])
-    assert found.problem.message == "`eu-central-1` is no region of host1"
+    assert found.problem.message == "`eu-central-1` is not a Vercel region"
     assert found.keys == ("provider", "region")
     assert not list(unfit_drafts(address("host1", region="fra1"), [GOOD]))
 
@@ -98,11 +98,11 @@ def test_longer_than_host1_waits_is_named() -> None:
     [
         (trigger("queue", queue="work"), "a trigger of the type `queue`"),
         (trigger("http", method="GET", path="/", authorizer="me"), "an authorizer"),
-        (http("/_vercel/x"), "host1's own"),
-        (http("/_fabric/x"), "fabric's own"),
+        (http("/_vercel/x"), "reserved by Vercel"),
+        (http("/_fabric/x"), "reserved by fabric"),
         (trigger("cron", schedule="rate(7 minutes)"), "cannot be divided by 7"),
-        (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "in UTC alone"),
-        (trigger("cron", schedule="0 8 1 * 1"), "takes one of them"),
+        (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "only UTC"),
+        (trigger("cron", schedule="0 8 1 * 1"), "cannot be combined"),
     ],
 )
 def test_what_host1_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
@@ -157,7 +157,7 @@ def test_routes_that_no_request_tells_apart_are_named(one: str, other: str, coun
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
     found = list(unfit_drafts(address("host1"), drafts))
     assert len(found) == count, found
-    assert all("no request tells it from" in unfit.problem.message for unfit in found)
+    assert all("matches the same requests as" in unfit.problem.message for unfit in found)
 
 
 _SEGMENTS = st.sampled_from(["a", "b", "{x}"])
@@ -186,7 +186,7 @@ def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
 
 
 def wanted(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
-    """The function of the closest path that has the method, as fabric's own servers choose."""
+    """The function of the closest path that has the method, as reserved by fabric servers choose."""
     fitting = [row for row in routes if re.search(expression_of(row.shape), asked)]
     names = ["HEAD", "GET", "ANY"] if method == "HEAD" else [method, "ANY"]
     found = [row for row in fitting if row.method in names]

@@ -40,7 +40,7 @@ def test_all_functions_of_a_site_have_the_same_variables() -> None:
     one = replace(GOOD, known=Secret((("MODE", "x"),)))
     two = replace(GOOD, name="bye", known=Secret((("MODE", "y"),)))
     (message,) = told(one, two)
-    assert message == "the variable `MODE` of `hello` has another value than that of `bye`"
+    assert message == "the variable `MODE` has different values in `hello` and `bye`"
     assert told(one, replace(one, name="bye")) == []
 
 
@@ -102,7 +102,7 @@ def test_longer_than_host2_waits_is_named(
 ) -> None:
     settings = (*GOOD.settings, ("timeout", seconds))
     (message,) = told(replace(GOOD, triggers=triggers, settings=settings))
-    assert f"host2 waits {most} s for" in message
+    assert f"Netlify allows {most} s for" in message
     assert (
         told(replace(GOOD, triggers=triggers, settings=(*GOOD.settings, ("timeout", "30")))) == []
     )
@@ -114,10 +114,10 @@ def test_longer_than_host2_waits_is_named(
         (trigger("queue", queue="work"), "a trigger of the type `queue`"),
         (trigger("http", method="GET", path="/", authorizer="me"), "an authorizer"),
         (http("/", "HEAD"), "a route for HEAD"),
-        (http("/.netlify/x"), "host2's own"),
+        (http("/.netlify/x"), "reserved by Netlify"),
         (trigger("cron", schedule="rate(7 minutes)"), "cannot be divided by 7"),
-        (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "in UTC alone"),
-        (trigger("cron", schedule="rate(24 hours)", timezone="Asia/Tokyo"), "in UTC alone"),
+        (trigger("cron", schedule="0 8 * * *", timezone="Asia/Tokyo"), "only UTC"),
+        (trigger("cron", schedule="rate(24 hours)", timezone="Asia/Tokyo"), "only UTC"),
     ],
 )
 def test_what_host2_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
@@ -158,7 +158,7 @@ def test_routes_of_two_functions_that_host2_cannot_tell_apart_are_named(
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
     found = list(unfit_drafts(address("host2"), drafts))
     assert len(found) == count, found
-    assert all("cannot tell its requests" in unfit.problem.message for unfit in found)
+    assert all("matches the same requests" in unfit.problem.message for unfit in found)
     assert all(unfit.trigger == 0 for unfit in found)
 
 

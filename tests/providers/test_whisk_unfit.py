@@ -46,7 +46,7 @@ def test_a_region_is_not_passed_over(provider: str) -> None:
     deployer = deployer_of(provider, Mode.REAL, around(Path("/"), {}))
     (found,) = deployer.unfit(address(provider, region="eu-de"), [GOOD])
     name = provider.partition("-")[0]
-    assert found.problem.message == f"the region `eu-de` has no effect at {name}"
+    assert found.problem.message == f"the region `eu-de` has no effect for {name}"
     assert found.keys == ("provider", "region")
 
 
@@ -54,7 +54,10 @@ def test_a_region_is_not_passed_over(provider: str) -> None:
 def test_runtimes_that_cloud5_does_not_have_are_named(runtime: str) -> None:
     draft = replace(GOOD, settings=(("runtime", runtime),))
     (message,) = told(draft, provider="cloud5-functions")
-    assert message == f"function `hello` has the runtime `{runtime}`, which cloud5 does not have"
+    assert (
+        message
+        == f"function `hello` has the runtime `{runtime}`, which DigitalOcean does not support"
+    )
 
 
 @pytest.mark.parametrize(

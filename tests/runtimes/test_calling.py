@@ -117,7 +117,7 @@ FAILING = {
     "throws-later": (of("host1", _LATER), "Error: late"),
     "never-answers": (
         of("host1", "module.exports = (req, res) => {};"),
-        "gave no answer (nothing is left",
+        "returned no response (nothing is left",
     ),
     "no-response": (
         of("host2", "export default async (req) => 7;", "main.mjs"),
@@ -133,7 +133,7 @@ FAILING = {
     ),
     "function-answer": (
         of("cloud1-lambda", "exports.handler = async () => () => 1;"),
-        "which is no JSON",
+        "which is not JSON",
     ),
     "bigint": (of("host1", "module.exports = (req, res) => res.json(1n);"), "TypeError"),
     "bad-body": (
@@ -146,7 +146,7 @@ FAILING = {
     "two-records": (replace(_SEEN, event=_TWO, kinds=("storage",)), "the payload has 2"),
     "parameters": (
         replace(of("cloud6-functions", "exports.main = (a) => a;"), event=[1]),
-        "parameters are an object",
+        "parameters must be an object",
     ),
     "python-throws": (
         of("host1", "def app(environ, start):\n    raise IndexError('far')\n", "main.py"),
@@ -154,7 +154,7 @@ FAILING = {
     ),
     "python-no-status": (
         of("host1", "def app(environ, start):\n    return []\n", "main.py"),
-        "no status",
+        "without a status",
     ),
     "python-no-response": (
         of("cloud2-functions", "def app(request):\n    return None\n", "main.py"),

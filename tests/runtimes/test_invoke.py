@@ -157,7 +157,7 @@ def test_what_a_handler_leaves_running_is_not_waited_for(language: Language) -> 
 
 @EACH
 def test_a_handler_that_ends_its_process_gave_no_answer(language: Language) -> None:
-    assert "no answer (exit code 3)" in problem_of(language, language.ends).message
+    assert "no response (exit code 3)" in problem_of(language, language.ends).message
 
 
 @EACH
@@ -219,7 +219,7 @@ def test_a_callback_may_fail() -> None:
 def test_a_promise_that_is_never_kept_gave_no_answer() -> None:
     with pytest.raises(FabricError) as caught:
         node("exports.handler = () => new Promise(() => 0);\n")
-    assert "no answer" in caught.value.first.message
+    assert "no response" in caught.value.first.message
 
 
 def test_a_python_handler_imports_what_lies_beside_it_and_nothing_of_fabrics() -> None:

@@ -69,7 +69,7 @@ def test_wheels_for_other_platforms_alone_are_no_unknown_package(tmp_path: Path)
         (
             f"one==1.0 --hash=sha256:{'0' * 64} --hash=sha256:{'1' * 64}\n",
             "vendor/hash-mismatch",
-            f"where {'0' * 64} was expected",
+            f"expected sha256 {'0' * 64}",
         ),
     ],
 )

@@ -17,7 +17,7 @@ _UNFIT = {"message": "Bad Gateway"}
 
 # There a header comes once.
 _ONE_COOKIE: dict[Host, dict[str, Any]] = {
-    host: {"status": 502, "said": _UNFIT, "cookies": (), "logged": "more than one cookie"}
+    host: {"status": 502, "said": _UNFIT, "cookies": (), "logged": "only one cookie"}
     for host in (Host.EVENT_NODE, Host.EVENT_PYTHON)
 }
 
@@ -157,7 +157,7 @@ _FAILING = (
         '{"statusCode": 200, "body": {}}',
         status=502,
         said=_UNFIT,
-        logged="make JSON of it",
+        logged="convert it to",
         unlike=_TOLD,
     ),
     HandlerCase(

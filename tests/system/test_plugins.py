@@ -71,12 +71,12 @@ def test_a_manager_is_found_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("name", "reference", "said"),
     [
-        ("vaul", "good", "plugin/unknown: there is no plug-in `vaul`"),
-        ("other", "good", "plugin/other-kind: the plug-in `other` is no secret manager"),
-        ("broken", "good", "plugin/broken: the plug-in `broken` cannot be loaded: AttributeError"),
-        ("vault", "gone", "plugin/failed: the plug-in `vault` failed: KeyError: 'gone'"),
-        ("vault", "number", "plugin/failed: the plug-in `vault` answered with int, no text"),
-        ("vault", "nul", "plugin/failed: the plug-in `vault` answered with a NUL in its text"),
+        ("vaul", "good", "plugin/unknown: unknown plugin `vaul`"),
+        ("other", "good", "plugin/other-kind: the plugin `other` is not a secret manager"),
+        ("broken", "good", "plugin/broken: cannot load the plugin `broken`: AttributeError"),
+        ("vault", "gone", "plugin/failed: the plugin `vault` failed: KeyError: 'gone'"),
+        ("vault", "number", "plugin/failed: the plugin `vault` returned int, which is not text"),
+        ("vault", "nul", "plugin/failed: the plugin `vault` returned text that contains NUL"),
     ],
 )
 def test_what_goes_wrong_is_told_by_name(name: str, reference: str, said: str) -> None:

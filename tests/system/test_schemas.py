@@ -64,16 +64,16 @@ def test_every_key_that_is_missing_is_named_once() -> None:
     del document["deployments"][0]["mode"]
     del document["deployments"][0]["service"]
     assert misfits("receipt", document) == (
-        "deployments[0]: `service` is missing",
-        "deployments[0]: `mode` is missing",
+        "deployments[0]: `service` is required",
+        "deployments[0]: `mode` is required",
     )
 
 
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({}, "`endpoint` or `url` is missing"),
-        ({"url": ""}, "url: expected a text that is not blank, found ``"),
+        ({}, "`endpoint` or `url` is required"),
+        ({"url": ""}, "url: expected text that is not blank, found ``"),
         ({"url": 1}, "url: expected a text, found a number"),
     ],
     ids=str,

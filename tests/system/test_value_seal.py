@@ -50,7 +50,7 @@ def test_a_seal_from_elsewhere_does_not_open(change: dict[str, Any]) -> None:
     text = seal().seal(OWNER, VALUES)
     opened = seal().opened(replace(OWNER, **change), text)
     assert opened.values.reveal() == ()
-    assert "made for something else" in opened.why_not
+    assert "belongs to another record" in opened.why_not
 
 
 def test_another_key_is_named_and_counts_as_none() -> None:
@@ -81,4 +81,4 @@ def test_damage_is_noticed(place: int, letter: str) -> None:
 
 
 def test_a_form_of_later_days_is_told() -> None:
-    assert "does not know" in seal().opened(OWNER, "9.abc.def").why_not
+    assert "does not support" in seal().opened(OWNER, "9.abc.def").why_not

@@ -23,7 +23,7 @@ CASES = (
     Case("api", "build:api/a", "ran", "first build", 1234),
     Case("api", "package:api/a", "skipped", "up to date"),
     Case("site", "build:site/b", "failed", "it broke", 5, (BROKEN,)),
-    Case("site", "deploy:site/b@x", "blocked", "needs build:site/b, which did not succeed"),
+    Case("site", "deploy:site/b@x", "blocked", "depends on build:site/b, which did not succeed"),
     Case("site", "deploy:site/c@x", "cancelled", "the run was interrupted"),
     Case("", "the end of the run", "failed"),
 )
@@ -48,7 +48,7 @@ def test_what_did_not_run_is_skipped_with_its_reason() -> None:
     said = [one.get("message") for one in parsed(*CASES).iter("skipped")]
     assert said == [
         "up to date",
-        "blocked: needs build:site/b, which did not succeed",
+        "blocked: depends on build:site/b, which did not succeed",
         "cancelled: the run was interrupted",
     ]
 

@@ -22,7 +22,7 @@ def chosen_functions(asked: frozenset[str], project: Project, found: LiveRecords
     unknown = sorted(asked - live - configured)
     if unknown:
         known = sorted(live | configured)
-        hint = did_you_mean(unknown[0], known) or "use one of: " + ", ".join(known[:12])
+        hint = did_you_mean(unknown[0], known) or "use one of " + ", ".join(known[:12])
         message = f"unknown function `{unknown[0]}`"
         raise FabricError(Problem("usage/unknown-function", message, hint))
     return frozenset() if asked and asked >= live else asked

@@ -33,7 +33,7 @@ def http_input(
     """`NAME=VALUE` each of the query, `NAME: VALUE` each of the headers."""
     taken = (method or ("POST" if body else "GET")).upper()
     if taken not in _METHODS:
-        hint = f"use one of: {', '.join(_METHODS)}"
+        hint = f"use one of {', '.join(_METHODS)}"
         raise FabricError(
             Problem("usage/bad-value", f"invalid value for --method: `{method}`", hint=hint)
         )

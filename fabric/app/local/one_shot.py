@@ -84,7 +84,7 @@ def _matched(call: OneCall, config: Config, http: HttpInput) -> Matched:
     if isinstance(found, Matched):
         return found
     routes = ", ".join(f"{route.method} {route.path}" for route in table.routes)
-    hint = f"use one of: {routes}" if routes else "add an http trigger to a function"
+    hint = f"use one of {routes}" if routes else "add an http trigger to a function"
     raise FabricError(
         Problem("usage/no-route", f"no route matches {http.method} {http.target}", hint=hint)
     )

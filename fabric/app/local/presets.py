@@ -58,7 +58,7 @@ def _refuse_unknown(kind: str) -> None:
     known = [one.value for one in TriggerKind]
     if kind not in known:
         guess = nearest(kind, known)
-        hint = f"did you mean `{guess}`?" if guess else f"use one of: {', '.join(known)}"
+        hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(known)}"
         raise FabricError(Problem("usage/unknown-preset", f"unknown preset `{kind}`", hint))
 
 

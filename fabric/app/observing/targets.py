@@ -190,7 +190,7 @@ def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[Observe
 
 
 def _hint(name: str, known: list[str]) -> str:
-    return did_you_mean(name, known) or f"use one of: {', '.join(known)}"
+    return did_you_mean(name, known) or f"use one of {', '.join(known)}"
 
 
 def _not_deployed(ref: RecordRef) -> Problem:

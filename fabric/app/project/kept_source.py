@@ -48,4 +48,4 @@ def drop_config(home: Path, service: str) -> None:
 def _which(kept: list[Path]) -> Problem:
     names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
     message = "several services were deployed from this directory with --source"
-    return Problem("usage/which-service", message, hint=f"use one of: {names}")
+    return Problem("usage/which-service", message, hint=f"use one of {names}")

@@ -217,7 +217,7 @@ def _chosen(rows: list[ComposedService], names: tuple[str, ...]) -> list[Compose
 
 def _unknown_service(name: str, known: list[str]) -> Problem:
     guess = nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else "use one of: " + ", ".join(known[:12])
+    hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(known[:12])
     return Problem("usage/unknown-service", f"unknown service `{name}`", hint=hint)
 
 

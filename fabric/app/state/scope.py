@@ -124,7 +124,7 @@ def kind_of(text: str, option: str) -> BackendKind:
     problem = Problem(
         "usage/unknown-backend",
         f"unknown state backend for {option}: `{text}`" if text else f"{option} is required",
-        hint=did_you_mean(text, kinds) if text else "use one of: " + ", ".join(kinds),
+        hint=did_you_mean(text, kinds) if text else "use one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
 

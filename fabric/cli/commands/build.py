@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
 from fabric.cli.run_options import RunFlags
 
@@ -15,7 +16,7 @@ Part: TypeAlias = Annotated[
         "--shard",
         default="",
         metavar="I/N",
-        help="Make the I-th of N parts: each machine of a CI run makes another one.",
+        help="Build shard I of N, to split a run across CI machines.",
     ),
 ]
 
@@ -35,33 +36,35 @@ class ComposeBuildFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric build                              build what changed
-fabric build --function hello --no-cache  build one function from scratch
-""")
+fabric build                              build the functions that changed
+fabric build --function hello --no-cache  rebuild one function
+"""),
 )
 @flags_of(BuildFlags)
 def build(flags: BuildFlags) -> int:
-    """Build the functions.
+    """Build the functions that changed.
 
-    Each function becomes a folder below .fabric/build. A function whose inputs did not change is
-    not built again, and its files are put back if they were changed or deleted.
+    Each function is built to a directory below .fabric/build. If its inputs did not change, it
+    is not built again. Changed or deleted build output is restored from the cache.
     """
     return run_verb("build", "build", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric package                    one reproducible archive for each function
-fabric package --out dist --json  copy the archives to dist, print their digests
-""")
+fabric package                    write one reproducible archive per function
+fabric package --out dist --json  copy the archives to dist and print their hashes
+"""),
 )
 @flags_of(BuildFlags)
 def package(flags: BuildFlags) -> int:
-    """Package the functions.
+    """Build functions and package them into archives.
 
-    Builds what is needed, fetches pinned third-party packages, and writes one archive for each
-    function to .fabric/build. Equal inputs give equal bytes, on any machine.
+    Builds what changed, downloads pinned third-party packages, and writes one archive for each
+    function to .fabric/build. The same inputs produce the same bytes on every machine.
     """
     return run_verb("package", "package", flags)
 

@@ -15,7 +15,11 @@ class PruneFlags(Struct, frozen=True):
     max_size: Annotated[
         str,
         click.option(
-            "--max-size", default="5G", show_default=True, metavar="SIZE", help="Keep at most."
+            "--max-size",
+            default="5G",
+            show_default=True,
+            metavar="SIZE",
+            help="Maximum total size to keep, such as 500M or 5G.",
         ),
     ]
     max_age: Annotated[
@@ -24,7 +28,7 @@ class PruneFlags(Struct, frozen=True):
             "--max-age",
             default="",
             metavar="DURATION",
-            help="Drop what is older: 90s, 2m, 1h, 30d.",
+            help="Delete entries older than this: 90s, 2m, 1h, 30d.",
         ),
     ]
     screen: ScreenFlags
@@ -37,13 +41,13 @@ class CacheStatusFlags(Struct, frozen=True):
 
 @click.group(cls=Group, epilog=examples("fabric cache stats\nfabric cache prune --max-size 500M"))
 def cache() -> None:
-    """Keep house with the cache. Everything in it can be made again."""
+    """Inspect and clean the cache. Safe to delete at any time."""
 
 
 @cache.command(epilog=examples("fabric cache stats\nfabric cache stats --json"))
 @flags_of(ScreenFlags)
 def stats(screen: ScreenFlags) -> int:
-    """Tell where the cache lies and how big it is."""
+    """Show the location and size of the cache."""
     from fabric.app.cache import stats as cache_stats
     from fabric.cli.answer import answer
 
@@ -53,11 +57,11 @@ def stats(screen: ScreenFlags) -> int:
 @cache.command(epilog=examples("fabric cache status\nfabric cache status --cache remote:rw --json"))
 @flags_of(CacheStatusFlags)
 def status(flags: CacheStatusFlags) -> int:
-    """Ask the shared cache what it has.
+    """Check the shared cache.
 
-    Says where it lies, whether it is read and written from here, and what is known there of this
-    commit and its branches. Where it may be written, a small object and a large one are put there
-    on trial.
+    Shows its location, whether this machine reads and writes it, and what it contains for the
+    current commit and its branches. With write access, a small and a large test object are
+    stored.
     """
     from fabric.app.shared_status import status as shared_status
     from fabric.cli.answer import answer
@@ -67,13 +71,15 @@ def status(flags: CacheStatusFlags) -> int:
 
 @cache.command(
     epilog=examples(
-        "fabric cache key                 a key for FABRIC_REMOTE_CACHE_KEY\n"
-        "fabric cache key --json          the same, for a program"
+        """
+fabric cache key                 print a key for FABRIC_REMOTE_CACHE_KEY
+fabric cache key --json          print the key as JSON
+"""
     )
 )
 @flags_of(ScreenFlags)
 def key(screen: ScreenFlags) -> int:
-    """Make a key for a shared cache. It is shown and kept nowhere."""
+    """Generate a key for a shared cache. The key is printed and not stored."""
     from fabric.app.shared_status import new_key
     from fabric.cli.answer import answer
 
@@ -83,7 +89,7 @@ def key(screen: ScreenFlags) -> int:
 @cache.command(epilog=examples("fabric cache verify\nfabric cache verify --json"))
 @flags_of(ScreenFlags)
 def verify(screen: ScreenFlags) -> int:
-    """Read all that is kept and drop what is damaged."""
+    """Verify all cache entries and delete damaged ones."""
     from fabric.app.cache import verify as verify_cache
     from fabric.cli.answer import answer
 
@@ -95,7 +101,7 @@ def verify(screen: ScreenFlags) -> int:
 )
 @flags_of(PruneFlags)
 def prune(flags: PruneFlags) -> int:
-    """Drop the outputs that were unused for longest."""
+    """Delete the least recently used cache entries."""
     from fabric.app.cache import prune as prune_cache
     from fabric.cli.answer import answer
 

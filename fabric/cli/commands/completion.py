@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ScreenFlags, examples
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -80,16 +81,17 @@ class CompletionFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 eval "$(fabric completion bash)"                          in ~/.bashrc
 fabric completion fish > ~/.config/fish/conf.d/fabric.fish
-""")
+"""),
 )
 @flags_of(CompletionFlags)
 def completion(flags: CompletionFlags) -> int:
     """Print a completion script for bash, zsh or fish.
 
-    It completes `fabric` and `fabricd`.
+    The script completes `fabric` and `fabricd`.
     """
     from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome

@@ -10,11 +10,12 @@ from fabric.cli.commands.plan import ComposePlanFlags, show_plan
 from fabric.cli.commands.remove import ComposeRemoveFlags, run_remove
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ComposeFile, ComposeFlags, ScreenFlags, Stage, examples
 
 compose = LazyGroup(
     name="compose",
-    help="Work on all services of a compose file at once.",
+    help="Run commands on all services of a compose file.",
     epilog="Examples:\n  fabric compose plan\n  fabric compose build --service api --concurrency 8",
     no_args_is_help=True,
 ).listing(table.COMPOSE)
@@ -37,78 +38,84 @@ class PastFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric compose plan                            every service, in dependency order
-fabric compose plan --graph svg --out all.svg  the whole graph as a picture
-""")
+fabric compose plan                            all services in dependency order
+fabric compose plan --graph svg --out all.svg  write the task graph as SVG
+"""),
 )
 @flags_of(ComposePlanFlags)
 def plan(flags: ComposePlanFlags) -> int:
-    """Plan all services as one graph. Changes nothing."""
+    """Show which tasks of all services would run and why. Changes nothing."""
     return show_plan("compose plan", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric compose build                   build what changed in all services
-fabric compose build --affected        only what changed since the branch left main
-""")
+fabric compose build --affected        build what changed since the branch left main
+"""),
 )
 @flags_of(ComposeBuildFlags)
 def build(flags: ComposeBuildFlags) -> int:
-    """Build the functions of all services at once."""
+    """Build the functions of all services in parallel."""
     return run_verb("build", "compose build", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric compose package                   archives of all services
-fabric compose package --concurrency 50% at half of the machine's width
-""")
+fabric compose package                    package all services
+fabric compose package --concurrency 50%  use half of the CPU cores
+"""),
 )
 @flags_of(ComposeBuildFlags)
 def package(flags: ComposeBuildFlags) -> int:
-    """Package the functions of all services at once."""
+    """Package the functions of all services in parallel."""
     return run_verb("package", "compose package", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric compose deploy --concurrency 16           what changed, upstreams first
+fabric compose deploy --concurrency 16   deploy what changed in dependency order
 fabric compose deploy --service api --with-dependents --rollback-on-failure
-""")
+"""),
 )
 @flags_of(ComposeDeployFlags)
 def deploy(flags: ComposeDeployFlags) -> int:
-    """Deploy all services, upstreams first.
+    """Deploy all services in dependency order.
 
-    Builds of all services run at once; a deploy starts as soon as the releases that it depends on
-    are there. Services whose upstreams give the same as before are not deployed again.
+    Services are built in parallel. A deploy starts when the releases that it depends on are
+    done. A service is not deployed again if the outputs of its dependencies did not change.
     """
     return run_deploy("compose deploy", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric compose remove                    remove all services, dependents first
+fabric compose remove                    delete all services of stage dev
 fabric compose remove --stage pr-7 --yes
-""")
+"""),
 )
 @flags_of(ComposeRemoveFlags)
 def remove(flags: ComposeRemoveFlags) -> int:
-    """Remove all services, dependents first."""
+    """Delete all services, dependents first."""
     return run_remove("compose remove", flags)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric compose outputs
 fabric compose outputs --service api --json
-""")
+"""),
 )
 @flags_of(OutputsFlags)
 def outputs(flags: OutputsFlags) -> int:
-    """Print the endpoints and outputs of every service that is deployed."""
+    """Show the endpoints and outputs of all deployed services."""
     from fabric.app.compose import outputs as outputs_of
     from fabric.cli.perform import Order, perform, question
 
@@ -117,6 +124,7 @@ def outputs(flags: OutputsFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     name="list",
     epilog=examples("""
 fabric compose list
@@ -125,9 +133,9 @@ fabric compose list --json
 )
 @flags_of(ListFlags)
 def list_services(flags: ListFlags) -> int:
-    """List the services, their configs and what they depend on.
+    """List services, their configs and their dependencies.
 
-    With --stage their configs are read as that stage has them.
+    With --stage, the configs are resolved for that stage.
     """
     from fabric.app.compose import list_services as services
     from fabric.cli.answer import answer
@@ -136,14 +144,15 @@ def list_services(flags: ListFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric compose runs
 fabric compose runs --json
-""")
+"""),
 )
 @flags_of(PastFlags)
 def runs(flags: PastFlags) -> int:
-    """List past runs over all services, newest first (the newest twenty runs are kept)."""
+    """List past runs of all services, newest first. The newest 20 runs are kept."""
     from fabric.app.runs import compose_runs
     from fabric.cli.answer import answer
 

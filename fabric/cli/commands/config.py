@@ -17,15 +17,16 @@ class ConfigFlags(Struct, frozen=True):
     cls=Group, epilog=examples("fabric config show\nfabric config show --stage prod --json")
 )
 def config() -> None:
-    """Look at a config as a run takes it."""
+    """Show the resolved config."""
 
 
 @config.command(epilog=examples("fabric config show\nfabric config show --stage prod --json"))
 @flags_of(ConfigFlags)
 def show(flags: ConfigFlags) -> int:
-    """Show the config with the stage laid in and all bindings filled.
+    """Show the config with its stage and bindings resolved.
 
-    Secrets are hidden. What an upstream gives is named, for it is known after a deploy only.
+    Secrets are redacted. Outputs of other services are shown by name, because their values are
+    known after a deploy.
     """
     from fabric.app.validate import show_config
     from fabric.cli.answer import answer

@@ -4,10 +4,12 @@ import click
 
 from fabric.cli.daemon.flags import ConfigApiFlags
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 
 
 @click.command(
+    cls=GroupedCommand,
     name="config-api",
     epilog=examples("""
 fabric config-api --address 127.0.0.1
@@ -16,10 +18,10 @@ fabric config-api --port 9000 --api-key-file keys.txt --rate-limit 120
 )
 @flags_of(ConfigApiFlags)
 def config_api(flags: ConfigApiFlags) -> int:
-    """Serve POST /validate and POST /resolve, until Ctrl-C.
+    """Serve POST /validate and POST /resolve over HTTP until Ctrl-C.
 
-    A request's body is a config; what is answered is whether it is right, and how it is resolved
-    for a stage. Nothing is built or deployed: that is for fabricd.
+    The request body is a config. The response contains its validation errors, or the config
+    resolved for a stage. To build and deploy over HTTP, use fabricd.
     """
     from fabric.cli.daemon.orders import refuse_uninstalled
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.keep_going import KeepGoing, refuse_opposites
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     ComposeFlags,
     FunctionFlags,
@@ -46,20 +47,21 @@ class ComposeDeployFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric deploy                               deploy what changed, simulated by default
-fabric deploy --stage prod --rollback-on-failure  back to what was live if anything fails
-""")
+fabric deploy                                     deploy what changed
+fabric deploy --stage prod --rollback-on-failure  roll back if anything fails
+"""),
 )
 @flags_of(DeployFlags)
 def deploy(flags: DeployFlags) -> int:
-    """Deploy the functions of a service.
+    """Deploy the functions that changed.
 
-    Builds and packages what changed, then deploys only functions that are not live as they are
-    asked for; functions that the config names no more are deleted. Simulated unless
-    FABRIC_REAL_DEPLOY=1 or FABRIC_<PROVIDER>_REAL_DEPLOY=1 is set.
+    Builds and packages the service first, then deploys the functions that changed. Functions
+    that the config no longer contains are deleted. If a function cannot be built or packaged,
+    nothing of the service is deployed.
 
-    Nothing of a service is deployed before all of it that was asked for is built and packaged.
+    Deploys are simulated unless FABRIC_REAL_DEPLOY=1 or FABRIC_<PROVIDER>_REAL_DEPLOY=1 is set.
     """
     return run_deploy("deploy", flags, flags.source)
 
@@ -115,8 +117,10 @@ def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
     from fabric.model.problems import FabricError, Problem
 
     if flags.live.preview and flags.chosen.where.stage:
-        message = f"--preview {flags.live.preview} cannot be combined with --stage"
-        raise FabricError(Problem("usage/two-stages", message, hint="omit --preview or --stage"))
+        message = (
+            f"--preview {flags.live.preview} cannot be combined with --stage: a preview is a stage"
+        )
+        raise FabricError(Problem("usage/two-stages", message, hint="remove one of them"))
     opposites = {
         "--fail-fast": flags.run.fail_fast,
         "--rollback-on-failure": bool(flags.live.rollback),

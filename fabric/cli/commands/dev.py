@@ -4,22 +4,24 @@ import click
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.local_options import DevFlags
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric dev --preset queue --once         one batch of three messages
-fabric dev --watch --function hello      its own trigger's event, again for each edit
-""")
+fabric dev --preset queue --once         invoke with one batch of three messages
+fabric dev --watch --function hello      invoke again after each edit
+"""),
 )
 @flags_of(DevFlags)
 def dev(flags: DevFlags) -> int:
-    """Call functions with sample events.
+    """Run functions with sample events and rebuild on edits.
 
-    What runs is what would be deployed: functions are built and packed first. Events have the
-    shapes of their kinds, and fit the function's own trigger. Of a queue's batch it is shown which
-    messages would come back. Enter calls again; `exit` or Ctrl-C ends it.
+    Functions are built and packaged as for a deploy. Sample events match the function's own
+    triggers. For a queue batch, the messages that would be retried are shown. Press Enter to
+    invoke again. Type `exit` or press Ctrl-C to stop.
     """
     from fabric.cli.local_serving import run_dev
 

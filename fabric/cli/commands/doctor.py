@@ -6,32 +6,36 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import Events, PlaceFlags, ScreenFlags, examples
 
 
 class DoctorFlags(Struct, frozen=True):
     place: PlaceFlags
     offline: Annotated[
-        bool, click.option("--offline", is_flag=True, help="Ask no provider who we are.")
+        bool, click.option("--offline", is_flag=True, help="Skip checks that call the provider.")
     ]
     events: Events
     screen: ScreenFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric doctor                       is everything here for stage dev?
+fabric doctor                       check the prerequisites of stage dev
 fabric doctor --stage prod --provider edge1-workers --json
-""")
+"""),
 )
 @flags_of(DoctorFlags)
 def doctor(flags: DoctorFlags) -> int:
-    """Check the config, credentials, tools, the state back end and the cache.
+    """Check the config, tools, credentials, the state backend and the cache.
 
-    Missing credentials are a warning while deploys are simulated, and exit code 77 in real mode.
-    A back end that cannot be reached is exit code 69. In real mode the provider is asked who we
-    are, unless `--offline` is given. Nothing is changed; in a back end that is elsewhere one entry
-    is written and taken away again.
+    Missing credentials are a warning for simulated deploys. In real mode they are an error
+    (exit code 77), and the provider is called to show the identity of your credentials, unless
+    --offline is given. An unreachable state backend exits with 69.
+
+    Nothing is changed, except that a remote state backend is tested with an entry that is
+    deleted afterwards.
     """
     from fabric.app.doctor.doctor import doctor as check_up
     from fabric.cli.perform import Order, perform, question

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class ExplainFlags(Struct, frozen=True):
             "compose",
             default="",
             metavar="FILE",
-            help="Look at all services of this compose file, or of that in this folder.",
+            help="Search all services of this compose file, or of the one in this directory.",
         ),
     ]
     screen: ScreenFlags
@@ -36,17 +37,18 @@ class ExplainFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric explain build:api/hello            which input changed, with both digests
-fabric explain package:api/hello --json   the same for a script
-""")
+fabric explain build:api/hello            show which inputs changed
+fabric explain package:api/hello --json   the same as JSON
+"""),
 )
 @flags_of(ExplainFlags)
 def explain(flags: ExplainFlags) -> int:
-    """Tell why one task would run.
+    """Explain why a task would run.
 
-    TASK is a task's id as `fabric plan` shows it. Every input that differs from the last run is
-    named with its old and new digest.
+    TASK is a task ID as printed by `fabric plan`. Every input that changed since the last run
+    is listed with its old and new hash.
     """
     from fabric.app.plan import explain as explain_task
     from fabric.cli.perform import Order, perform, question

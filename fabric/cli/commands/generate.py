@@ -9,6 +9,7 @@ from msgspec import Struct
 from fabric.cli import commands_table as table
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ConfigFile, ScreenFlags, examples
 from fabric.cli.questions import AskFlags
 from fabric.config.schema.entries import RESOURCE_TYPES
@@ -31,7 +32,7 @@ generate = LazyGroup(
 
 Name: TypeAlias = Annotated[str, click.argument("name", default="")]
 Force: TypeAlias = Annotated[
-    bool, click.option("--force", is_flag=True, help="Replace a handler file that is there.")
+    bool, click.option("--force", is_flag=True, help="Replace an existing handler file.")
 ]
 
 
@@ -49,7 +50,7 @@ class EditFlags(Struct, frozen=True):
     config: ConfigFile
     dry_run: Annotated[
         bool,
-        click.option("--dry-run", is_flag=True, help="Show what would change; write nothing."),
+        click.option("--dry-run", is_flag=True, help="Show the changes without writing files."),
     ]
     ask: AskFlags
     screen: ScreenFlags
@@ -58,38 +59,49 @@ class EditFlags(Struct, frozen=True):
 class TriggerFlags(Struct, frozen=True):
     """The fields of a trigger; each belongs to one kind."""
 
-    route: Annotated[
-        str, _said("--route", "METHOD:PATH", "http: what it answers; GET:/NAME when left out.")
-    ]
+    route: Annotated[str, _said("--route", "METHOD:PATH", "http: route. [default: GET:/NAME]")]
     schedule: Annotated[
-        str, _said("--schedule", "EXPR", "cron: when it runs; needed. `rate(5 minutes)`, ...")
+        str, _said("--schedule", "EXPR", "cron: schedule, such as `rate(5 minutes)`. [required]")
     ]
     timezone: Annotated[
-        str, _said("--timezone", "ZONE", "cron: the zone of the schedule, such as Europe/Berlin.")
+        str, _said("--timezone", "ZONE", "cron: time zone of the schedule, such as Europe/Berlin.")
     ]
     queue_name: Annotated[
-        str, _said("--queue-name", "QUEUE", "queue: where messages are; my-queue when left out.")
+        str,
+        _said("--queue-name", "QUEUE", "queue: queue to read messages from. [default: my-queue]"),
     ]
     bucket: Annotated[
-        str, _said("--bucket", "BUCKET", "storage: what is watched; my-bucket when left out.")
+        str, _said("--bucket", "BUCKET", "storage: bucket to watch. [default: my-bucket]")
     ]
     events: Annotated[
         tuple[str, ...],
         _many(
-            "--event", "events", "EVENT", "storage: what it is told of; new objects when left out."
+            "--event",
+            "events",
+            "EVENT",
+            "storage: events to subscribe to. [default: new objects] Can be repeated.",
         ),
     ]
     topic: Annotated[
-        str, _said("--topic", "TOPIC", "pubsub: what it listens to; my-topic when left out.")
+        str, _said("--topic", "TOPIC", "pubsub: topic to subscribe to. [default: my-topic]")
     ]
     sources: Annotated[
         tuple[str, ...],
         _many(
-            "--source", "sources", "SOURCE", "eventbus: who sent the events; my.app when left out."
+            "--source",
+            "sources",
+            "SOURCE",
+            "eventbus: event sources to match. [default: my.app] Can be repeated.",
         ),
     ]
     detail_types: Annotated[
-        tuple[str, ...], _many("--detail-type", "detail_types", "TYPE", "eventbus: their kinds.")
+        tuple[str, ...],
+        _many(
+            "--detail-type",
+            "detail_types",
+            "TYPE",
+            "eventbus: event types to match. Can be repeated.",
+        ),
     ]
 
 
@@ -100,7 +112,7 @@ class NewFunctionFlags(Struct, frozen=True):
         click.option(
             "--trigger",
             type=click.Choice([kind.value for kind in TriggerKind]),
-            help="What calls it; the kind that the other options are of, else http.",
+            help="Trigger type. [default: inferred from other options, otherwise http]",
         ),
     ]
     fields: TriggerFlags
@@ -111,7 +123,7 @@ class NewFunctionFlags(Struct, frozen=True):
 class NewWorkerFlags(Struct, frozen=True):
     name: Name
     queue_name: Annotated[
-        str, _said("--queue-name", "QUEUE", "The queue whose messages it works on; needed.")
+        str, _said("--queue-name", "QUEUE", "Queue to read messages from. [required]")
     ]
     force: Force
     edit: EditFlags
@@ -125,38 +137,43 @@ class NewResourceFlags(Struct, frozen=True):
             "--type",
             "kind",
             type=click.Choice(RESOURCE_TYPES),
-            help="What kind of thing it is; needed.",
+            help="Resource type. [required]",
         ),
     ]
     connection_env: Annotated[
         str,
-        _said("--connection-env", "VAR", "The deployer's variable with its address; needed."),
+        _said(
+            "--connection-env",
+            "VAR",
+            "Environment variable that contains the connection URL. [required]",
+        ),
     ]
     edit: EditFlags
 
 
 class NewAddonFlags(Struct, frozen=True):
     name: Name
-    version: Annotated[str, _said("--version", "V", "The version to use.")]
+    version: Annotated[str, _said("--version", "V", "Version to use.")]
     options: Annotated[
         tuple[str, ...],
-        _many("--option", "options", "K=V", "A setting of the addon (may be given again)."),
+        _many("--option", "options", "K=V", "Setting of the addon. Can be repeated."),
     ]
     edit: EditFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric generate function orders --trigger http --route 'POST:/orders'
 fabric generate function nightly --trigger cron --schedule 'cron(0 3 * * ? *)' --dry-run
-""")
+"""),
 )
 @flags_of(NewFunctionFlags)
 def function(flags: NewFunctionFlags) -> int:
-    """Add a function to the config, with a handler beside those that are there.
+    """Add a function and its handler.
 
-    The handler is written in the language of the others, or of the provider's runtime. On a
-    terminal what is missing is asked for.
+    The handler uses the language of the existing handlers, or of the provider's runtime. On a
+    terminal, fabric prompts for missing values.
     """
     from fabric.cli.new_entries import new_function
 
@@ -169,14 +186,15 @@ def function(flags: NewFunctionFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric generate worker mailer --queue-name mails
 fabric generate worker mailer --queue-name mails -c services/mail --dry-run
-""")
+"""),
 )
 @flags_of(NewWorkerFlags)
 def worker(flags: NewWorkerFlags) -> int:
-    """Add a function that works on the messages of a queue, with its handler."""
+    """Add a queue worker and its handler."""
     from fabric.cli.new_entries import new_worker
 
     return _generated(
@@ -187,14 +205,15 @@ def worker(flags: NewWorkerFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric generate resource orders-db --type database --connection-env ORDERS_DB_URL
 fabric generate resource sessions --type cache --connection-env REDIS_URL --dry-run
-""")
+"""),
 )
 @flags_of(NewResourceFlags)
 def resource(flags: NewResourceFlags) -> int:
-    """Add a resource whose address functions are given, from a variable of whoever deploys."""
+    """Add a resource. Its connection URL is read from an environment variable at deploy time."""
     from fabric.cli.new_entries import new_resource
 
     return _generated(
@@ -206,14 +225,15 @@ def resource(flags: NewResourceFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric generate addon mail --version 1.2 --option sender=shop@example.com
 fabric generate addon mail --interactive
-""")
+"""),
 )
 @flags_of(NewAddonFlags)
 def addon(flags: NewAddonFlags) -> int:
-    """Add an addon; numbers, true and false among its options are taken as such."""
+    """Add an addon. Numbers, true and false in its options are converted from text."""
     from fabric.cli.new_entries import new_addon
 
     return _generated(
@@ -225,20 +245,21 @@ def addon(flags: NewAddonFlags) -> int:
 class NewWorkflowFlags(Struct, frozen=True):
     config: ConfigFile
     force: Annotated[
-        bool, click.option("--force", is_flag=True, help="Replace a workflow that exists.")
+        bool, click.option("--force", is_flag=True, help="Replace an existing workflow.")
     ]
     dry_run: Annotated[
         bool,
-        click.option("--dry-run", is_flag=True, help="Show what would change; write nothing."),
+        click.option("--dry-run", is_flag=True, help="Show the changes without writing files."),
     ]
     screen: ScreenFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric generate ci
 fabric generate ci -c services/api --dry-run
-""")
+"""),
 )
 @flags_of(NewWorkflowFlags)
 def ci(flags: NewWorkflowFlags) -> int:

@@ -6,71 +6,72 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ScreenFlags, examples
 from fabric.model.distribution import Extra, requirement
 
 _EXIT_CODES = """\
 Exit codes
-    0  done
-    1  failed
-    2  partial: some services or functions were done, some were not
+    0  success
+    1  failure
+    2  partial success: some services or functions failed
        (plan --detailed-exitcode: there are changes)
-    3  fabricd status: no daemon runs here
-   64  usage: an unknown command or option, a bad value
-   65  an invalid config or input file
-   69  a back end or provider cannot be reached
-   73  a file cannot be written (disk full, read-only, not allowed)
-   75  a lock is held by somebody else
-   77  credentials are missing
+    3  fabricd status: no daemon is running
+   64  usage error: unknown command or option, invalid value
+   65  invalid config or input file
+   69  backend or provider unreachable
+   73  cannot write a file (disk full, read-only, permission denied)
+   75  lock held by another process
+   77  missing credentials
   130  interrupted"""
 
 _ENVIRONMENT = f"""\
 Environment variables
-  FABRIC_STAGE           the default of --stage
-  FABRIC_CACHE_DIR       where the cache lies (default .fabric/cache of the project)
-  FABRIC_CACHE_KEY       secret text (32 characters or more) that seals the cache, for CI machines
+  FABRIC_STAGE           default of --stage
+  FABRIC_CACHE_DIR       cache directory (default .fabric/cache of the project)
+  FABRIC_CACHE_KEY       secret text of 32 characters or more that seals the cache, for CI machines
                          that restore each other's caches (default ~/.config/fabric/cache.key)
-  FABRIC_NO_SHORTCUTS=1  read and check everything anew; same results, slower
+  FABRIC_NO_SHORTCUTS=1  read and check everything again; same results, slower
   FABRIC_REMOTE_CACHE_URL, FABRIC_REMOTE_CACHE_KEY, FABRIC_REMOTE_CACHE_TOKEN
-                         a cache that machines share, its key (fabric cache key; new,old while it
-                         is changed) and what its server asks for
+                         URL, key and token of a shared cache (fabric cache key generates a key;
+                         new,old while a key is rotated)
   FABRIC_REMOTE_CACHE_TEAM, FABRIC_REMOTE_CACHE_SCOPE
-                         whose it is there, and what is kept apart in it (default main)
+                         team of the shared cache, and a scope in it (default main)
   FABRIC_REMOTE_CACHE_WAIT
-                         how long a command waits for what others know (default 3s)
-  FABRIC_CACHE           the default of --cache
-  FABRIC_TOOLCHAIN_DIR   where fetched tools lie (default ~/.cache/fabric/toolchain)
-  FABRIC_REAL_DEPLOY=1   deploy for real (also true, yes, on);
-                         FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0: not)
+                         how long a command waits for the shared cache (default 3s)
+  FABRIC_CACHE           default of --cache
+  FABRIC_TOOLCHAIN_DIR   directory of downloaded tools (default ~/.cache/fabric/toolchain)
+  FABRIC_REAL_DEPLOY=1   real mode: deploy to the provider (also true, yes, on);
+                         FABRIC_<PROVIDER>_REAL_DEPLOY for one provider (=0 disables it)
   FABRIC_<PROVIDER>_DEPLOY_CMD, FABRIC_<PROVIDER>_DESTROY_CMD
-                         your own commands in place of a provider
+                         custom deploy and delete commands of a provider
   FABRIC_<PROVIDER>_LOGS_CMD, FABRIC_<PROVIDER>_METRICS_CMD, FABRIC_<PROVIDER>_TRACES_CMD
-                         the same for what a provider tells of calls
+                         custom commands for logs, metrics and traces of a provider
   FABRIC_EDGE1_DISABLE_TAIL_TOOL=1
-                         follow edge1's logs without its own tool (wrangler)
+                         follow Cloudflare logs without wrangler
   PDNS_API_BASE_URL, PDNS_API_KEY, PDNS_SERVER_ID
-                         the name server of a router with `provider: pdns`; it is changed for real
-                         with FABRIC_REAL_DEPLOY=1 or FABRIC_PDNS_REAL_DEPLOY=1
-  FABRIC_STATE_KEY       32 bytes, in hexadecimal or base64: records keep the values of deploys,
-                         sealed, so that a way back has those of then
+                         PowerDNS server of a router with `provider: pdns`; changed only with
+                         FABRIC_REAL_DEPLOY=1 or FABRIC_PDNS_REAL_DEPLOY=1
+  FABRIC_STATE_KEY       32 bytes in hexadecimal or base64: encrypts the environment values that
+                         are stored for rollbacks
   FABRIC_ROLLBACK_ON_FAILURE=1
-                         the default of --rollback-on-failure
-  FABRIC_CONFIRM=<stage> says the name of a protected stage, for scripts
-  FABRIC_LOCK_LEASE      how long without a beat until a lock may be taken over (default 60s)
-  FABRIC_DAEMON_API_KEY  the key that fabricd and config-api ask for (--api-key)
+                         default of --rollback-on-failure
+  FABRIC_CONFIRM=<stage> confirms a change to a protected stage in scripts
+  FABRIC_LOCK_LEASE      time without a heartbeat after which a lock expires (default 60s)
+  FABRIC_DAEMON_API_KEY  API key that fabricd and config-api require (--api-key)
   OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_ENABLED=1
-                         where traces of commands (--otlp) and requests go
-                         (the package {requirement(Extra.OTEL)} sends them)
-  TRACEPARENT            the span that the trace of a command belongs to
+                         OpenTelemetry collector for traces of commands (--otlp) and requests
+                         (requires the package {requirement(Extra.OTEL)})
+  TRACEPARENT            parent span of the trace of a command
   FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
-                         where fabricd keeps answers (--cache-url), and what its keys begin with
-  FABRIC_STATE_SQL_URL   the state database: postgresql://..., sqlite:///file
-  NO_COLOR, FORCE_COLOR  never, or always, use colour; TERM=dumb counts as NO_COLOR
-  CI                     quiet progress lines; GITHUB_ACTIONS adds groups and annotations
-  GITHUB_STEP_SUMMARY    plans and deploys append a summary to this file"""
+                         URL of fabricd's response cache (--cache-url), and prefix of its keys
+  FABRIC_STATE_SQL_URL   state database: postgresql://..., sqlite:///file
+  NO_COLOR, FORCE_COLOR  never or always use color; TERM=dumb acts like NO_COLOR
+  CI                     fewer progress lines; GITHUB_ACTIONS adds groups and annotations
+  GITHUB_STEP_SUMMARY    file that plans and deploys append a summary to"""
 
 _TOPICS = {"exit-codes": _EXIT_CODES, "environment": _ENVIRONMENT}
-_LIST = "Topics: " + ", ".join(_TOPICS) + ".  A command's help: fabric COMMAND --help"
+_LIST = "Topics: " + ", ".join(_TOPICS) + ".  Help for a command: fabric COMMAND --help"
 
 
 class HelpFlags(Struct, frozen=True):
@@ -79,15 +80,16 @@ class HelpFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     name="help",
     epilog=examples("""
-fabric help exit-codes    what each exit code means
-fabric help environment   the variables that fabric reads
+fabric help exit-codes    list the exit codes
+fabric help environment   list the environment variables that fabric reads
 """),
 )
 @flags_of(HelpFlags)
 def help_topic(flags: HelpFlags) -> int:
-    """Show a topic: exit-codes or environment."""
+    """Show a help topic: exit-codes or environment."""
     from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
@@ -104,5 +106,5 @@ def _text(topic: str) -> str:
     if topic in _TOPICS:
         return _TOPICS[topic]
     guess = nearest(topic, list(_TOPICS))
-    hint = f"did you mean `{guess}`?" if guess else "use " + " or ".join(_TOPICS)
+    hint = f"did you mean `{guess}`?" if guess else "one of: " + ", ".join(_TOPICS)
     raise FabricError(Problem("usage/unknown-topic", f"unknown help topic `{topic}`", hint=hint))

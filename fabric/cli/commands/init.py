@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fabric.cli.complete import choices_for
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ScreenFlags, examples
 
 if TYPE_CHECKING:
@@ -22,13 +23,17 @@ class NewProjectFlags(Struct, frozen=True):
     folder: Annotated[
         str,
         click.option(
-            "--dir", "folder", default=".", metavar="PATH", help="Where (default: this folder)."
+            "--dir",
+            "folder",
+            default=".",
+            metavar="PATH",
+            help="Project directory. [default: current directory]",
         ),
     ]
     service: Annotated[
         str,
         click.option(
-            "--service", default="", metavar="NAME", help="Its name (default: the folder's name)."
+            "--service", default="", metavar="NAME", help="Service name. [default: directory name]"
         ),
     ]
     template: Annotated[
@@ -38,7 +43,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="KIND",
             shell_complete=choices_for("template"),
-            help="What calls its function: http, queue, cron, storage, eventbus, pubsub.",
+            help="Trigger of the first function: http, queue, cron, storage, eventbus, pubsub.",
         ),
     ]
     provider: Annotated[
@@ -48,7 +53,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="ID",
             shell_complete=choices_for("provider"),
-            help="Where it is deployed to.",
+            help="Provider to deploy to.",
         ),
     ]
     lang: Annotated[
@@ -58,7 +63,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="ts|js|py",
             shell_complete=choices_for("lang"),
-            help="Its language (default: ts).",
+            help="Language of the handler. [default: ts]",
         ),
     ]
     backend: Annotated[
@@ -69,7 +74,7 @@ class NewProjectFlags(Struct, frozen=True):
             default="",
             metavar="KIND",
             shell_complete=choices_for("backend"),
-            help="Where state is kept: local (the default), sql, objstore1, objstore2, objstore3.",
+            help="State backend: local, sql, objstore1, objstore2, objstore3. [default: local]",
         ),
     ]
     manager: Annotated[
@@ -79,7 +84,7 @@ class NewProjectFlags(Struct, frozen=True):
             "manager",
             default="",
             metavar="ID",
-            help="A plug-in that is installed, or none (the default).",
+            help="Installed secret manager plugin to use. [default: none]",
         ),
     ]
     skip_install: Annotated[
@@ -92,7 +97,7 @@ class NewProjectFlags(Struct, frozen=True):
             "ci",
             type=click.Choice(["github-actions"]),
             default=None,
-            help="Add a workflow: pull requests are planned, the main branch is deployed.",
+            help="Add a workflow that plans pull requests and deploys the main branch.",
         ),
     ]
 
@@ -119,17 +124,18 @@ class InitFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric init                                                   asks, at a terminal
+fabric init                                                   prompt for all values
 fabric init --dir shop --template queue --provider cloud1-lambda --lang py
-""")
+"""),
 )
 @flags_of(InitFlags)
 def init(flags: InitFlags) -> int:
-    """Make a new project: config, handler, test, sample event and what tools need.
+    """Create a new project with a config, a handler, a test and a sample event.
 
-    With --template and --provider nothing is asked. All files are written or none, and an existing
-    fabric.yml is never touched. A provider that cannot serve the trigger is refused.
+    With --template and --provider, fabric does not prompt. If any file cannot be written, no
+    file is written. An existing fabric.yml is never overwritten.
     """
     from fabric.app.init import InitHelp
     from fabric.app.init import init as begin

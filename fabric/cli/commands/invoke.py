@@ -9,11 +9,12 @@ from msgspec.structs import replace
 from fabric.cli import commands_table as table
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, examples, one_function
 
 invoke = LazyGroup(
     name="invoke",
-    help="Call functions, and look at what became of calls.",
+    help="Invoke functions locally or in the cloud.",
     epilog="Examples:\n"
     "  fabric invoke local --serve --watch\n"
     "  fabric invoke run --function hello --event event.json --stage prod",
@@ -23,24 +24,25 @@ invoke = LazyGroup(
 
 class InvokeFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[str, one_function("The function to call.")]
-    event: Annotated[str, event_file("The payload as a file; else standard input.")]
+    function: Annotated[str, one_function("Function to invoke.")]
+    event: Annotated[str, event_file("Payload file. [default: standard input]")]
     screen: ScreenFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 echo '{"id": 1}' | fabric invoke run --function hello
 fabric invoke run --function hello --event event.json --stage prod
-""")
+"""),
 )
 @flags_of(InvokeFlags)
 def run(flags: InvokeFlags) -> int:
-    """Call a deployed function.
+    """Invoke a deployed function.
 
-    The receipt of the stage says where it is. A simulated deployment runs on this machine, from
-    the archive that was deployed: the source may be gone. It is called as its provider calls it;
-    a payload that is no http event is posted where requests are wanted. The payload is JSON.
+    The payload is JSON. The receipt of the stage contains the endpoint. A simulated deployment
+    runs locally from the deployed archive, so the source is not needed. If the function serves
+    HTTP, any other payload is sent as the body of a POST request.
     """
     from fabric.app.invoke import invoke_run
     from fabric.cli.payload import payload

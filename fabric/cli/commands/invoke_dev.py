@@ -3,26 +3,29 @@
 import click
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 from fabric.cli.stream_options import StreamFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric invoke dev --stream-from dev --tunnel-url https://name.example.net
-fabric invoke dev --stream-from dev --restore    after a run that was killed
-""")
+fabric invoke dev --stream-from dev --restore    restore the routes of a killed run
+"""),
 )
 @flags_of(StreamFlags)
 def dev(flags: StreamFlags) -> int:
-    """Answer the requests of a deployed stage on this machine.
+    """Route requests of a deployed stage to this machine.
 
-    Functions are served on 127.0.0.1 and built again for each edit, as with `invoke local --serve
-    --watch`. Once it is proven that the tunnel leads here, the routes of the stage are turned to
-    it; `exit` or Ctrl-C turns them back. Nobody deploys to the stage meanwhile. If the run is
-    killed, the next `invoke dev` puts the routes back, and `deploy` refuses until then.
+    Functions are served on 127.0.0.1 and rebuilt after each edit, as with `invoke local --serve
+    --watch`. After the tunnel is verified, the routes of the stage are changed to the tunnel.
+    Type `exit` or press Ctrl-C to restore the routes. If the run is killed, deploys to the
+    stage are refused until `invoke dev --restore` or the next `invoke dev` restores the routes.
 
-    Real deployments at cloud1 and edge1 are turned; of others it is told what to point where.
+    Routes are changed at AWS Lambda (`cloud1-lambda`) and Cloudflare Workers (`edge1-workers`).
+    For other providers, the required route changes are printed.
     """
     from fabric.cli.dev_streaming import restore_routes, stream_until_exit
 

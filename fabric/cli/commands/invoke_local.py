@@ -4,23 +4,25 @@ import click
 
 from fabric.cli.flags_of import flags_of
 from fabric.cli.local_options import LocalFlags
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 echo '{"id": 1}' | fabric invoke local --function hello
 fabric invoke local --path /users/7 --header 'Accept: text/plain'
 fabric invoke local --serve --watch
-""")
+"""),
 )
 @flags_of(LocalFlags)
 def local(flags: LocalFlags) -> int:
-    """Call a function on this machine.
+    """Invoke a function locally, or serve it over HTTP.
 
-    What runs is what would be deployed: functions are built and packed first, and called as their
-    provider calls them. Once, with an event (--event, or standard input) or an http request
-    (--path); or with --serve for every request on 127.0.0.1, until `exit` is typed or Ctrl-C.
+    Functions are built and packaged as for a deploy, and invoked the way their provider invokes
+    them. Pass an event (--event or standard input) or an HTTP request (--path) to invoke once.
+    With --serve, requests on 127.0.0.1 are served until you type `exit` or press Ctrl-C.
     """
     from fabric.cli.local_call import call_once, refuse_unfitting
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     COMPOSE_DEFAULT,
     CONFIG_DEFAULT,
@@ -41,7 +42,9 @@ class WhichCalls(Struct, frozen=True):
     functions: Functions
     all_services: Annotated[
         bool,
-        click.option("--all-services", is_flag=True, help="All services of the compose file."),
+        click.option(
+            "--all-services", is_flag=True, help="Include all services of the compose file."
+        ),
     ]
     compose: ComposeFile
     since: Annotated[
@@ -51,11 +54,14 @@ class WhichCalls(Struct, frozen=True):
             default=_SINCE,
             show_default=True,
             metavar="TIME",
-            help="From then on: so long ago, or a time: 10m, 2h, 2026-01-02T03:04:05Z.",
+            help="Start of the time range: 10m, 2h, or 2026-01-02T03:04:05Z.",
         ),
     ]
     until: Annotated[
-        str, click.option("--until", default="", metavar="TIME", help="Until then, else now.")
+        str,
+        click.option(
+            "--until", default="", metavar="TIME", help="End of the time range. [default: now]"
+        ),
     ]
 
 
@@ -70,13 +76,17 @@ class LogsFlags(Struct, frozen=True):
     which: WhichCalls
     text: Annotated[
         str,
-        click.option("--filter", "text", default="", metavar="TEXT", help="Lines with this text."),
+        click.option(
+            "--filter",
+            "text",
+            default="",
+            metavar="TEXT",
+            help="Only show lines that contain this text.",
+        ),
     ]
     level: Annotated[
         str,
-        click.option(
-            "--level", type=click.Choice(LEVELS), default=None, help="Lines at least as grave."
-        ),
+        click.option("--level", type=click.Choice(LEVELS), default=None, help="Minimum log level."),
     ]
     limit: Annotated[
         int | None,
@@ -84,20 +94,25 @@ class LogsFlags(Struct, frozen=True):
             "--limit",
             type=click.IntRange(1, 100_000),
             metavar="N",
-            help="The newest so many lines (1000).",
+            help="Maximum number of lines to show. [default: 1000]",
         ),
     ]
     platform: Annotated[
         bool,
         click.option(
-            "--platform", is_flag=True, help="Also what the provider itself says of each call."
+            "--platform",
+            is_flag=True,
+            help="Include platform lines, such as start and end of an invocation.",
         ),
     ]
     follow: Annotated[
-        bool, click.option("--follow", is_flag=True, help="Go on with new lines, until Ctrl-C.")
+        bool, click.option("--follow", is_flag=True, help="Stream new lines until Ctrl-C.")
     ]
     ndjson: Annotated[
-        bool, click.option("--ndjson", is_flag=True, help="One JSON object a line, as they come.")
+        bool,
+        click.option(
+            "--ndjson", is_flag=True, help="Print one JSON object per line as lines arrive."
+        ),
     ]
     told: ToldFlags
     screen: ScreenFlags
@@ -120,7 +135,7 @@ class TracesFlags(Struct, frozen=True):
             default=50,
             show_default=True,
             metavar="N",
-            help="The newest so many traces.",
+            help="Maximum number of traces to show.",
         ),
     ]
     told: ToldFlags
@@ -128,17 +143,19 @@ class TracesFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric logs --since 1h --level error       what went wrong in the last hour
-fabric logs --follow --function hello      new lines as they come, until Ctrl-C
-""")
+fabric logs --since 1h --level error       errors of the last hour
+fabric logs --follow --function hello      stream new lines until Ctrl-C
+"""),
 )
 @flags_of(LogsFlags)
 def logs(flags: LogsFlags) -> int:
-    """Print what functions said, of all their providers in the order of time.
+    """Show function logs.
 
-    What was called on this machine is in a log below `.fabric/logs`; of what is deployed for real
-    its provider is asked. Times are those of this machine's zone. Values of secrets are hidden.
+    Lines of all providers are sorted by time. Local and simulated invocations are logged below
+    .fabric/logs. Logs of real deployments are read from the provider. Times are local. Secret
+    values are redacted.
     """
     _refuse_unfitting(flags)
 
@@ -160,14 +177,15 @@ def logs(flags: LogsFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric metrics --since 24h                   calls, errors and how long they took
+fabric metrics --since 24h                   invocations of the last day
 fabric metrics --all-services --json
-""")
+"""),
 )
 @flags_of(MetricsFlags)
 def metrics(flags: MetricsFlags) -> int:
-    """Count the calls of functions: how many, how many failed, how long they took."""
+    """Show invocation counts, errors and durations."""
     return _perform(
         "metrics",
         flags,
@@ -178,14 +196,15 @@ def metrics(flags: MetricsFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric traces --since 1h                     the newest calls
-fabric traces 5f3a9c --since 1h              one of them, with what was done in it
-""")
+fabric traces --since 1h                     traces of the last hour
+fabric traces 5f3a9c --since 1h              one trace with its steps
+"""),
 )
 @flags_of(TracesFlags)
 def traces(flags: TracesFlags) -> int:
-    """List traced calls, or draw one as a tree. The first letters of an id are enough."""
+    """List traces, or show one trace as a tree. A prefix of the ID is sufficient."""
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
         asked = replace(_asked("traces", flags.which, caller.settings), most=flags.limit)
@@ -209,15 +228,15 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
 
     if flags.follow and flags.screen.as_json:
         message = "--follow cannot be combined with --json"
-        raise _usage("usage/conflict", message, "use --ndjson: one JSON object per line")
+        raise _usage("usage/conflict", message, "use --ndjson")
     if flags.ndjson and flags.screen.as_json:
         raise _usage(
-            "usage/conflict", "--json cannot be combined with --ndjson", "omit one of them"
+            "usage/conflict", "--json cannot be combined with --ndjson", "remove one of them"
         )
     if flags.follow and flags.which.until:
-        refuse_useless(("--until",), "omit --until: --follow runs until Ctrl-C")
+        refuse_useless(("--until",), "remove --until: --follow streams until Ctrl-C")
     if flags.follow and flags.limit:
-        refuse_useless(("--limit",), "omit --limit: --follow prints all lines after --since")
+        refuse_useless(("--limit",), "use --since to choose where --follow starts")
 
 
 def _usage(code: str, message: str, hint: str) -> Exception:
@@ -232,12 +251,12 @@ def _request(command: str, which: WhichCalls) -> "Request":
     where = which.place.where
     if which.all_services:
         if which.place.config != CONFIG_DEFAULT:
-            hint = "omit --config: --all-services reads the configs of the compose file"
+            hint = "remove --config: --all-services reads the configs of the compose file"
             raise _usage("usage/conflict", "--config cannot be combined with --all-services", hint)
         where = replace(where, config="", compose=which.compose)
     elif which.compose != COMPOSE_DEFAULT:
-        hint = "add --all-services, or omit --file"
-        raise _usage("usage/no-effect", "--file has no effect here", hint)
+        hint = "add --all-services"
+        raise _usage("usage/no-effect", "--file has no effect without --all-services", hint)
     return replace(question(command, where), functions=frozenset(which.functions))
 
 

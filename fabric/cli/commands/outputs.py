@@ -4,6 +4,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 
@@ -13,14 +14,15 @@ class ServiceOutputsFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric outputs                     the addresses of this service in stage dev
-fabric outputs --stage prod --json for a script
-""")
+fabric outputs                      endpoints of this service in stage dev
+fabric outputs --stage prod --json
+"""),
 )
 @flags_of(ServiceOutputsFlags)
 def outputs(flags: ServiceOutputsFlags) -> int:
-    """Print the endpoint and outputs of a service that is deployed."""
+    """Show the endpoint and outputs of a deployed service."""
     from fabric.app.compose import outputs as outputs_of
     from fabric.cli.perform import Order, perform, question
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
 from fabric.cli.run_options import Caches, at_once
 
@@ -24,19 +25,22 @@ class LookFlags(Struct, frozen=True):
             type=click.Choice(["build", "package", "deploy"]),
             default="deploy",
             show_default=True,
-            help="Plan what this command would run.",
+            help="Command to plan.",
         ),
     ]
     graph: Annotated[
         str | None,
         click.option(
-            "--graph", type=click.Choice(FORMS), default=None, help="Draw the task graph."
+            "--graph",
+            type=click.Choice(FORMS),
+            default=None,
+            help="Print the task graph in this format.",
         ),
     ]
     out: Annotated[
         str,
         click.option(
-            "--out", default="", metavar="FILE", help="Save the plan (or picture) as FILE."
+            "--out", default="", metavar="FILE", help="Write the plan or the graph to FILE."
         ),
     ]
     detailed_exitcode: Annotated[
@@ -44,13 +48,13 @@ class LookFlags(Struct, frozen=True):
         click.option(
             "--detailed-exitcode",
             is_flag=True,
-            help="Exit 2 if there are changes, otherwise 0. Fail as --strict does.",
+            help="Exit with 2 if there are changes, otherwise 0. Implies --strict.",
         ),
     ]
     strict: Annotated[
         bool,
         click.option(
-            "--strict", is_flag=True, help="Fail if the deploy of this plan would be refused."
+            "--strict", is_flag=True, help="Fail if deploying this plan would be refused."
         ),
     ]
     cache: Caches
@@ -66,22 +70,23 @@ class PlanFlags(Struct, frozen=True):
 class ComposePlanFlags(Struct, frozen=True):
     chosen: ComposeFlags
     look: LookFlags
-    concurrency: Annotated[str, at_once("Records looked for")]
+    concurrency: Annotated[str, at_once("Records read")]
     screen: ScreenFlags
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric plan                             what would run, and why
-fabric plan --graph html --out plan.html   the task graph as a page
-""")
+fabric plan                                show which tasks would run
+fabric plan --graph html --out plan.html   write the task graph as a page
+"""),
 )
 @flags_of(PlanFlags)
 def plan(flags: PlanFlags) -> int:
-    """Show what would run and why.
+    """Show which tasks would run and why.
 
-    No task runs, and nothing that is live is touched. The decisions are those that the run itself
-    would make. What was looked at is remembered in the cache, if there is one, for the next time.
+    No task runs and nothing deployed is changed. The plan uses the same rules as the run
+    itself. File hashes are stored in the cache so that the next plan is faster.
     """
     return show_plan("plan", flags, flags.source)
 

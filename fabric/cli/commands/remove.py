@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     ComposeFlags,
     Functions,
@@ -54,19 +55,21 @@ class ComposeRemoveFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric remove                    remove the service from stage dev
-fabric remove --stage prod --yes remove it from prod without being asked
-fabric remove --function old     remove one function; the others stay
-""")
+fabric remove                     delete the service from stage dev
+fabric remove --stage prod --yes  delete it from prod without a prompt
+fabric remove --function old      delete one function
+"""),
 )
 @flags_of(RemoveFlags)
 def remove(flags: RemoveFlags) -> int:
-    """Remove a deployment.
+    """Delete a deployed service.
 
-    Deletes the functions at their provider, then the record, the state and the receipt of the
-    stage; other stages stay. What is not there is no error. With --function only these go: the next
-    deploy brings back what the config still names.
+    Deletes the functions at the provider, then the state and the receipt of the stage. Other
+    stages are not changed. Resources that are already missing are not an error. With
+    --function, only these functions are deleted. The next deploy creates them again if the
+    config still contains them.
     """
     return run_remove("remove", flags, flags.source)
 

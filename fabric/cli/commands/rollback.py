@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, examples
 from fabric.cli.run_options import Otlp
 
@@ -14,14 +15,19 @@ from fabric.cli.run_options import Otlp
 class RollbackFlags(Struct, frozen=True):
     to: Annotated[
         str,
-        click.option("--to", default="", metavar="ID", help="The deployment to go back to."),
+        click.option(
+            "--to",
+            default="",
+            metavar="ID",
+            help="ID of the deployment to restore. [default: the previous one]",
+        ),
     ]
     with_current_environment: Annotated[
         bool,
         click.option(
             "--with-current-environment",
             is_flag=True,
-            help="Take today's values where variables had other values then.",
+            help="Use current environment values instead of the old ones.",
         ),
     ]
     place: PlaceFlags
@@ -37,17 +43,19 @@ class ReleasesFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric rollback                          back to the deployment before this one
+fabric rollback                          restore the previous deployment
 fabric rollback --to cloud1-lambda-prod-1767225600-1a2b3c --stage prod
-""")
+"""),
 )
 @flags_of(RollbackFlags)
 def rollback(flags: RollbackFlags) -> int:
-    """Go back to an earlier deployment.
+    """Roll back to a previous deployment.
 
-    From kept archives and settings: the source is not needed. Values of variables are kept only
-    with FABRIC_STATE_KEY, sealed; without it, those of today have to be those of then.
+    Uses stored archives and settings, so the source is not needed. Environment values are
+    stored, encrypted, only if FABRIC_STATE_KEY is set. Without FABRIC_STATE_KEY, the current
+    values must equal the old ones.
     """
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
@@ -70,14 +78,15 @@ def rollback(flags: RollbackFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric releases                what is live in stage dev, and what was before
+fabric releases                show the deployments of stage dev
 fabric releases --stage prod --json
-""")
+"""),
 )
 @flags_of(ReleasesFlags)
 def releases(flags: ReleasesFlags) -> int:
-    """List what was deployed, newest first; * marks what is live."""
+    """List deployments, newest first. * marks the active one."""
     from fabric.app.deploy.rollback import releases as list_releases
     from fabric.cli.perform import Order, perform, question
 

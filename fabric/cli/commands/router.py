@@ -9,6 +9,7 @@ from fabric.cli import commands_table as table
 from fabric.cli.complete import names_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     ConfigFile,
     LockTimeout,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 router = LazyGroup(
     name="router",
-    help="Lead one name to several providers, by weight.",
+    help="Split traffic for one hostname across providers.",
     epilog="Examples:\n  fabric router deploy --sync-dns\n"
     "  fabric router dns-shift --provider spare --percent 25",
     no_args_is_help=True,
@@ -43,15 +44,18 @@ _EVERY = "2m"
 AllowProd: TypeAlias = Annotated[
     bool,
     click.option(
-        "--allow-prod-dns-sync", "allow_prod", is_flag=True, help="Let stage `prod` change DNS."
+        "--allow-prod-dns-sync",
+        "allow_prod",
+        is_flag=True,
+        help="Allow DNS changes in stage `prod`.",
     ),
 ]
 Reason: TypeAlias = Annotated[
     str,
-    click.option("--reason", default="", metavar="TEXT", help="Why: kept in the history."),
+    click.option("--reason", default="", metavar="TEXT", help="Reason to record in the history."),
 ]
 DryRun: TypeAlias = Annotated[
-    bool, click.option("--dry-run", is_flag=True, help="Tell what would be done, and do nothing.")
+    bool, click.option("--dry-run", is_flag=True, help="Print the changes without applying them.")
 ]
 
 
@@ -98,9 +102,7 @@ class SyncFlags(Struct, frozen=True):
 
 class RouterReconcileFlags(Struct, frozen=True):
     router: RouterFlags
-    apply: Annotated[
-        bool, click.option("--apply", is_flag=True, help="Make it as it is wanted again.")
-    ]
+    apply: Annotated[bool, click.option("--apply", is_flag=True, help="Apply the changes.")]
     consent: ConsentFlags
 
 
@@ -114,12 +116,12 @@ class RouterShiftFlags(Struct, frozen=True):
             required=True,
             metavar="LABEL",
             shell_complete=names_of("provider"),
-            help="The endpoint: a label of `providerOverrides`, or its provider.",
+            help="Endpoint label from `providerOverrides`, or a provider ID.",
         ),
     ]
     percent: Annotated[
         int | None,
-        click.option("--percent", type=int, metavar="N", help="What it gets: 1 to 99."),
+        click.option("--percent", type=int, metavar="N", help="Traffic percentage, from 1 to 99."),
     ]
     steps: Annotated[
         str,
@@ -127,7 +129,7 @@ class RouterShiftFlags(Struct, frozen=True):
             "--steps",
             default="",
             metavar="N,N,…",
-            help="Go up step by step, with a look at its health after each.",
+            help="Increase traffic in steps, with a health check after each one.",
         ),
     ]
     every: Annotated[
@@ -135,7 +137,7 @@ class RouterShiftFlags(Struct, frozen=True):
         click.option(
             "--every",
             metavar="DURATION",
-            help=f"With --steps: how long each step is watched ({_EVERY}).",
+            help=f"With --steps: duration of each step. [default: {_EVERY}]",
         ),
     ]
     dry_run: DryRun
@@ -151,7 +153,7 @@ class RouterRestoreFlags(Struct, frozen=True):
             "snapshot",
             default="",
             metavar="ID",
-            help="This one of the history, in place of the one before.",
+            help="ID of the history entry to restore. [default: the previous one]",
         ),
     ]
     dry_run: DryRun
@@ -198,6 +200,7 @@ def _changed(
 
 
 @click.command(
+    cls=GroupedCommand,
     name="dns-sync",
     epilog=examples("""
 fabric router dns-sync
@@ -206,9 +209,9 @@ fabric router dns-sync --stage prod --allow-prod-dns-sync --reason "new region"
 )
 @flags_of(SyncFlags)
 def dns_sync(flags: SyncFlags) -> int:
-    """Lead the name to the endpoints as they are deployed, with the shares that hold.
+    """Update DNS to route to the deployed endpoints with the current weights.
 
-    Only what differs is changed. Records of somebody else are never touched.
+    Only DNS records that differ are changed. DNS records of other owners are never changed.
     """
     from fabric.app.router.change import dns_sync as sync
 
@@ -216,29 +219,32 @@ def dns_sync(flags: SyncFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     name="dns-reconcile",
     epilog=examples("""
-fabric router dns-reconcile                 what differs; changes nothing
+fabric router dns-reconcile                 show drift without changing anything
 fabric router dns-reconcile --apply --yes
 """),
 )
 @flags_of(RouterReconcileFlags)
 def dns_reconcile(flags: RouterReconcileFlags) -> int:
-    """Tell what differs between what is wanted and what the back end has.
+    """Show DNS drift, and fix it with --apply.
 
-    What is ours and wanted no more is told as a candidate for deletion; it is never deleted.
+    Unused records that fabric created are listed as candidates for deletion. They are never
+    deleted.
     """
     from fabric.app.router.change import dns_reconcile as reconcile
     from fabric.cli.useless import refuse_useless
 
     if not flags.apply:
-        refuse_useless(flags.consent.given, "add --apply: without it, nothing is changed")
+        refuse_useless(flags.consent.given, "add --apply: without it nothing is changed")
     return _changed(
         "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
     )
 
 
 @click.command(
+    cls=GroupedCommand,
     name="dns-shift",
     epilog=examples("""
 fabric router dns-shift --provider spare --percent 25
@@ -248,11 +254,11 @@ fabric router dns-shift --provider spare --steps 5,25,50,100 --every 2m
 )
 @flags_of(RouterShiftFlags)
 def dns_shift(flags: RouterShiftFlags) -> int:
-    """Give one endpoint exactly so many percent of the traffic.
+    """Set the traffic percentage of one endpoint.
 
-    The others share the rest as before, each at least 1. With --steps it goes up step by step (100
-    is all that the others can spare): an endpoint that is not well after a step goes back to what
-    it had at first.
+    The other endpoints share the rest in the same ratio as before, each at least 1 %. With
+    --steps, traffic increases step by step (100 means all that the others can give up). If the
+    endpoint is unhealthy after a step, its original weight is restored.
     """
     use_case = _in_steps(flags) if flags.steps else _at_once(flags)
     return _changed("dns-shift", flags.router, flags.consent, use_case, dry_run=flags.dry_run)
@@ -264,9 +270,9 @@ def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
 
     percent = flags.percent
     if percent is None:
-        raise click.UsageError("missing option '--percent', or '--steps'")
+        raise click.UsageError("missing option `--percent` or `--steps`")
     if flags.every is not None:
-        refuse_useless(("--every",), "use --every only with --steps")
+        refuse_useless(("--every",), "add --steps: --every is the duration of each step")
     return lambda asked, settings, change, ask: shift(
         asked, settings, change, (flags.label, percent), ask
     )
@@ -286,6 +292,7 @@ def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
 
 
 @click.command(
+    cls=GroupedCommand,
     name="dns-restore",
     epilog=examples("""
 fabric router dns-restore
@@ -294,9 +301,10 @@ fabric router dns-restore --snapshot-id prod-1767225600-a1b2c3
 )
 @flags_of(RouterRestoreFlags)
 def dns_restore(flags: RouterRestoreFlags) -> int:
-    """Go back to the shares that were applied before those of now.
+    """Restore earlier traffic weights.
 
-    Dry runs do not count. `fabric router dns-history` lists the ids of all snapshots.
+    By default, the weights before the current ones are restored. Dry runs do not count. `fabric
+    router dns-history` lists the IDs of all snapshots.
     """
     from fabric.app.router.change import dns_restore as restore
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.cli.commands.router import ConsentFlags, DryRun, RouterFlags, request_of
 from fabric.cli.flags_of import flags_of
 from fabric.cli.keep_going import KeepGoing, refuse_opposites
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 from fabric.cli.run_options import RunFlags
 
@@ -26,12 +27,10 @@ class RouterDeployFlags(Struct, frozen=True):
     router: RouterFlags
     sync_dns: Annotated[
         bool,
-        click.option(
-            "--sync-dns", is_flag=True, help="Then lead the name to them, if all are deployed."
-        ),
+        click.option("--sync-dns", is_flag=True, help="Update DNS after all targets are deployed."),
     ]
     force: Annotated[
-        bool, click.option("--force", is_flag=True, help="Deploy what is up to date as well.")
+        bool, click.option("--force", is_flag=True, help="Redeploy functions that are up to date.")
     ]
     rollback: Annotated[
         bool | None,
@@ -39,7 +38,7 @@ class RouterDeployFlags(Struct, frozen=True):
             "--rollback-on-failure/--no-rollback-on-failure",
             "rollback",
             default=None,
-            help="Take all of it back to what was live if any target fails.",
+            help="Roll back all targets to the previous deployment if any target fails.",
         ),
     ]
     keep_going: KeepGoing
@@ -49,18 +48,19 @@ class RouterDeployFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric router deploy                   all targets; the name stays as it is
-fabric router deploy --sync-dns --dry-run   what would be done, and nothing else
+fabric router deploy                        deploy all targets without a DNS change
+fabric router deploy --sync-dns --dry-run   show what would be deployed and changed
 fabric router deploy --sync-dns --stage prod --allow-prod-dns-sync
-""")
+"""),
 )
 @flags_of(RouterDeployFlags)
 def deploy(flags: RouterDeployFlags) -> int:
-    """Deploy all targets of the fabric, and lead the name to them.
+    """Deploy all targets, then update DNS.
 
     Each label below `fabric.targets` is deployed. With --sync-dns, or `autoApply: true` in the
-    config, the name is then brought in line; where a target fails it stays as it is.
+    config, DNS is updated afterwards. If a target fails, DNS is not changed.
     """
     from fabric.cli.perform import perform
 
@@ -98,7 +98,7 @@ def _refuse_unfitting(flags: RouterDeployFlags) -> None:
         "--out": run.out,
     }
     given = tuple(name for name, value in told.items() if value)
-    refuse_useless(given, "omit it, or omit --dry-run: a dry run runs no tasks")
+    refuse_useless(given, "remove one of them: --dry-run runs no tasks")
 
 
 def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":

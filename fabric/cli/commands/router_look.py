@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.cli.commands.router import RouterFlags, shown
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 
 
@@ -20,7 +21,7 @@ class SimulateFlags(Struct, frozen=True):
             default=1000,
             show_default=True,
             metavar="N",
-            help="How many requests.",
+            help="Number of requests to simulate.",
         ),
     ]
 
@@ -33,16 +34,17 @@ class StatusFlags(Struct, frozen=True):
             "--graph",
             type=click.Choice(["svg", "html"]),
             default=None,
-            help="Draw the name, its shares and its endpoints.",
+            help="Print a diagram of the hostname, its weights and its endpoints.",
         ),
     ]
     out: Annotated[
         str,
-        click.option("--out", default="", metavar="FILE", help="Where the picture is written."),
+        click.option("--out", default="", metavar="FILE", help="File to write the diagram to."),
     ]
 
 
 @click.command(
+    cls=GroupedCommand,
     name="dns-history",
     epilog=examples("""
 fabric router dns-history
@@ -51,21 +53,22 @@ fabric router dns-history --stage prod --json
 )
 @flags_of(RouterFlags)
 def dns_history(flags: RouterFlags) -> int:
-    """Show what was done to the name: the last operation, and how the shares went."""
+    """Show DNS changes and traffic weights, newest first."""
     from fabric.app.router.look import dns_history as history
 
     return shown("dns-history", flags, history)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric router status
 fabric router status --graph svg --out router.svg
-""")
+"""),
 )
 @flags_of(StatusFlags)
 def status(flags: StatusFlags) -> int:
-    """Show the name, its shares, its endpoints, and whether the back end has it so."""
+    """Show the hostname, its weights, its endpoints, and whether DNS is in sync."""
     from fabric.app.router.look import picture
     from fabric.app.router.look import status as router_status
     from fabric.cli.useless import refuse_useless
@@ -73,10 +76,10 @@ def status(flags: StatusFlags) -> int:
     form = flags.graph
     if form is None:
         if flags.out:
-            raise click.UsageError("--out requires --graph svg or --graph html")
+            raise click.UsageError("--out requires --graph: use --graph svg or --graph html")
         return shown("status", flags.router, router_status)
     if flags.router.screen.as_json and not flags.out:
-        refuse_useless(("--graph",), "add --out FILE: --json prints one JSON document")
+        refuse_useless(("--graph",), "--json cannot be combined with --graph: use --out FILE")
     return shown(
         "status",
         flags.router,
@@ -85,28 +88,30 @@ def status(flags: StatusFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric router endpoints
 fabric router endpoints --stage prod --json
-""")
+"""),
 )
 @flags_of(RouterFlags)
 def endpoints(flags: RouterFlags) -> int:
-    """Ask each endpoint how it is, and how long it takes to answer."""
+    """Run a health check on each endpoint and show its response time."""
     from fabric.app.router.look import endpoints as router_endpoints
 
     return shown("endpoints", flags, router_endpoints)
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric router simulate --requests 10000
 fabric router simulate --requests 1000000 --json
-""")
+"""),
 )
 @flags_of(SimulateFlags)
 def simulate(flags: SimulateFlags) -> int:
-    """Spread requests by weight, without a call: it comes out equal each time."""
+    """Simulate how requests are split by weight, without network calls."""
     from fabric.app.router.look import simulate as simulated
 
     return shown(
@@ -117,6 +122,7 @@ def simulate(flags: SimulateFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     name="chaos-verify",
     epilog=examples("""
 fabric router chaos-verify
@@ -125,7 +131,7 @@ fabric router chaos-verify --stage prod --json
 )
 @flags_of(RouterFlags)
 def chaos_verify(flags: RouterFlags) -> int:
-    """Tell what happens to requests when each endpoint is down, and when all are."""
+    """Simulate the failure of each endpoint, and of all endpoints."""
     from fabric.app.router.look import chaos_verify as verify
 
     return shown("chaos-verify", flags, verify)

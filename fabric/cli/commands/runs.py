@@ -21,7 +21,7 @@ class ShowFlags(Struct, frozen=True):
 
 @click.group(cls=Group, epilog=examples("fabric runs list\nfabric runs show latest"))
 def runs() -> None:
-    """List and show past runs (the newest twenty are kept)."""
+    """List and show past runs. The newest 20 runs are kept."""
 
 
 @runs.command(name="list", epilog=examples("fabric runs list\nfabric runs list --json"))
@@ -41,7 +41,7 @@ def list_(screen: ScreenFlags) -> int:
 )
 @flags_of(ShowFlags)
 def show(flags: ShowFlags) -> int:
-    """Show what one run did. RUN is an id, or `latest`."""
+    """Show the tasks and results of one run. RUN is an ID or `latest`."""
     from fabric.app.runs import show_run
     from fabric.cli.answer import answer
 

@@ -6,6 +6,7 @@ import click
 from msgspec import Struct
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import ScreenFlags, examples
 
 _NAMES = (
@@ -20,14 +21,15 @@ class SchemaFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric schema config > fabric.schema.json     for the editor that you write fabric.yml with
-fabric schema events                          what --events writes, line by line
-""")
+fabric schema config > fabric.schema.json   use the schema in an editor
+fabric schema events                        describe the lines that --events writes
+"""),
 )
 @flags_of(SchemaFlags)
 def schema(flags: SchemaFlags) -> int:
-    """Print a JSON Schema (draft-07): of a file you write, or of what fabric answers."""
+    """Print a JSON Schema (draft-07) of a config, plan or result."""
     from fabric.app.schemas import schema as read_schema
     from fabric.cli.answer import answer
 

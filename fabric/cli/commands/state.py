@@ -8,6 +8,7 @@ from msgspec import Struct
 from fabric.cli import commands_table as table
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import LazyGroup
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 state = LazyGroup(
     name="state",
-    help="Look at what is recorded of deployments, move it, and put it right.",
+    help="Inspect, back up, migrate and repair state.",
     epilog="Examples:\n  fabric state list\n  fabric state backup --out before-the-move.json",
     no_args_is_help=True,
 ).listing(table.STATE)
 OtherService: TypeAlias = Annotated[
     str,
     click.option(
-        "--service", default="", metavar="NAME", help="Another service of the same back end."
+        "--service", default="", metavar="NAME", help="Another service in the same state backend."
     ),
 ]
 
@@ -45,7 +46,7 @@ class RecordFlags(Struct, frozen=True):
             "--backend",
             default="",
             metavar="KIND",
-            help="Another back end than the config's: local, sql, objstore1, objstore2, objstore3.",
+            help="Use this state backend instead: local, sql, objstore1, objstore2, objstore3.",
         ),
     ]
     screen: ScreenFlags
@@ -56,7 +57,7 @@ class ReconcileFlags(Struct, frozen=True):
     fix: Annotated[
         bool,
         click.option(
-            "--fix", is_flag=True, help="Make receipts anew where they differ from records."
+            "--fix", is_flag=True, help="Rewrite receipts that differ from their records."
         ),
     ]
 
@@ -85,15 +86,16 @@ def perform_on(
 
 
 @click.command(
+    cls=GroupedCommand,
     name="list",
     epilog=examples("""
-fabric state list                all stages of the service
+fabric state list                show all stages of the service
 fabric state list --stage prod --json
 """),
 )
 @flags_of(RecordFlags)
 def list_(flags: RecordFlags) -> int:
-    """List the records of the service: one for each stage and provider."""
+    """List the records of a service: one per stage and provider."""
     from fabric.app.state.look import list_records
 
     asked = asked_of("list", flags)
@@ -101,14 +103,15 @@ def list_(flags: RecordFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric state show
 fabric state show --stage prod --provider edge1-workers
-""")
+"""),
 )
 @flags_of(RecordFlags)
 def show(flags: RecordFlags) -> int:
-    """Show one record: functions, outputs, what is unfinished, and what came before."""
+    """Show one record: functions, outputs, unfinished changes and history."""
     from fabric.app.state.look import show as show_record
 
     asked = asked_of("show", flags)
@@ -116,14 +119,15 @@ def show(flags: RecordFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric state pull > state.json
 fabric state pull --stage prod --provider cloud1-lambda --json
-""")
+"""),
 )
 @flags_of(RecordFlags)
 def pull(flags: RecordFlags) -> int:
-    """Print one record as it is stored. There is no secret in it."""
+    """Print one record as it is stored. Records contain no secrets."""
     from fabric.app.state.look import pull as pull_record
 
     asked = asked_of("pull", flags)
@@ -131,14 +135,15 @@ def pull(flags: RecordFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric state reconcile                  what does not agree in stage dev
+fabric state reconcile                  show differences in stage dev
 fabric state reconcile --stage prod --fix
-""")
+"""),
 )
 @flags_of(ReconcileFlags)
 def reconcile(flags: ReconcileFlags) -> int:
-    """Compare config, records, receipts, archives and, in real mode, the provider."""
+    """Compare config, state, receipts, archives and, in real mode, the provider."""
     from fabric.app.state.reconcile import reconcile as compare
 
     return perform_on(

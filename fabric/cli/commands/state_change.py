@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.cli.commands.state import RecordFlags, asked_of, perform_on
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import LockTimeout, Yes, examples
 
 
@@ -15,12 +16,17 @@ class PushFlags(Struct, frozen=True):
     file: Annotated[
         str,
         click.option(
-            "--file", default="", metavar="FILE", help="The record; else what waits for it."
+            "--file",
+            default="",
+            metavar="FILE",
+            help="File with the record. [default: the record saved by the failed write]",
         ),
     ]
     force: Annotated[
         bool,
-        click.option("--force", is_flag=True, help="Also when the stored one has a higher serial."),
+        click.option(
+            "--force", is_flag=True, help="Overwrite a stored record that has a higher serial."
+        ),
     ]
     lock_timeout: LockTimeout
 
@@ -59,17 +65,18 @@ class RestoreFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric state push                      what the last run could not write
+fabric state push                      store what the last run could not write
 fabric state push --file state.json --force
-""")
+"""),
 )
 @flags_of(PushFlags)
 def push(flags: PushFlags) -> int:
     """Store a record from a file.
 
-    Its checksum, lineage and serial have to fit. Without a file it is the state that a run could
-    not write to its back end; it blocks deploys until then.
+    Its checksum, lineage and serial must match. Without --file, the record is used that a run
+    could not write to its backend. Deploys are refused until that record is stored.
     """
     from fabric.app.state.change import push as push_record
 
@@ -81,17 +88,18 @@ def push(flags: PushFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric state rm --stage old
 fabric state rm --stage old --provider edge1-workers --yes
-""")
+"""),
 )
 @flags_of(ForgetFlags)
 def rm(flags: ForgetFlags) -> int:
-    """Forget a record without asking its provider.
+    """Remove state without deleting resources.
 
-    What was deployed stays where it is, and nothing here knows of it any more: `fabric remove`
-    removes both.
+    The provider is not called, and fabric no longer manages the deployed resources. To delete
+    them too, use `fabric remove`.
     """
     from fabric.app.state.change import remove_record
 
@@ -100,6 +108,7 @@ def rm(flags: ForgetFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     name="force-unlock",
     epilog=examples("""
 fabric state force-unlock
@@ -108,9 +117,10 @@ fabric state force-unlock --stage prod --provider cloud1-lambda --yes
 )
 @flags_of(UnlockFlags)
 def force_unlock(flags: UnlockFlags) -> int:
-    """Take a lock away from its holder.
+    """Remove a lock.
 
-    For a holder that is gone for good: one that lives ends with an error when it sees it.
+    Use it for a lock whose process no longer exists. A running process stops with an error when
+    it finds its lock removed.
     """
     from fabric.app.state.change import force_unlock as take_away
 
@@ -119,14 +129,15 @@ def force_unlock(flags: UnlockFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric state backup                      to .fabric/state-backup.json
+fabric state backup                      write to .fabric/state-backup.json
 fabric state backup --stage prod --out prod-state.json
-""")
+"""),
 )
 @flags_of(BackupFlags)
 def backup(flags: BackupFlags) -> int:
-    """Write all records of the service to one file, under one digest."""
+    """Write all records of the service to one file, with a SHA-256 hash."""
     from fabric.app.state.backup import backup as write_backup
 
     return perform_on(
@@ -137,17 +148,18 @@ def backup(flags: BackupFlags) -> int:
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric state restore                     from .fabric/state-backup.json
+fabric state restore                     restore .fabric/state-backup.json
 fabric state restore --file prod-state.json --stage prod --yes
-""")
+"""),
 )
 @flags_of(RestoreFlags)
 def restore(flags: RestoreFlags) -> int:
-    """Put the records of a backup back.
+    """Restore the records of a backup.
 
-    All of the file is checked before anything is written. Records that it does not hold stay as
-    they are; receipts are made anew.
+    The whole file is checked before anything is written. Records that the file does not contain
+    are not changed. Receipts are written again.
     """
     from fabric.app.state.backup import restore_backup
 

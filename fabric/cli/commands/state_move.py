@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from fabric.cli.commands.state import OtherService, perform_on
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import LockTimeout, PlaceFlags, ScreenFlags, examples
 
 
@@ -16,29 +17,33 @@ class MigrateFlags(Struct, frozen=True):
     screen: ScreenFlags
     source: Annotated[
         str,
-        click.option("--from", "source", default="", metavar="KIND", help="Where the records are."),
+        click.option(
+            "--from", "source", default="", metavar="KIND", help="Backend to copy records from."
+        ),
     ]
     target: Annotated[
         str,
         click.option(
-            "--to", "target", default="", metavar="KIND", help="Where they are copied to."
+            "--to", "target", default="", metavar="KIND", help="Backend to copy records to."
         ),
     ]
     lock_timeout: LockTimeout
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
 fabric state migrate --from local --to sql
 fabric state migrate --from local --to objstore1 --stage prod
-""")
+"""),
 )
 @flags_of(MigrateFlags)
 def migrate(flags: MigrateFlags) -> int:
-    """Copy the records of the service, and their archives, to a back end of another kind.
+    """Copy the records of a service and their archives to another backend.
 
-    Everything is read back and compared; the source stays as it is. The keys of both kinds stand
-    in the config's `backend` section; set `backend.kind` to the new one afterwards.
+    Every copy is read back and compared. The source is not changed. The `backend` section of
+    the config must contain the keys of both kinds. Set `backend.kind` to the new kind
+    afterwards.
     """
     from fabric.app.state.move import migrate_records
     from fabric.app.state.scope import StateRequest

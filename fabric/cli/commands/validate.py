@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli.flags_of import flags_of
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import PlaceFlags, ScreenFlags, examples
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class ValidateFlags(Struct, frozen=True):
             "compose",
             default="",
             metavar="FILE",
-            help="All services of this compose file, or of that in this folder.",
+            help="Validate all services of this compose file, or of the one in this directory.",
         ),
     ]
     screen: ScreenFlags
@@ -34,17 +35,18 @@ class ValidateFlags(Struct, frozen=True):
 
 
 @click.command(
+    cls=GroupedCommand,
     epilog=examples("""
-fabric validate --stage prod              one service, as it would be deployed there
-fabric validate -f fabric.compose.yml     all services of a monorepo
-""")
+fabric validate --stage prod              check one service for stage prod
+fabric validate -f fabric.compose.yml     check all services of a monorepo
+"""),
 )
 @flags_of(ValidateFlags)
 def validate(flags: ValidateFlags) -> int:
-    """Check a config and tell all that is wrong, with places.
+    """Check a config for errors, offline.
 
-    Reads the config and the files that belong to it, and nothing else: no network, no state, no
-    code of yours. What only a plan would refuse, such as a limit of the provider, is told as well.
+    Reads the config and the files that it refers to. It uses no network and no state, and runs
+    none of your code. Provider limits are checked as well.
     """
     from fabric.app.validate import validate as validate_config
     from fabric.cli.answer import answer

@@ -86,7 +86,7 @@ def _served(command: str, placed: PlacedOrder, settings: "Settings", serve: "Ser
 
     def ready(port: int) -> None:
         urls.append(url_of(placed.order.address, port))
-        _tell((f"Serving at {urls[0]} (press Ctrl-C to stop)",))
+        _tell((f"Serving at {urls[0]}  (press Ctrl-C to stop)",))
 
     with listening_for_signals() as ear:
         serve(
@@ -110,7 +110,11 @@ def _stopped(folder: Path) -> Report:
     from fabric.daemon.process.control import stop
 
     found = stop(folder)
-    words = f"fabricd stopped (process {found.process.pid})" if found else "fabricd is not running"
+    words = (
+        f"fabricd stopped (process {found.process.pid})"
+        if found
+        else ("fabricd is not running here")
+    )
     facts: dict[str, object] = {"running": False, "stopped": found is not None}
     if found:
         facts["pid"] = found.process.pid
@@ -122,7 +126,7 @@ def _status(folder: Path) -> Report:
 
     found = running_in(folder)
     if found is None:
-        outcome = DocumentOutcome({"running": False}, "fabricd is not running")
+        outcome = DocumentOutcome({"running": False}, "fabricd is not running here")
         return Report("fabricd status", outcome, exit_code=ExitCode.NOT_RUNNING)
     return Report("fabricd status", DocumentOutcome(_facts(found), _words(found, "is running")))
 
@@ -162,5 +166,5 @@ def _tell(lines: tuple[str, ...]) -> None:
 
 def _unknown(word: str) -> Problem:
     guess = nearest(word, list(ACTIONS))
-    hint = f"did you mean `{guess}`?" if guess else f"use one of: {', '.join(ACTIONS)}"
-    return Problem("usage/unknown-command", f"unknown command `{word}` of fabricd", hint)
+    hint = f"did you mean `{guess}`?" if guess else (f"use one of {', '.join(ACTIONS)}, or no word")
+    return Problem("usage/unknown-command", f"unknown fabricd command `{word}`", hint)

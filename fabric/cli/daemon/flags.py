@@ -23,7 +23,7 @@ def port_option(default: int) -> "Option":
         default=default,
         show_default=True,
         metavar="N",
-        help="Listen port; 0 is any that is free.",
+        help="Port to listen on. 0 picks a free port.",
     )
 
 
@@ -37,7 +37,7 @@ class DoorFlags(Struct, frozen=True):
             default="0.0.0.0",  # noqa: S104 - the documented default
             show_default=True,
             metavar="ADDRESS",
-            help="Listen address.",
+            help="Address to listen on.",
         ),
     ]
     api_key: Annotated[
@@ -46,8 +46,7 @@ class DoorFlags(Struct, frozen=True):
             "--api-key",
             default="",
             metavar="KEY",
-            help="Ask for this key in X-API-Key (better: --api-key-file, or the variable "
-            "FABRIC_DAEMON_API_KEY: a command line is read by all users of the machine).",
+            help="API key required in X-API-Key. Prefer --api-key-file or FABRIC_DAEMON_API_KEY.",
         ),
     ]
     api_key_file: Annotated[
@@ -56,7 +55,7 @@ class DoorFlags(Struct, frozen=True):
             "--api-key-file",
             default="",
             metavar="FILE",
-            help="Ask for one of these keys, one a line; `read:<key>` may look and not change.",
+            help="File of accepted API keys, one per line. `read:<key>` is a read-only key.",
         ),
     ]
     rate_limit: Annotated[
@@ -67,7 +66,7 @@ class DoorFlags(Struct, frozen=True):
             default=0,
             show_default=True,
             metavar="N",
-            help="Requests a minute for each client address; 0 is no limit.",
+            help="Maximum requests per minute and client address. 0 means no limit.",
         ),
     ]
     proxies: Annotated[
@@ -77,7 +76,7 @@ class DoorFlags(Struct, frozen=True):
             "proxies",
             multiple=True,
             metavar="CIDR",
-            help="Believe X-Forwarded-For from here (may be given again).",
+            help="Trust X-Forwarded-For from this network. Can be repeated.",
         ),
     ]
     hosts: Annotated[
@@ -87,8 +86,7 @@ class DoorFlags(Struct, frozen=True):
             "hosts",
             multiple=True,
             metavar="NAME",
-            help="A name that this server goes by; beyond loopback others are refused then "
-            "(may be given again).",
+            help="Hostname of this server. Other Host headers are rejected. Can be repeated.",
         ),
     ]
     trust_bodies: Annotated[
@@ -96,7 +94,7 @@ class DoorFlags(Struct, frozen=True):
         click.option(
             "--trust-bodies",
             is_flag=True,
-            help="Configs in requests may run commands and read outside of the workspace.",
+            help="Allow request configs to run commands and read files outside the workspace.",
         ),
     ]
     prefixes: Annotated[
@@ -106,7 +104,7 @@ class DoorFlags(Struct, frozen=True):
             "prefixes",
             multiple=True,
             metavar="PREFIX",
-            help="Let configs in requests read variables with this prefix. Can be repeated.",
+            help="Allow request configs to read variables with this prefix. Can be repeated.",
         ),
     ]
 
@@ -122,7 +120,7 @@ class ProjectFlags(Struct, frozen=True):
             default="fabric.yml",
             show_default=True,
             metavar="FILE",
-            help="The config of requests without one, in the workspace.",
+            help="Default config of requests, in the workspace.",
         ),
     ]
     workspace: Annotated[
@@ -131,12 +129,14 @@ class ProjectFlags(Struct, frozen=True):
             "--workspace",
             default="",
             metavar="DIR",
-            help="The project's folder (default: this one).",
+            help="Project directory. [default: current directory]",
         ),
     ]
     dashboard: Annotated[
         bool,
-        click.option("--dashboard", is_flag=True, help="Serve a page at /; needs the config."),
+        click.option(
+            "--dashboard", is_flag=True, help="Serve the dashboard at /. Requires a config."
+        ),
     ]
 
 
@@ -150,7 +150,7 @@ class CacheFlags(Struct, frozen=True):
             "url",
             default="",
             metavar="URL",
-            help="Keep answers there: redis://host:port, or rediss:// (FABRIC_DAEMON_CACHE_URL).",
+            help="Redis URL of the response cache. [env: FABRIC_DAEMON_CACHE_URL]",
         ),
     ]
     ttl: Annotated[
@@ -161,7 +161,7 @@ class CacheFlags(Struct, frozen=True):
             default="5m",
             show_default=True,
             metavar="DURATION",
-            help="For so long at most: 90s, 5m; 0 is each endpoint's own time.",
+            help="Maximum age of cached responses, such as 90s or 5m. 0 uses each endpoint's own.",
         ),
     ]
 
@@ -173,7 +173,7 @@ def stage_option() -> "Option":
         default="",
         metavar="NAME",
         shell_complete=names_of("stage"),
-        help="The stage of requests that name none (FABRIC_STAGE, else dev).",
+        help="Default stage of requests. [default: FABRIC_STAGE, otherwise dev]",
     )
 
 

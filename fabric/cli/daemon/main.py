@@ -9,6 +9,7 @@ from fabric import last_words
 from fabric.cli.daemon.flags import DaemonFlags
 from fabric.cli.flags_of import flags_of
 from fabric.cli.main import terminal_width, version_option
+from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import examples
 
 if TYPE_CHECKING:
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=GroupedCommand,
     name="fabricd",
     epilog=examples("""
-fabricd start --api-key-file keys.txt      in the background, for this folder
-fabricd --address 127.0.0.1 --dashboard    here, until Ctrl-C
+fabricd start --api-key-file keys.txt      run in the background
+fabricd --address 127.0.0.1 --dashboard    run in the foreground
 """),
     context_settings={
         "help_option_names": ["-h", "--help"],
@@ -28,13 +30,14 @@ fabricd --address 127.0.0.1 --dashboard    here, until Ctrl-C
 )
 @flags_of(DaemonFlags)
 def fabricd(flags: DaemonFlags) -> int:
-    """Serve the Configuration API, deploys and removes of a project over HTTP.
+    """Serve the Configuration API, deploys and removals of a project over HTTP.
 
-    Without a word it serves here, until Ctrl-C. `start` does so in the background, with its log in
-    .fabric/daemon.log; `stop` lets runs end first; `restart` is both, with the options that are
-    given now; `status` exits with 0 where one runs and with 3 where none does. Which daemon is
-    meant is told by the folder: this one, or --workspace. Options may stand on either side of the
-    word.
+    Without an action, fabricd runs in the foreground until Ctrl-C. The daemon is identified by
+    its directory: the current one, or --workspace.
+
+    `start` runs it in the background and logs to .fabric/daemon.log. `stop` waits until its
+    runs end. `restart` stops it and starts it with the given options. `status` exits with 0 if
+    it is running, otherwise with 3.
     """
     from fabric.cli.daemon.acts import act
 

@@ -70,8 +70,10 @@ def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
     """The folder itself, however it was named: its `.fabric` tells which daemon is meant."""
     folder = (cwd / project.workspace).resolve()
     if not folder.is_dir():
-        hint = "set --workspace to the directory of a project"
-        problem = Problem("usage/no-folder", f"`{project.workspace}` is not a directory", hint)
+        hint = "set --workspace to a project directory"
+        problem = Problem(
+            "usage/no-folder", f"workspace directory not found: `{project.workspace}`", hint
+        )
         raise FabricError(problem)
     return folder
 
@@ -98,7 +100,7 @@ def _key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
 
 _NO_KEY = (
     "warning: no API key is set, and other machines can reach this server",
-    "  any client can read the project, and deploy and remove with its credentials",
+    "  their users can read the project, deploy and delete with its credentials",
     "  set --api-key-file FILE, or listen on this machine only: --address 127.0.0.1",
 )
 
@@ -130,7 +132,9 @@ def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], t
         text = read_bytes(path).decode()
         is_open = bool(stat.S_IMODE(path.stat().st_mode) & 0o077)
     except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a text file"
+        why = (
+            error.strerror if isinstance(error, OSError) and error.strerror else ("not a text file")
+        )
         message = f"cannot read `{door.api_key_file}`: {why.lower()}"
         where = Place(door.api_key_file)
         raise FabricError(Problem("input/unreadable", message, where=where)) from error
@@ -144,8 +148,8 @@ def _project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
     if config.is_dir():
         config /= _CONFIG
     if flags.dashboard and not config.is_file():
-        hint = "set --config to a file in --workspace, or omit --dashboard"
-        message = f"config `{flags.config}` not found"
+        hint = "set --config and --workspace: --dashboard shows that project"
+        message = f"config not found: `{flags.config}`"
         raise FabricError(Problem("config/not-found", message, hint, Place(str(config))))
     return ServedProject(str(folder), flags.config, stage, flags.dashboard)
 
@@ -156,7 +160,9 @@ def _cache(flags: CacheFlags, settings: Settings) -> AnswerCache:
     url = flags.url or settings.env.get(CACHE_VARIABLE, "")
     if url and not _is_cache(url):
         hint = "use redis://host:port/0, or rediss:// for TLS"
-        raise FabricError(Problem("usage/bad-cache-url", f"{named} is not a Redis URL", hint))
+        raise FabricError(
+            Problem("usage/bad-cache-url", f"invalid value for {named}: not a Redis URL", hint)
+        )
     prefix = settings.env.get(PREFIX_VARIABLE, "")
     return AnswerCache(url, seconds, prefix) if prefix else AnswerCache(url, seconds)
 

@@ -16,9 +16,8 @@ from fabric.config.yaml.nodes import (
     with_entry,
 )
 from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.catalog import PROVIDER_IDS, suggested_provider
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
 
 _LAID_OVER = ("name", "runtime", "region")
 
@@ -91,5 +90,5 @@ def _unknown(root: Mapping, choice: str) -> Problem:
 def unknown_provider(word: str, labels: Sequence[str]) -> Problem:
     """`labels` are those of `providerOverrides`, which are chosen by the same option."""
     names = [*labels, *PROVIDER_IDS]
-    hint = did_you_mean(word, names) or f"use one of: {', '.join(names)}"
+    hint = suggested_provider(word, labels) or f"use one of {', '.join(names)}"
     return Problem("usage/unknown-provider", f"unknown provider `{word}`", hint)

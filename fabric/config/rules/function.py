@@ -110,7 +110,7 @@ def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> It
         f"function `{function.name}` has a trigger of type `{kind}`, "
         f"which {titled(facts.id)} does not support"
     )
-    hint = f"use one of: {', '.join(sorted(facts.triggers))}"
+    hint = f"use one of {', '.join(sorted(facts.triggers))}"
     yield _error("config/trigger-unsupported", message, child(node, "type") or node, hint)
 
 

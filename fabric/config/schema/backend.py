@@ -11,20 +11,20 @@ _SQL_DEFAULTS = dict(back_end_facts(BackendKind.SQL).defaults)
 
 BACKEND = Fields(
     (
-        Field("kind", _KIND, "Where state is kept; `local` when left out.", "local"),
+        Field("kind", _KIND, "Where state is stored. Default: `local`.", "local"),
         Field(
             "sqlConnectionStringEnv",
             ENV_NAME,
-            "sql: the variable with the URL.",
+            "sql: environment variable that contains the database URL.",
             _SQL_DEFAULTS["sqlConnectionStringEnv"],
         ),
-        Field("sqlTable", _TABLE, "sql: the table of the state.", _SQL_DEFAULTS["sqlTable"]),
-        Field("objstore1Bucket", FILLED, "objstore1: the bucket of the state.", "my-state"),
-        Field("objstore1Prefix", Text(), "objstore1: what keys begin with.", "fabric/"),
-        Field("lockTable", FILLED, "objstore1: the table that holds the locks.", "fabric-locks"),
-        Field("objstore2Bucket", FILLED, "objstore2: the bucket of the state.", "my-state"),
-        Field("objstore2Prefix", Text(), "objstore2: what names begin with.", "fabric/"),
-        Field("objstore3Container", FILLED, "objstore3: the container of the state.", "my-state"),
-        Field("objstore3Prefix", Text(), "objstore3: what names begin with.", "fabric/"),
+        Field("sqlTable", _TABLE, "sql: table of the state.", _SQL_DEFAULTS["sqlTable"]),
+        Field("objstore1Bucket", FILLED, "objstore1: bucket of the state.", "my-state"),
+        Field("objstore1Prefix", Text(), "objstore1: prefix of the object keys.", "fabric/"),
+        Field("lockTable", FILLED, "objstore1: DynamoDB table of the locks.", "fabric-locks"),
+        Field("objstore2Bucket", FILLED, "objstore2: bucket of the state.", "my-state"),
+        Field("objstore2Prefix", Text(), "objstore2: prefix of the object names.", "fabric/"),
+        Field("objstore3Container", FILLED, "objstore3: container of the state.", "my-state"),
+        Field("objstore3Prefix", Text(), "objstore3: prefix of the blob names.", "fabric/"),
     )
 )

@@ -20,57 +20,78 @@ LOADERS = (
 )  # fmt: skip
 _TARGET = Text(
     whole(r"(?:node|es)[0-9]+(?:\.[0-9]+){0,2}|esnext"),
-    "a version of Node or of the language, like node20 or es2022",
+    "a Node.js or language version, such as node20 or es2022",
 )
 _DEFINED = Text(
-    whole(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"), "a name, or names with dots between"
+    whole(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"), "a name, or names separated by dots"
 )
-_EXTENSION = Text(whole(r"\.[A-Za-z0-9_.-]+"), "the end of a file's name, with its dot")
+_EXTENSION = Text(whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 
 BUILD = Fields(
     (
         Field(
             "command",
             Either((Many(FILLED, least=1), FILLED)),
-            "Builds the functions in place of the built-in build: a list, or one line.",
+            "Command that replaces the built-in build: a list of arguments, or one line.",
             ["npm", "run", "build"],
         ),
         Field(
             "portable",
             Flag(),
-            "The command needs files of the workspace alone: an executor may run it elsewhere.",
+            "Whether the command reads only files of the workspace, so that an executor can "
+            "run it on another machine. Default: false.",
             example=True,
         ),
-        Field("ignore", Many(FILLED), "Files that `include` leaves out.", ["**/*.test.ts"]),
-        Field("minify", Flag(), "Make the bundle small; false when left out.", example=True),
-        Field("sourcemap", Flag(), "Put a source map in; false when left out.", example=True),
+        Field(
+            "ignore",
+            Many(FILLED),
+            "Globs of files that the command does not read.",
+            ["**/*.test.ts"],
+        ),
+        Field("minify", Flag(), "Whether to minify the bundle. Default: false.", example=True),
+        Field("sourcemap", Flag(), "Whether to write a source map. Default: false.", example=True),
         Field(
             "external",
             Many(FILLED),
-            "Packages that are not bundled: names, globs, or `node_modules` for all of them.",
+            "Packages to exclude from the bundle: names, globs, or `node_modules` for all.",
             ["sharp", "@img/*"],
         ),
         Field(
             "format",
             OneOf(("cjs", "esm"), "a module format"),
-            "CommonJS or ES modules; chosen by the entry when left out.",
+            "Module format of the bundle. Default: inferred from the entry.",
             "esm",
         ),
-        Field("target", _TARGET, "What the code is written for; else the runtime.", "node20"),
+        Field(
+            "target",
+            _TARGET,
+            "JavaScript version of the bundle. Default: the version of the runtime.",
+            "node20",
+        ),
         Field(
             "define",
             Table(Word(), _DEFINED, "process.env.STAGE"),
-            "Names that are replaced by JavaScript expressions.",
+            "Names to replace with JavaScript expressions at build time.",
             {"process.env.STAGE": '"prod"'},
         ),
         Field(
             "loader",
             Table(OneOf(LOADERS, "a loader"), _EXTENSION, ".sql"),
-            "How files are loaded, by the end of their names.",
+            "esbuild loaders by file extension.",
             {".sql": "text"},
         ),
-        Field("tsconfig", FILLED, "The tsconfig in place of those found.", "tsconfig.build.json"),
-        Field("keepNames", Flag(), "Keep names of functions and classes.", example=True),
+        Field(
+            "tsconfig",
+            FILLED,
+            "Path of the tsconfig. Default: the nearest one.",
+            "tsconfig.build.json",
+        ),
+        Field(
+            "keepNames",
+            Flag(),
+            "Whether to keep names of functions and classes when minifying.",
+            example=True,
+        ),
         Field("banner", FILLED, "Text at the top of the bundle.", "/* shop */"),
     )
 )

@@ -81,7 +81,7 @@ def _kind(node: Node) -> str:
     if isinstance(node, Sequence):
         return "a list"
     if node.bound or node.secret:
-        return "what its binding gives"
+        return "the value of its binding"
     if node.value is None:
         return "empty"
     quoted = isinstance(node.value, str) and node.text.strip().removeprefix("-").isdecimal()
@@ -132,7 +132,8 @@ def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
 def _no_such_word(shape: OneOf, node: Node, path: Path) -> Finding:
     wanted = f"{shape.noun} ({', '.join(shape.words)})"
     problem = _mismatch(node, path, wanted, shape.code).problem
-    hint = did_you_mean(node.text, shape.words) if isinstance(node, Scalar) else ""
+    suggest = shape.suggest or (lambda word: did_you_mean(word, shape.words))
+    hint = suggest(node.text) if isinstance(node, Scalar) else ""
     return _found(problem.code, problem.message, node, hint or problem.hint)
 
 
@@ -177,7 +178,7 @@ def _many(shape: Many, node: Node, path: Path) -> Iterator[Finding]:
 
 def _too_few(count: int, least: int, node: Node, path: Path) -> Iterator[Finding]:
     if count < least:
-        yield _found("config/too-few", f"`{title(path)}` needs at least {least} entry", node)
+        yield _found("config/too-few", f"`{title(path)}` requires at least {least} entry", node)
 
 
 def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
@@ -191,7 +192,7 @@ def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
 
 def _key(rule: Text, entry: KeyValue, path: Path) -> Iterator[Finding]:
     if not rule.fits(entry.key):
-        message = f"the key `{shown(entry.key)}` in `{title(path)}` must be {rule.rule}"
+        message = f"invalid key `{shown(entry.key)}` in `{title(path)}`: it must be {rule.rule}"
         yield _found(rule.code, message, entry)
 
 
@@ -216,18 +217,18 @@ def _missing(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
     unknown = () if shape.is_open else keys - shape.index.keys()
     slips = (nearest(one, shape.index) for one in unknown)
     for name in sorted(shape.required - keys - {*slips}):
-        message = f"`{title((*path, name))}` is missing"
+        message = f"`{title((*path, name))}` is required"
         yield _found("config/missing-key", message, node)
     if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
         words = " or ".join(f"`{name}`" for name in shape.one_of)
-        yield _found("config/missing-key", f"`{title(path)}` needs one of {words}", node)
+        yield _found("config/missing-key", f"`{title(path)}` requires one of {words}", node)
 
 
 def _unknown(shape: Fields, entry: KeyValue, path: Path) -> Finding:
     inside = f" in `{title(path)}`" if path else ""
     hint = did_you_mean(entry.key, shape.index)
     if shape.is_open:
-        message = f"the key `{shown(entry.key)}`{inside} is passed on unchecked"
+        message = f"the key `{shown(entry.key)}`{inside} is passed to the provider unchecked"
         problem = Problem("config/passed-on", message, hint, place_of(entry))
         return Finding(problem, is_fatal=False)
     known = f"known keys: {', '.join(sorted(shape.index))}"
@@ -249,7 +250,7 @@ def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
             yield from check(shape.entry, item, (*path, _name_of(item) or f"[{number}]"))
         return
     if type(node) is not Mapping:
-        yield _mismatch(node, path, "a list, or a map of names")
+        yield _mismatch(node, path, "a list, or a map by name")
         return
     yield from _too_few(len(node.entries), shape.least, node, path)
     for entry in node.entries:
@@ -262,7 +263,7 @@ def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
         return [_mismatch(node, path, "a map")]
     tag = find(node, "type")
     if tag is None:
-        return [_found("config/missing-key", f"`{title((*path, 'type'))}` is missing", node)]
+        return [_found("config/missing-key", f"`{title((*path, 'type'))}` is required", node)]
     word = tag.value.value if isinstance(tag.value, Scalar) else None
     for known, fields in shape.kinds:
         if known == word:

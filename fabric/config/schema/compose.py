@@ -5,19 +5,30 @@ from fabric.config.schema.triggers import FILLED
 
 _NAME = Text(
     whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
-    "1 to 63 letters, digits, `_` or `-`, a letter or digit first",
+    "1 to 63 characters: letters, digits, `_` or `-`, starting with a letter or digit",
 )
 _SERVICE = Fields(
     (
-        Field("name", _NAME, "What other services and `--service` call it.", "api", required=True),
+        Field(
+            "name",
+            _NAME,
+            "Name of the service for `dependsOn` and `--service`.",
+            "api",
+            required=True,
+        ),
         Field(
             "config",
             FILLED,
-            "Its config file, or the folder that holds `fabric.yml`; seen from this file.",
+            "Config file, or directory that contains `fabric.yml`, relative to this file.",
             "./api/fabric.yml",
             required=True,
         ),
-        Field("dependsOn", Many(FILLED), "Services that are deployed before it.", ["api"]),
+        Field(
+            "dependsOn",
+            Many(FILLED),
+            "Names of services that are deployed before this one.",
+            ["api"],
+        ),
     )
 )
 COMPOSE = Fields(
@@ -25,13 +36,13 @@ COMPOSE = Fields(
         Field(
             "services",
             Named(_SERVICE, key=_NAME),
-            "The services: a list, or a map by name.",
+            "Services: a list, or a map by name.",
             [{"name": "api", "config": "./api/fabric.yml"}],
         ),
         Field(
             "include",
             Many(FILLED),
-            "Globs of config files; each match is a service with the name it gives itself.",
+            "Globs of config files. Each match is a service named by its own config.",
             ["services/*/fabric.yml"],
         ),
     ),

@@ -27,46 +27,49 @@ from fabric.config.schema.shapes import (
     whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDER_IDS
+from fabric.model.catalog import PROVIDER_IDS, suggested_provider
 
-_LABEL = Text(whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 letters, digits, `.`, `_` or `-`")
-_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider")
+_LABEL = Text(
+    whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 characters: letters, digits, `.`, `_` or `-`"
+)
+_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider", suggested_provider)
 NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
 
 
 def _provider(*, is_whole: bool) -> Fields:
     return Fields(
         (
-            Field("name", _PROVIDER_ID, "Which provider to deploy to.", "cloud1-lambda", is_whole),
-            Field("runtime", RUNTIME, "What the functions run on.", "nodejs20.x", is_whole),
-            Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+            Field("name", _PROVIDER_ID, "Provider to deploy to.", "cloud1-lambda", is_whole),
+            Field("runtime", RUNTIME, "Runtime of the functions.", "nodejs20.x", is_whole),
+            Field("region", FILLED, "Region to deploy to.", "eu-central-1"),
         )
     )
 
 
 def _health_check() -> Field:
     fields = (
-        Field("enabled", Flag(), "Whether to ask at all.", example=True),
-        Field("url", FILLED, "What to ask; the endpoint when left out.", "/health"),
+        Field("enabled", Flag(), "Whether to run health checks. Default: true.", example=True),
+        Field("url", FILLED, "Path or URL to request. Default: the endpoint.", "/health"),
     )
-    return Field("healthCheck", Fields(fields), "Ask the service how it is.", {"enabled": True})
+    return Field("healthCheck", Fields(fields), "Health check of the service.", {"enabled": True})
 
 
-_BACKEND = Field("backend", BACKEND, "Where the state of deployments is kept.", {"kind": "local"})
+_BACKEND = Field("backend", BACKEND, "State backend.", {"kind": "local"})
 _EXTENSIONS = Field(
     "extensions",
     EXTENSIONS,
-    "Settings that only one provider has.",
+    "Settings that exist only for one provider.",
     {"cloud1-lambda": {"region": "eu-central-1"}},
 )
-_ENV = Field("env", ENV, "Variables of all functions.", {"LOG_LEVEL": "info"})
+_ENV = Field("env", ENV, "Environment variables of all functions.", {"LOG_LEVEL": "info"})
 _PARAM_NAME = Text(
-    whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"), "letters, digits, `_`, `.` or `-`, not a digit first"
+    whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"),
+    "letters, digits, `_`, `.` or `-`, not starting with a digit",
 )
 _PARAMS = Field(
     "params",
     Table(Word(), _PARAM_NAME, "domain"),
-    "Values for `${param:NAME}`; `--param NAME=VALUE` beats them.",
+    "Values for `${param:NAME}`. `--param NAME=VALUE` takes precedence.",
     {"domain": "shop.example"},
 )
 _FUNCTION = {"name": "hello", "entry": "src/hello.ts"}
@@ -81,32 +84,37 @@ _OVERLAY = Fields(
         Field(
             "functions",
             Named(FUNCTION_OVERLAY, key=FUNCTION_NAME),
-            "Changes to functions, by name.",
+            "Overrides of functions, by name.",
             {"hello": {"memory": 1024}},
         ),
         Field(
             "protected",
             Flag(),
-            "Who changes this stage types its name, or sets FABRIC_CONFIRM to it.",
+            "Require confirmation before changing this stage.",
             example=True,
         ),
     )
 )
 _OVERRIDE = Fields(
     (
-        Field("name", _PROVIDER_ID, "The provider behind this label.", "edge1-workers", True),  # noqa: FBT003
-        Field("runtime", RUNTIME, "A runtime other than the service's.", "nodejs22.x"),
-        Field("region", FILLED, "The region to deploy to.", "eu-west-1"),
+        Field("name", _PROVIDER_ID, "Provider of this label.", "edge1-workers", True),  # noqa: FBT003
+        Field(
+            "runtime",
+            RUNTIME,
+            "Runtime for this label. Default: the runtime of the service.",
+            "nodejs22.x",
+        ),
+        Field("region", FILLED, "Region to deploy to.", "eu-west-1"),
         _BACKEND,
     )
 )
 _TARGETS = Fields(
     (
-        Field("targets", Many(_LABEL), "Labels to deploy to together.", ["main", "spare"]),
+        Field("targets", Many(_LABEL), "Labels to deploy together.", ["main", "spare"]),
         Field(
             "routing",
             OneOf(("failover", "latency", "round-robin"), "a routing"),
-            "How requests are spread over the targets.",
+            "How requests are split between the targets.",
             "failover",
         ),
         _health_check(),
@@ -114,9 +122,9 @@ _TARGETS = Fields(
 )
 _DEPLOY = Fields(
     (
-        Field("rollbackOnFailure", Flag(), "Put back what a failed run changed.", example=True),
+        Field("rollbackOnFailure", Flag(), "Whether to roll back if a deploy fails.", example=True),
         _health_check(),
-        Field("strategy", Anything(), "Has no effect yet.", "rolling"),
+        Field("strategy", Anything(), "Reserved. Has no effect yet.", "rolling"),
     )
 )
 
@@ -126,14 +134,14 @@ CONFIG = Fields(
         Field(
             "provider",
             _provider(is_whole=True),
-            "Where the service runs, and on what.",
+            "Provider, runtime and region of the service.",
             {"name": "cloud1-lambda", "runtime": "nodejs20.x"},
             required=True,
         ),
         Field(
             "functions",
             Named(FUNCTION, least=1, key=FUNCTION_NAME),
-            "The functions: a list, or a map by name.",
+            "Functions: a list, or a map by name.",
             [_FUNCTION],
             required=True,
         ),
@@ -142,16 +150,16 @@ CONFIG = Fields(
         Field(
             "stages",
             Table(_OVERLAY, sample="prod"),
-            "Changes per stage; a key is a name, a glob or `*`, and the closest match wins.",
+            "Overrides per stage. A key is a name, a glob or `*`. The most specific match applies.",
             {"prod": {"env": {"LOG_LEVEL": "warn"}}},
         ),
         Field(
             "providerOverrides",
             Table(_OVERRIDE, _LABEL, sample="spare"),
-            "Further places to deploy to, by label.",
+            "Additional deploy targets, by label.",
             {"spare": {"name": "edge1-workers"}},
         ),
-        Field("fabric", _TARGETS, "Several targets at once.", {"targets": ["main", "spare"]}),
+        Field("fabric", _TARGETS, "Multi-target deployment.", {"targets": ["main", "spare"]}),
         _EXTENSIONS,
         _BACKEND,
         LAYERS,
@@ -159,10 +167,13 @@ CONFIG = Fields(
         ADDONS,
         WORKFLOWS,
         SECRETS,
-        Field("deploy", _DEPLOY, "How a deploy goes.", {"rollbackOnFailure": True}),
+        Field("deploy", _DEPLOY, "Behavior of deploys.", {"rollbackOnFailure": True}),
         Field("build", BUILD, "How functions are built.", {"minify": True}),
-        Field("logs", Anything(), "Settings for logs, kept as they are.", {"retentionDays": 14}),
-        *(Field(name, Anything(), "Has no effect yet.", {"note": "kept"}) for name in NO_EFFECT),
+        Field("logs", Anything(), "Logging settings, stored unchanged.", {"retentionDays": 14}),
+        *(
+            Field(name, Anything(), "Reserved. Has no effect yet.", {"note": "kept"})
+            for name in NO_EFFECT
+        ),
     ),
     aside=ASIDE,
 )

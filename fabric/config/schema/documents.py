@@ -6,15 +6,15 @@ from fabric.config.schema.compose import COMPOSE
 from fabric.config.schema.config import CONFIG
 from fabric.config.schema.json_schema import Json, document_schema
 
-_CONFIG = """A fabric service. Editors check with this what stands in one place. What it cannot \
-express, fabric itself checks: unique names, names that refer to others (layers, resources, \
-addons, functions in stages, targets), triggers that the provider supports, the grammar of \
-schedules, the batching window that cloud1 needs, entries that fit the runtime and stay inside \
-the project, the value a binding gives (so a `type` must be written out here), literals in \
-`secrets` for production stages, keys that a stage's overlay supplies, and the YAML itself."""
-_COMPOSE = """Several fabric services that are deployed together. What this schema cannot \
-express, fabric itself checks: that there is a service at all, unique names, dependencies that \
-exist, no circles, config files that can be read, and the YAML itself."""
+_CONFIG = """Config of one fabric service. Editors use this schema to check single values. \
+`fabric validate` also checks unique names, references to other entries (layers, resources, \
+addons, functions of stages, targets), triggers that the provider supports, the syntax of \
+schedules, the batching window that AWS requires, entries that match the runtime and are inside \
+the project, values of bindings (write `type` out), literals in `secrets` of production stages, \
+keys that the overlay of a stage adds, and the YAML syntax."""
+_COMPOSE = """Several fabric services that are deployed together. `fabric validate` also checks \
+that at least one service exists, unique names, dependencies that exist and form no cycle, \
+config files that can be read, and the YAML syntax."""
 
 
 def config_schema() -> Json:

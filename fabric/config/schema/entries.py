@@ -25,10 +25,13 @@ def _name(what: str, example: str) -> Field:
 _LAYER = Fields(
     (
         Field(
-            "name", FILLED, "What functions call it; the end of the ARN when left out.", "shared"
+            "name",
+            FILLED,
+            "Name for references in functions. Default: the end of the ARN.",
+            "shared",
         ),
-        Field("arn", FILLED, "The ARN, with or without its version.", _ARN, required=True),
-        Field("version", Word(), "The version to use.", 3),
+        Field("arn", FILLED, "ARN of the layer, with or without a version.", _ARN, required=True),
+        Field("version", Word(), "Version of the layer.", 3),
     ),
     is_open=True,
 )
@@ -37,34 +40,44 @@ _RESOURCE = Fields(
         _name("resource", "orders-db"),
         Field(
             "type",
-            OneOf(RESOURCE_TYPES, "a type of resource"),
-            "What kind of thing it is.",
+            OneOf(RESOURCE_TYPES, "a resource type"),
+            "Type of the resource.",
             "database",
             required=True,
         ),
-        Field("connectionEnv", ENV_NAME, "The deployer's variable with its address.", "ORDERS_DB"),
-        Field("connection-env", ENV_NAME, "Another spelling of `connectionEnv`.", "ORDERS_DB"),
-        Field("envVar", ENV_NAME, "The variable that functions get it in.", "DATABASE_URL"),
-        Field("connectionString", FILLED, "The address itself, or a binding.", "${secret:DB}"),
-        Field("default", Word(), "What it is where `connectionEnv` is not set.", "sqlite:///db"),
+        Field(
+            "connectionEnv",
+            ENV_NAME,
+            "Environment variable of the deploying machine that contains the connection URL.",
+            "ORDERS_DB",
+        ),
+        Field("connection-env", ENV_NAME, "Alias of `connectionEnv`.", "ORDERS_DB"),
+        Field(
+            "envVar",
+            ENV_NAME,
+            "Environment variable of functions that receives the URL.",
+            "DATABASE_URL",
+        ),
+        Field("connectionString", FILLED, "Connection URL, or a binding.", "${secret:DB}"),
+        Field("default", Word(), "Value if `connectionEnv` is not set.", "sqlite:///db"),
     ),
     is_open=True,
 )
 _ADDON_SECRET = Fields(
     (
         Field("ref", FILLED, "The secret.", "secret://MAIL_TOKEN", required=True),
-        Field("default", Word(), "What it is where the secret is not set.", "none"),
+        Field("default", Word(), "Value if the secret is not set.", "none"),
     )
 )
 _ADDON = Fields(
     (
         _name("addon", "mail"),
-        Field("version", Word(), "The version to use.", "1.2"),
+        Field("version", Word(), "Version of the addon.", "1.2"),
         Field("options", Anything(), "Settings of the addon.", {"sender": "shop@example.com"}),
         Field(
             "secrets",
             Table(Either((Word(), _ADDON_SECRET)), ENV_NAME, "MAIL_TOKEN"),
-            "Variables that functions get, and the secret behind each, or a `ref` and `default`.",
+            "Environment variables of functions, each with a secret, or with `ref` and `default`.",
             {"MAIL_TOKEN": "secret://MAIL_TOKEN"},
         ),
     ),
@@ -73,16 +86,14 @@ _ADDON = Fields(
 _STEP = Fields(
     (
         Field("id", FILLED, "Name of the step.", "charge", required=True),
-        Field("kind", FILLED, "What the step does.", "function", required=True),
+        Field("kind", FILLED, "Action of the step.", "function", required=True),
     ),
     is_open=True,
 )
 _WORKFLOW = Fields(
     (
         _name("workflow", "checkout"),
-        Field(
-            "steps", Many(_STEP), "What happens, in order.", [{"id": "charge", "kind": "function"}]
-        ),
+        Field("steps", Many(_STEP), "Steps, in order.", [{"id": "charge", "kind": "function"}]),
     ),
     is_open=True,
 )
@@ -90,24 +101,29 @@ _REF = Field("ref", FILLED, "The reference.", "secret://DB_PASSWORD", required=T
 _SECRET = Fields((_name("secret", "DB_PASSWORD"), _REF), is_open=True)
 
 LAYERS = Field(
-    "layers", Named(_LAYER), "Shared layers (cloud1).", [{"name": "shared", "arn": _ARN}]
+    "layers",
+    Named(_LAYER),
+    "Shared layers (AWS Lambda, `cloud1-lambda`).",
+    [{"name": "shared", "arn": _ARN}],
 )
 RESOURCES = Field(
     "resources",
     Named(_RESOURCE),
-    "Databases, caches and the like that functions are given the address of.",
+    "Databases, caches and other resources whose URLs functions receive.",
     [{"name": "orders-db", "type": "database", "connectionEnv": "ORDERS_DB"}],
 )
-ADDONS = Field("addons", Named(_ADDON), "Services of others.", [{"name": "mail", "version": "1.2"}])
+ADDONS = Field(
+    "addons", Named(_ADDON), "Third-party services.", [{"name": "mail", "version": "1.2"}]
+)
 WORKFLOWS = Field(
     "workflows",
     Named(_WORKFLOW),
-    "Steps that belong together.",
+    "Named sequences of steps.",
     [{"name": "checkout", "steps": [{"id": "charge", "kind": "function"}]}],
 )
 SECRETS = Field(
     "secrets",
     Either((Many(_SECRET), Table(Either((Word(), Fields((_REF,), is_open=True)))))),
-    "Where the values of `${secret:KEY}` come from.",
+    "Source of the values of `${secret:KEY}`.",
     {"DB_PASSWORD": "secret://TEAM_DB_PASSWORD"},
 )

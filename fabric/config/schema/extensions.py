@@ -11,11 +11,13 @@ _STATEMENT = Fields(
         Field(
             "effect",
             OneOf(("Allow", "Deny"), "an effect"),
-            "Whether it allows or forbids.",
+            "Whether the statement allows or denies.",
             "Allow",
             required=True,
         ),
-        Field("actions", _TEXTS, "What may be done.", ["dynamodb:GetItem"], required=True),
+        Field(
+            "actions", _TEXTS, "IAM actions of the statement.", ["dynamodb:GetItem"], required=True
+        ),
         Field("resources", _TEXTS, "To what.", ["*"], required=True),
     ),
     is_open=True,
@@ -25,7 +27,7 @@ _ROLE = Fields(
         Field(
             "statements",
             Many(_STATEMENT),
-            "The rights of the execution role.",
+            "IAM statements of the execution role.",
             [{"effect": "Allow", "actions": ["s3:GetObject"], "resources": ["*"]}],
         ),
     ),
@@ -33,24 +35,26 @@ _ROLE = Fields(
 )
 _CLOUD1 = Fields(
     (
-        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
-        Field("roleArn", FILLED, "The execution role.", "arn:aws:iam::123456789012:role/run"),
+        Field("region", FILLED, "Region to deploy to.", "eu-central-1"),
+        Field(
+            "roleArn", FILLED, "ARN of the execution role.", "arn:aws:iam::123456789012:role/run"
+        ),
         Field(
             "artifactBucket",
             FILLED,
-            "The bucket that archives of more than 50 MB go through.",
+            "Bucket for uploads of archives larger than 50 MB.",
             "my-artifacts",
         ),
         Field(
             "schedulerRoleArn",
             FILLED,
-            "The role under which schedules in a time zone call their functions.",
+            "ARN of the role that invokes functions for schedules with a time zone.",
             "arn:aws:iam::123456789012:role/schedules",
         ),
         Field(
             "iam",
             Fields(
-                (Field("role", _ROLE, "The role that functions run as.", {"statements": []}),),
+                (Field("role", _ROLE, "ARN of the execution role.", {"statements": []}),),
                 is_open=True,
             ),
             "Rights.",
@@ -61,11 +65,11 @@ _CLOUD1 = Fields(
 )
 _CLOUD2 = Fields(
     (
-        Field("region", FILLED, "The region to deploy to.", "europe-west1"),
+        Field("region", FILLED, "Region to deploy to.", "europe-west1"),
         Field(
             "serviceAccount",
             FILLED,
-            "The account that functions run as, and that schedules call them as.",
+            "Service account of the functions, which also invokes them for schedules.",
             "shop@my-project.iam.gserviceaccount.com",
         ),
     ),
@@ -73,15 +77,15 @@ _CLOUD2 = Fields(
 )
 _CLOUD4 = Fields(
     (
-        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+        Field("region", FILLED, "Region to deploy to.", "eu-central-1"),
         Field(
             "role",
             FILLED,
-            "The role that functions run as.",
+            "ARN of the execution role.",
             "acs:ram::1234567890123456:role/shop",
         ),
-        Field("cpu", Number(0.05, 16), "How many processors an instance has.", 0.5),
-        Field("diskSize", Integer(512, 10_240), "How much disk an instance has, in MB.", 512),
+        Field("cpu", Number(0.05, 16), "CPUs per instance.", 0.5),
+        Field("diskSize", Integer(512, 10_240), "Disk size per instance, in MB.", 512),
     ),
     is_open=True,
 )
@@ -90,13 +94,13 @@ _EDGE1 = Fields(
         Field(
             "hostname",
             FILLED,
-            "The name in the zone `EDGE1_ZONE_ID` that the service is met at.",
+            "Hostname of the service in the zone `EDGE1_ZONE_ID`.",
             "shop.example.com",
         ),
         Field(
             "compatibilityDate",
             FILLED,
-            "The day whose runtime the Workers get, in place of fabric's own.",
+            "Compatibility date of the Workers. Default: the date that fabric tests with.",
             "2026-04-01",
         ),
     ),
@@ -104,38 +108,38 @@ _EDGE1 = Fields(
 )
 _CLUSTER = Fields(
     (
-        Field("region", FILLED, "The region to deploy to.", "eu-central-1"),
+        Field("region", FILLED, "Region to deploy to.", "eu-central-1"),
         Field(
             "image",
             FILLED,
-            "The image that functions run in; a public one of their runtime when left out.",
+            "Container image of the functions. Default: a public image of the runtime.",
             "registry.example.com/node:22",
         ),
-        Field("hostname", FILLED, "The name that users meet the service at.", "shop.example.com"),
-        Field("ingressClass", FILLED, "Which controller serves the routes.", "nginx"),
-        Field("tlsSecret", FILLED, "The Secret with the certificate of the name.", "shop-tls"),
+        Field("hostname", FILLED, "Hostname of the service.", "shop.example.com"),
+        Field("ingressClass", FILLED, "Ingress class of the routes.", "nginx"),
+        Field("tlsSecret", FILLED, "Name of the Secret with the TLS certificate.", "shop-tls"),
         Field(
             "takeOver",
             Flag(),
-            "Set fields too that somebody else has changed.",
+            "Whether to overwrite fields that other tools changed. Default: false.",
             False,  # noqa: FBT003
         ),
         Field(
             "gateImage",
             FILLED,
-            "The image with Node that the gate runs in, where routes need one.",
+            "Container image with Node.js for the gateway pod, which some routes require.",
             "registry.example.com/node:22",
         ),
-        Field("gatePods", Integer(1, 100), "How many pods the gate has.", 2),
-        Field("rolloutSeconds", Integer(1, 86_400), "How long new pods may take.", 300),
+        Field("gatePods", Integer(1, 100), "Number of gateway pods.", 2),
+        Field(
+            "rolloutSeconds", Integer(1, 86_400), "Maximum duration of a rollout, in seconds.", 300
+        ),
     ),
     is_open=True,
 )
 # A site lies where it lies.
 _HOST2 = Fields((), is_open=True)
-_OTHER = Fields(
-    (Field("region", FILLED, "The region to deploy to.", "europe-west1"),), is_open=True
-)
+_OTHER = Fields((Field("region", FILLED, "Region to deploy to.", "europe-west1"),), is_open=True)
 
 
 # Providers with keys of their own; of the others only what all have is known.
@@ -164,7 +168,7 @@ EXTENSIONS = Fields(
             Field(
                 facts.id,
                 _of(facts.id),
-                f"Settings of {facts.id} ({facts.title}).",
+                f"Settings of {facts.title} (`{facts.id}`).",
                 {"region": "eu-central-1"} if "region" in _of(facts.id).index else {},
             )
             for facts in PROVIDERS
@@ -172,7 +176,7 @@ EXTENSIONS = Fields(
         Field(
             "router",
             ROUTER,
-            "Weighted routing over several targets.",
+            "Weighted routing between targets.",
             {"hostname": "api.example.com"},
         ),
     ),

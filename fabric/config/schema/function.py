@@ -14,13 +14,17 @@ from fabric.config.schema.shapes import (
 )
 from fabric.config.schema.triggers import FILLED, TRIGGER
 
-FUNCTION_NAME = Text(whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 letters, digits, `_` or `-`")
+FUNCTION_NAME = Text(
+    whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
+)
 RUNTIME = Text(
     whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
     "a runtime: nodejs, nodejs18.x, 20.x, 22.x or 24.x, python, python3.11 or another 3.x",
     "config/unknown-runtime",
 )
-ENV_NAME = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, no digit first")
+ENV_NAME = Text(
+    whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, not starting with a digit"
+)
 ENV = Table(Word(), ENV_NAME, "LOG_LEVEL")
 _NAMES = Many(FILLED)
 
@@ -30,7 +34,7 @@ _NAME = Field(
 _ENTRY = Field(
     "entry",
     FILLED,
-    "The source file of the handler, or `<module>.<export>`.",
+    "Source file of the handler, or `<module>.<export>`.",
     "src/hello.ts",
     required=True,
 )
@@ -38,38 +42,54 @@ _OPTIONAL = (
     Field(
         "triggers",
         Many(TRIGGER),
-        "What calls the function.",
+        "Triggers of the function.",
         [{"type": "http", "route": "GET:/hello"}],
     ),
     Field(
         "env",
         ENV,
-        "Variables of this function; they beat those of the service.",
+        "Environment variables of this function. They override those of the service.",
         {"LOG_LEVEL": "debug"},
     ),
     Field(
-        "layers", _NAMES, "Names from the top-level `layers`, or ARNs (cloud1 only).", ["shared"]
+        "layers",
+        _NAMES,
+        "Names from the top-level `layers`, or ARNs (AWS Lambda only).",
+        ["shared"],
     ),
-    Field("runtime", RUNTIME, "A runtime other than the provider's.", "python3.11"),
-    Field("memory", Integer(1, 1_048_576), "Memory in MB.", 256),
-    Field("timeout", Integer(1, 86_400), "The longest run in seconds.", 30),
+    Field(
+        "runtime",
+        RUNTIME,
+        "Runtime of this function. Default: the runtime of the service.",
+        "python3.11",
+    ),
+    Field("memory", Integer(1, 1_048_576), "Memory, in MB.", 256),
+    Field("timeout", Integer(1, 86_400), "Maximum duration of one invocation, in seconds.", 30),
     Field(
         "architecture",
         OneOf(("x86_64", "arm64"), "an architecture"),
-        "The processor to run on.",
+        "CPU architecture.",
         "arm64",
     ),
-    Field("tags", Table(Word(), sample="team"), "Labels at the provider.", {"team": "shop"}),
+    Field("tags", Table(Word(), sample="team"), "Tags at the provider.", {"team": "shop"}),
+    Field("resources", _NAMES, "Resources that the function uses. Default: all.", ["orders-db"]),
+    Field("addons", _NAMES, "Addons that the function uses. Default: all.", ["mail"]),
+    Field("include", _NAMES, "Globs of additional files in the archive.", ["templates/**"]),
     Field(
-        "resources", _NAMES, "Which resources it gets; all of them when left out.", ["orders-db"]
+        "build", BUILD, "Build settings. They override `build` of the service.", {"minify": True}
     ),
-    Field("addons", _NAMES, "Which addons it gets; all of them when left out.", ["mail"]),
-    Field("include", _NAMES, "Further files of the archive, as globs.", ["templates/**"]),
-    Field("build", BUILD, "How it is built; wins over the service's `build`.", {"minify": True}),
     Field(
-        "reservedConcurrency", Integer(0, 1_000_000), "How many may run at once, kept for it.", 10
+        "reservedConcurrency",
+        Integer(0, 1_000_000),
+        "Number of concurrent invocations reserved for the function.",
+        10,
     ),
-    Field("provisionedConcurrency", Integer(0, 1_000_000), "How many are kept warm.", 2),
+    Field(
+        "provisionedConcurrency",
+        Integer(0, 1_000_000),
+        "Number of instances that are kept warm.",
+        2,
+    ),
 )
 FUNCTION = Fields((_NAME, _ENTRY, *_OPTIONAL))
 # In a stage's overlay only the name is needed: the rest is laid over what stands.

@@ -28,7 +28,7 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 _BINDING: Json = {"$ref": "#/definitions/binding"}
 _BINDING_DEFINITION: Json = {
     "binding": {
-        "description": "Text with a binding in it; what it gives is checked when it is filled.",
+        "description": "Text with a binding. The resolved value is validated when it is known.",
         "type": "string",
         "pattern": BINDING,
         "examples": ["${env:NAME,default}"],

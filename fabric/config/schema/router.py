@@ -18,44 +18,44 @@ from fabric.model.routing import ROUTER_BACK_ENDS
 _PART = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOSTNAME = Text(
     whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+(?![0-9]+$){_PART}"),
-    "a host name of two parts or more, such as `api.example.com`",
+    "a hostname with two or more parts, such as `api.example.com`",
 )
-_VARIABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "the name of a variable: letters, digits and `_`")
+_VARIABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "a variable name: letters, digits and `_`")
 _LONGEST_TTL = 604_800
 
 ROUTER = Fields(
     (
-        Field("hostname", _HOSTNAME, "The name that leads to the endpoints.", "api.example.com"),
+        Field("hostname", _HOSTNAME, "Hostname that routes to the endpoints.", "api.example.com"),
         Field(
             "provider",
-            OneOf(ROUTER_BACK_ENDS, "a DNS back end"),
-            "Who keeps the name: edge1 (the default), cloud1, pdns, or a zone file (local).",
+            OneOf(ROUTER_BACK_ENDS, "a DNS backend"),
+            "DNS backend: edge1 (default), cloud1, pdns, or a zone file (local).",
             "edge1",
         ),
         Field(
             "ttl",
             Integer(1, _LONGEST_TTL),
-            "How many seconds resolvers may keep an answer; 60 when left out.",
+            "TTL of the DNS records, in seconds. Default: 60.",
             60,
         ),
-        Field("autoApply", Flag(), "Bring DNS in line with every deploy.", False),  # noqa: FBT003
-        Field("allowProdSync", Flag(), "Let stage `prod` change DNS.", False),  # noqa: FBT003
+        Field("autoApply", Flag(), "Whether every deploy updates DNS. Default: false.", False),  # noqa: FBT003
+        Field("allowProdSync", Flag(), "Whether `prod` can change DNS. Default: false.", False),  # noqa: FBT003
         Field(
             "approvalEnvByStage",
             Table(_VARIABLE, sample="prod"),
-            "The variable that must be on before DNS is changed, per stage.",
+            "Environment variable that approves DNS changes, per stage.",
             {"prod": "DNS_APPROVED"},
         ),
         Field(
             "requireReason",
             Either((Flag(), Many(FILLED), Table(Flag(), sample="prod"))),
-            "Ask for `--reason`: always, or in these stages.",
+            "Whether `--reason` is required: always, or a list of stages.",
             ["prod"],
         ),
         Field(
             "mutationPolicy",
             OneOf(("any", "additive", "none"), "a policy"),
-            "What may be done: anything, only what is new, or nothing.",
+            "Allowed DNS changes: all, only new records, or none.",
             "any",
         ),
         Field(
@@ -65,13 +65,13 @@ ROUTER = Fields(
                     Field(
                         "percent",
                         Integer(1, 99),
-                        "What an endpoint begins with that joins others.",
+                        "Initial weight of a new endpoint.",
                         10,
                     ),
                 ),
                 is_open=True,
             ),
-            "How an endpoint begins that joins others.",
+            "Initial weight of a new endpoint.",
             {"percent": 10},
         ),
     ),

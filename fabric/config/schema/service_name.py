@@ -4,5 +4,5 @@ from fabric.config.schema.shapes import Text, whole
 
 SERVICE_NAME = Text(
     whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
-    "1 to 63 letters, digits, `_` or `-`, a letter or digit first",
+    "1 to 63 characters: letters, digits, `_` or `-`, starting with a letter or digit",
 )

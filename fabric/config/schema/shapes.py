@@ -1,6 +1,7 @@
 """The vocabulary for saying what a document may hold. Both `check` and the JSON Schema read it."""
 
 import re
+from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -38,6 +39,8 @@ class OneOf(Struct, frozen=True):
     words: tuple[str, ...]
     noun: str
     code: str = "config/bad-value"
+    # Returns a hint for an unknown word, or "". Default: the nearest of `words`.
+    suggest: Callable[[str], str] | None = None
 
 
 class Integer(Struct, frozen=True):

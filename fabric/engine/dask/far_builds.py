@@ -68,7 +68,9 @@ class FarBuilds:
         """What was built here after all, and why."""
         with self._lock:
             reasons = self._reasons.most_common()
-        silent = [f"{one} does not answer and is left out" for one in self._cluster.workers.silent]
+        silent = [
+            f"ignoring Dask worker {one}: no response" for one in self._cluster.workers.silent
+        ]
         if not reasons:
             return _silence(silent)
         count = sum(times for _, times in reasons)
@@ -77,7 +79,7 @@ class FarBuilds:
             "executor/built-here",
             f"{plural(count, 'function')} of this run {'was' if count == 1 else 'were'} built on "
             f"this machine: {told}",
-            hint="what workers need, and what stays here: docs/guide/dask.md",
+            hint="see docs/guide/dask.md for the requirements of workers",
         )
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
@@ -102,7 +104,7 @@ class FarBuilds:
 
     def _built_elsewhere(self, workspace: Path, inputs: BuildInputs) -> Built:
         if inputs.command and not inputs.is_portable:
-            raise BuiltHereError("`build.portable` does not say that their commands run anywhere")
+            raise BuiltHereError("custom build commands run on workers only with `build.portable`")
         sent = self._snapshot(workspace)
         if inputs.command and _stayed(inputs, sent):
             looked_at = self._builder.seen(workspace, inputs).files
@@ -132,7 +134,7 @@ class FarBuilds:
                 self._is_sent_anew = True
                 self._sent = self._sender.send(workspace, anew=True)
             if self._sent is None or self._sent is lacking:
-                raise BuiltHereError("the shared cache does not keep what is sent")
+                raise BuiltHereError("the shared cache does not store uploads")
             return self._sent
 
     def _built_there(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> Built:
@@ -152,7 +154,7 @@ class FarBuilds:
         for _ in range(_TRIES):
             answer = self._one_answer(workspace, inputs, sent)
             if answer.is_cut_off:
-                self._gone = f"{answer.worker} does not reach the shared cache: {answer.lacks}"
+                self._gone = f"{answer.worker} cannot read from the shared cache: {answer.lacks}"
                 raise BuiltHereError(self._gone)
             if not answer.is_unlike:
                 return answer
@@ -172,7 +174,7 @@ class FarBuilds:
         try:
             asked = encode(question)
         except ValueError as error:
-            raise BuiltHereError("names that are no Unicode stay here") from error
+            raise BuiltHereError("names that are not Unicode cannot be sent") from error
         try:
             return decode_answer(workers.ask(asked))
         except GaveUpError as error:
@@ -184,12 +186,12 @@ class FarBuilds:
     def _whole(self, answer: FarAnswer, built: Built) -> Built:
         if answer.stored is None:
             return built
-        lost = f"what {answer.worker} made cannot be had from the shared cache"
+        lost = f"the output of {answer.worker} is not in the shared cache"
         try:
             content = self._cluster.packs.joined(answer.stored)
         except Exception as error:  # whatever a carrier says
             if not isinstance(error, MissingError):
-                self._gone = f"the shared cache cannot be reached: {why_failed(error)}"
+                self._gone = f"the shared cache is unreachable: {why_failed(error)}"
             raise BuiltHereError(lost) from error
         whole = with_contents(built, content, answer.sizes)
         if whole is None:
@@ -202,7 +204,7 @@ def _failed(answer: FarAnswer) -> Exception:
     it fails is said by this machine."""
     if answer.problems[0].code in _EXECUTORS:
         return FabricError(*answer.problems)
-    return BuiltHereError(f"what failed on {answer.worker} was tried here once more")
+    return BuiltHereError(f"the build failed on {answer.worker} and was retried here")
 
 
 def _fitting(workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot) -> Built:
@@ -239,15 +241,20 @@ def _silence(silent: Sequence[str]) -> Problem | None:
         return None
     more = f", and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
     return Problem(
-        "executor/silent-worker", "; ".join(silent[:_NAMED]) + more, hint="end it, or start it anew"
+        "executor/silent-worker",
+        "; ".join(silent[:_NAMED]) + more,
+        hint="stop or restart the process",
     )
 
 
 def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
     stayed = _stayed(inputs, sent)
     if stayed:
-        return f"{stayed[0]} stays here, and their builds look at it (.fabricignore changes that)"
-    return "their builds look at files outside of the workspace, or at some that moved"
+        return (
+            f"{stayed[0]} is not sent to workers, and the builds read it (change this "
+            "in .fabricignore)"
+        )
+    return "the builds read files outside the workspace, or files that were moved"
 
 
 def _stayed(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
@@ -259,6 +266,6 @@ def _stayed(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
 def _gave_up(inputs: BuildInputs, place: str, error: GaveUpError) -> Problem:
     return Problem(
         "executor/worker-lost",
-        f"`{inputs.service}/{inputs.function}` cannot be built on {place}: {error}",
-        hint="often it is the memory that runs out: see the logs of the workers",
+        f"cannot build `{inputs.service}/{inputs.function}` on {place}: {error}",
+        hint="check the logs of the workers; a common cause is too little memory",
     )

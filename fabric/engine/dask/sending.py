@@ -136,8 +136,7 @@ def _not_sent(error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "executor/not-sent",
-            f"the workspace cannot be sent to the workers: {why_failed(error)}",
-            hint="the shared cache carries it, and has to take objects from here: "
-            "fabric cache status",
+            f"cannot send the workspace to the workers: {why_failed(error)}",
+            hint="check that the shared cache accepts uploads: fabric cache status",
         )
     )

@@ -67,9 +67,9 @@ class WorkerSide(Struct, frozen=True):
         if answer.problems:
             return FarAnswer(self.place, problems=answer.problems)
         if answer.other_toolchain:
-            there = f"has {answer.other_toolchain}, and not {question.toolchain}"
+            there = f"has {answer.other_toolchain} instead of {question.toolchain}"
             return FarAnswer(self.place, lacks=there)
-        return FarAnswer(self.place, lacks="found something that only this machine can tell")
+        return FarAnswer(self.place, lacks="reads something that exists only on this machine")
 
     def _stored(self, built: Built) -> FarAnswer:
         """Contents by digest, where they are more than a message should carry."""
@@ -87,14 +87,14 @@ class WorkerSide(Struct, frozen=True):
 def unlike(there: SameSide, here: SameSide) -> str:
     """What of a worker is not as it is where the question comes from; empty where all is."""
     if there.fabric != here.fabric:
-        return f"has fabric {there.fabric}, and this is {here.fabric}"
+        return f"has fabric {there.fabric} instead of {here.fabric}"
     if there.python != here.python:
-        return f"has Python {there.python}, and this is {here.python}"
+        return f"has Python {there.python} instead of {here.python}"
     if not there.cache:
         return "has no shared cache: set FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY there"
     known = there.keys[:1] and there.keys[0] in here.keys and here.keys[0] in there.keys
     if there.cache != here.cache or not known:
-        return "has another shared cache, team or key"
+        return "has a shared cache with another URL, team or key"
     return ""
 
 
@@ -113,6 +113,6 @@ def _lost(question: FarQuestion, place: str) -> Problem:
     function = f"`{question.inputs.service}/{question.inputs.function}`"
     return Problem(
         "build/child-lost",
-        f"the process that built {function} ended early, {plural(2, 'time')}, on {place}",
-        hint="often it is the memory that runs out",
+        f"the build process of {function} on {place} exited {plural(2, 'time')}",
+        hint="check the memory of the worker; a common cause is too little memory",
     )

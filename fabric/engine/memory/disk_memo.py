@@ -230,7 +230,7 @@ def _unusable(folder: Path, error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "disk/cache-unusable",
-            f"the cache `{folder}` cannot be written, so the next run remembers less: {error}",
-            hint="make room or check its owner and mode, or choose another with FABRIC_CACHE_DIR",
+            f"cannot write to the cache `{folder}`, so the next run rebuilds more: {error}",
+            hint="free space, check owner and permissions, or set FABRIC_CACHE_DIR",
         )
     )

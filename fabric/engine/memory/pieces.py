@@ -59,8 +59,8 @@ class Pieces:
         _discard(self._path)
         problem = Problem(
             "cache/damaged",
-            f"what `{self._path}` keeps of the last run is damaged",
-            hint="run the command again: the damaged file has been dropped",
+            f"the stored data of the last run in `{self._path}` is damaged",
+            hint="run the command again: the damaged file was deleted",
             where=Place(self._path),
         )
         return DamagedPieceError(problem)

@@ -147,5 +147,5 @@ def _trace(row: _TraceRow) -> Trace:
 def _made(one: _MadeRow) -> OutputFile:
     """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
     if not _is_plain(one.path) or not is_digest(one.digest):
-        raise ValueError(f"not the name of an output: {one.path}")
+        raise ValueError(f"invalid output name: {one.path}")
     return OutputFile(one.path, one.digest, one.size, executable=one.executable)

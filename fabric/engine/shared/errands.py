@@ -124,16 +124,16 @@ def why_failed(error: BaseException | None) -> str:
     """In words. A wait that was too long has none of its own."""
     match error:
         case OversizedError():
-            return f"{error}: it takes no objects of this size"
+            return f"{error}: objects of this size are rejected"
         case CarrierError():
             return str(error)
         case FabricError():
             return error.first.message
         case TimeoutError() | None:
-            return "it did not answer in time"
+            return "timeout"
         case _:
             # Not its words: they may quote what was sent.
-            return f"an error that was not expected ({type(error).__name__})"
+            return f"unexpected error ({type(error).__name__})"
 
 
 def is_hopeless(error: BaseException | None) -> bool:

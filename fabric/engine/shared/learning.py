@@ -54,7 +54,7 @@ class Learning:
         asked = None if self._link.is_part else self._kept.asked()
         if asked is not None and asked.holds(self._link.cache, words.commit, self._now()):
             if not asked.ok:
-                raise CarrierError("it did not answer a few minutes ago, and is left alone a while")
+                raise CarrierError("it did not respond a few minutes ago and is skipped for now")
             found = self._kept_here(words, asked)
             if found is not None:
                 return found

@@ -192,8 +192,8 @@ class Publishing:
         name, stored = seal_object(self._link.keys, ObjectKind.SEGMENT, encode_segment(segment))
         if len(stored) > name.cap:
             # Nobody would read it, and all who try would take the cache for broken.
-            told = f"{len(segment.traces):,} tasks are too many for one of its segments"
-            raise CarrierError(f"{told}: divide the run with --shard")
+            told = f"{len(segment.traces):,} tasks exceed the size limit of the shared cache"
+            raise CarrierError(f"{told}: split the run with --shard")
         self._errands.put(name, stored).result(self._left())
         now = int(self._clock.now().timestamp())
         new = NewSegment(name.digest, now, self._link.tool, replaced)

@@ -193,7 +193,7 @@ class SharedCache:
     def give_up(self) -> None:
         """Nobody waits any longer for what is being sent."""
         if self._publishing is not None:
-            self._publishing.failure = "the sending of it was interrupted"
+            self._publishing.failure = "the upload was interrupted"
 
     def close(self) -> None:
         self._errands.close()
@@ -209,11 +209,11 @@ class SharedCache:
         """At most one of each: why it is off, and that somebody's key is not known here."""
         found = []
         if self._outage.why:
-            message = f"the shared cache is left out: {self._outage.why}"
+            message = f"ignoring the shared cache: {self._outage.why}"
             found.append(Problem("cache/remote-off", message, hint=_HINT))
         elif self._publishing is not None and self._publishing.failure:
             why = self._publishing.failure
-            message = f"not all of this run went to the shared cache: {why}"
+            message = f"not everything of this run was uploaded to the shared cache: {why}"
             found.append(Problem("cache/remote-off", message, hint=_HINT))
         if self._found is not None and self._found.has_foreign_key:
             found.append(_FOREIGN)
@@ -235,6 +235,6 @@ def _here(
 
 _FOREIGN = Problem(
     "cache/remote-key",
-    "what lies in the shared cache was sealed with a key that is not known here",
-    hint="after a change of keys give both, the new one first: FABRIC_REMOTE_CACHE_KEY=new,old",
+    "ignoring shared cache entries that were encrypted with another key",
+    hint="after a key rotation set both keys, the new one first: FABRIC_REMOTE_CACHE_KEY=new,old",
 )

@@ -46,31 +46,32 @@ def decode_at(content: bytes, name: str, ref: RecordRef) -> Record:
     """The record that has to lie there: a copy of another one is as bad as none."""
     record = decode(content, name)
     if record.ref != ref:
-        raise corrupt(name, f"it is the record of {record.ref.path}, and lies under {ref.path}")
+        raise corrupt(name, f"it is the record of {record.ref.path}, stored under {ref.path}")
     return record
 
 
 def from_document(document: object, name: str) -> Record:
     if not isinstance(document, dict):
-        raise corrupt(name, "it is no JSON object")
+        raise corrupt(name, "it is not a JSON object")
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         raise FabricError(
             Problem(
                 "state/newer-version",
-                f"`{name}` has format version {version}; this fabric reads up to {VERSION}",
+                f"`{name}` has format version {version}; this version of fabric reads up to "
+                f"{VERSION}",
                 hint="update fabric",
                 where=Place(name),
             )
         )
     if document.get("checksum") != checksum_of(document):
-        raise corrupt(name, "its checksum does not fit its content")
+        raise corrupt(name, "its checksum does not match its content")
     try:
         return record_read(convert(document, RecordDocument))
     except ValidationError as error:
         raise corrupt(name, misfit(error)) from error
     except LookupError as error:
-        raise corrupt(name, f"its history names a version that is not there ({error})") from error
+        raise corrupt(name, f"its history refers to a missing version ({error})") from error
 
 
 def checksum_of(document: Mapping[str, object]) -> str:
@@ -83,9 +84,9 @@ def corrupt(name: str, why: str) -> CorruptRecordError:
     return CorruptRecordError(
         Problem(
             "state/corrupt",
-            f"`{name}` is no readable state: {why}",
-            hint="the last good one may lie beside it: fabric state push --file FILE.bak; "
-            "or take a backup back: fabric state restore",
+            f"invalid state in `{name}`: {why}",
+            hint="restore the last good copy: fabric state push --file FILE.bak; or a backup: "
+            "fabric state restore",
             where=Place(name),
         )
     )

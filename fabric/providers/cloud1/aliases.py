@@ -32,7 +32,7 @@ def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptStat
     def move(one: LiveFunction) -> bool:
         with concerning(one.name), explained(f"function `{one.name}`", work.quoted):
             is_fresh = _point(work, one, is_known=one.name in known)
-        work.watch.hear(f"{one.name}: alias `{ALIAS}` leads to version {version_of(one)}")
+        work.watch.hear(f"{one.name}: alias `{ALIAS}` now points to version {version_of(one)}")
         return is_fresh
 
     made = side_by_side(move, moved, AT_ONCE)

@@ -60,7 +60,7 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
         raise FabricError(_unreachable(whose, quoted(str(error)))) from error
     except wrong.BotoCoreError as error:
         message = f"{whose}: {quoted(str(error))}"
-        raise FabricError(Problem("provider/failed", message, own_words("cloud1"))) from error
+        raise FabricError(Problem("provider/failed", message, own_words("AWS"))) from error
     except (ResponseParserError, *_MALFORMED) as error:
         raise FabricError(_malformed(whose, error)) from error
 
@@ -68,8 +68,8 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
 def _malformed(whose: str, error: Exception) -> Problem:
     """The client checks no answer: fields that are missing, or of another type, show where they are
     read."""
-    message = f"{whose}: the answer of cloud1 is malformed ({type(error).__name__})"
-    return Problem("provider/failed", message, hint="check AWS_ENDPOINT_URL, and try again")
+    message = f"{whose}: invalid response from AWS ({type(error).__name__})"
+    return Problem("provider/failed", message, hint="check AWS_ENDPOINT_URL and try again")
 
 
 @contextlib.contextmanager
@@ -104,28 +104,26 @@ def is_busy(error: Any) -> bool:
 def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
     code = code_of(error)
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    words = f"`{error.operation_name}` was refused, {code}: {quoted(_said(error))}"
+    words = f"`{error.operation_name}` was rejected, {code}: {quoted(_said(error))}"
     if is_role_too_new(error):
         hint = (
-            "a role that was just made cannot be used at once: wait 20 to 60 seconds, retry; "
-            "an older one has to trust lambda.amazonaws.com"
+            "retry in 20 to 60 seconds if the role is new; otherwise its trust policy must "
+            "allow lambda.amazonaws.com"
         )
         return Problem("provider/role", f"{whose}: {words}", hint)
     if code in REFUSED:
-        hint = f"check the credentials, and that they allow `{error.operation_name}`"
+        hint = f"check the credentials and their permission for `{error.operation_name}`"
         return Problem("credentials/refused", f"{whose}: {words}", hint)
     if code in THROTTLED or status >= _SERVER_ERROR:
         return _unreachable(whose, words)
-    return Problem("provider/refused", f"{whose}: {words}", own_words("cloud1"))
+    return Problem("provider/refused", f"{whose}: {words}", own_words("AWS"))
 
 
 def _misfit(whose: str, error: Exception, quoted: Quoted) -> Problem:
     # Its first line says just that there is more.
     _, _, said = str(error).partition("\n")
     words = quoted(said.strip() or str(error))
-    return Problem(
-        "provider/refused", f"{whose}: the order does not fit: {words}", own_words("cloud1")
-    )
+    return Problem("provider/refused", f"{whose}: invalid settings: {words}", own_words("AWS"))
 
 
 def _unreachable(whose: str, why: str) -> Problem:

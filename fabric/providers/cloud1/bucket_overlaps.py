@@ -61,8 +61,8 @@ def _is_one_event(one: str, other: str) -> bool:
 def _problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
     also = "itself" if one.function == other.function else f"`{other.function}`"
     message = (
-        f"function `{one.function}` would be told of objects in the bucket `{one.bucket}` that "
-        f"{also} is told of already, and a bucket tells one alone"
+        f"function `{one.function}` subscribes to objects in the bucket `{one.bucket}` that "
+        f"{also} already subscribes to; S3 notifies only one function per object"
     )
-    hint = "let their prefixes or suffixes tell them apart, or let one function do both"
+    hint = "use different prefixes or suffixes, or handle both in one function"
     return Problem("config/unfit", message, hint)

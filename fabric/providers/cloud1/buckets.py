@@ -128,5 +128,5 @@ def _plain(row: Row) -> tuple[object, ...]:
 
 
 def _contested(bucket: str) -> Problem:
-    message = f"somebody else keeps changing what the bucket `{bucket}` tells of its events"
-    return Problem("provider/contested", message, "deploy again once they are done")
+    message = f"another process keeps changing the event notifications of the bucket `{bucket}`"
+    return Problem("provider/contested", message, "deploy again when the other process is done")

@@ -70,5 +70,5 @@ class Cloud1Clients:
 
 
 def no_credentials() -> Problem:
-    message = "`cloud1-lambda` needs credentials"
+    message = "AWS credentials are required (`cloud1-lambda`)"
     return Problem("credentials/missing", message, hint=f"set {CREDENTIALS}")

@@ -103,7 +103,7 @@ def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
         return str(made["IntegrationId"])
 
     made = until(lambda: made_once(make, look), work.waiting, work.watch)
-    return sure(made, "the way to the tunnel")
+    return sure(made, "the route to the tunnel")
 
 
 def _turn(work: Cloud1Work, api: str, route: Row, target: str) -> None:

@@ -73,7 +73,7 @@ def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> 
             return _live(making, arn)
         found = described(work, making.name)
     if found is None:
-        why = "it was there when it was to be made, and was gone a moment later"
+        why = "the function existed when it was created, and was deleted a moment later"
         message, hint = f"function `{order.name}`: {why}", "run the command again"
         raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)
@@ -136,7 +136,7 @@ def _created(making: _FunctionMaking) -> str:
         except ClientError as error:
             if is_role_too_new(error) and not has_waited(error):
                 making.work.watch.hear(
-                    f"{making.order.name}: the role cannot be assumed yet, waiting"
+                    f"{making.order.name}: waiting until the role can be assumed"
                 )
                 return None
             if code_of(error) in CONFLICT:
@@ -210,10 +210,10 @@ def _code(making: _FunctionMaking) -> dict[str, object]:
     bucket, name = making.work.own.artifact_bucket, making.order.artifact.sha256
     if not bucket:
         message = (
-            f"the archive of `{making.order.name}` has {len(content):,} bytes, and more than "
-            f"{_LARGEST_ZIP:,} have to go through a bucket"
+            f"the archive of `{making.order.name}` has {len(content):,} bytes; archives above "
+            f"{_LARGEST_ZIP:,} bytes require a bucket"
         )
-        hint = "name one as `artifactBucket` below `extensions.cloud1-lambda`, or include less"
+        hint = "set `artifactBucket` below `extensions.cloud1-lambda`, or include fewer files"
         raise FabricError(Problem("deploy/archive-too-large", message, hint))
     key = f"fabric/{name}.zip"
     making.work.clients.of("s3").put_object(Bucket=bucket, Key=key, Body=content)

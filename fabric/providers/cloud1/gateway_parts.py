@@ -33,6 +33,6 @@ def made_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
 
 def sure(found: T | None, what: str) -> T:
     if found is None:
-        message = f"the provider gave no answer for a minute when {what} was to be made"
+        message = f"timeout: AWS returned no response for a minute while creating {what}"
         raise FabricError(Problem("provider/unreachable", message, "run the command again"))
     return found

@@ -79,8 +79,10 @@ def _union(parts: Iterable[tuple[str, ...]]) -> list[str]:
 def authorizer_problem(function: str, authorizer: object) -> Problem | None:
     if not authorizer or authorizer == _BY_KEY:
         return None
-    message = f"function `{function}` asks for an authorizer that fabric cannot make at cloud1"
-    hint = f"`{_BY_KEY}` is the one that it can; anything else takes a deploy command"
+    message = (
+        f"function `{function}` has an unsupported authorizer for AWS Lambda (`cloud1-lambda`)"
+    )
+    hint = f"use `{_BY_KEY}`, or a custom deploy command for other authorizers"
     return Problem("config/unfit", message, hint)
 
 

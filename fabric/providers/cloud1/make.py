@@ -50,6 +50,6 @@ def _own(extension: str, role: str) -> OwnSettings:
     try:
         said = convert(json.loads(extension), OwnSettings)
     except ValidationError as error:
-        message = f"`extensions.cloud1-lambda` does not fit: {error}"
+        message = f"invalid `extensions.cloud1-lambda`: {error}"
         raise FabricError(Problem("config/type", message)) from error
     return replace(said, role_arn=said.role_arn or role)

@@ -20,10 +20,10 @@ def refuse_foreign(address: DeploymentAddress, function: str, found: Mapping[str
     if is_foreign(address, function, found):
         name = function_name(address, function)
         message = (
-            f"cloud1 has a function `{name}` already, which is not `{function}` of {_of(address)}: "
-            f"it is {_whose(found)}"
+            f"the function `{name}` already exists at AWS and is not `{function}` of "
+            f"{_of(address)}: it is {_whose(found)}"
         )
-        hint = "it is left as it is: delete it by hand, or rename yours"
+        hint = "delete it manually, or rename your function; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))
 
 
@@ -91,10 +91,10 @@ def _home(address: DeploymentAddress) -> Arn | None:
 
 def _elsewhere(address: DeploymentAddress, there: Arn, here: Arn) -> Problem:
     message = (
-        f"{_of(address)} is live in {there.region} of account {there.account}, and this would go "
-        f"to {here.region} of account {here.account}"
+        f"{_of(address)} is deployed in {there.region} of account {there.account}, not in "
+        f"{here.region} of account {here.account}"
     )
-    hint = "remove it there first, with its region and credentials; or deploy another stage"
+    hint = "remove it there first with its region and credentials, or deploy another stage"
     return Problem("deploy/other-place", message, hint)
 
 
@@ -105,6 +105,6 @@ def _of(address: DeploymentAddress) -> str:
 def _whose(found: Mapping[str, Any]) -> str:
     tags: Mapping[str, str] = found.get("Tags") or {}
     if "fabric:service" not in tags:
-        return "nobody's that fabric knows"
+        return "not managed by fabric"
     function, stage = tags.get(_FUNCTION, ""), tags.get("fabric:stage", "")
     return f"`{function}` of `{tags['fabric:service']}` in stage `{stage}`"

@@ -83,10 +83,12 @@ def _of_queue(
         yield _missing(function, f"queue `{wire.arn or queue}`")
     elif found.hidden_for < timeout:
         message = (
-            f"function `{function}` may take {timeout} s, and the queue `{queue}` gives a message "
-            f"to the next one after {found.hidden_for} s"
+            f"function `{function}` has a timeout of {timeout} s, and the visibility timeout "
+            f"of the queue `{queue}` is only {found.hidden_for} s"
         )
-        hint = "make the queue's visibility timeout longer, or the function's timeout shorter"
+        hint = (
+            "increase the visibility timeout of the queue, or decrease the timeout of the function"
+        )
         yield Problem("deploy/queue-timeout", message, hint)
 
 
@@ -95,13 +97,13 @@ def _elsewhere(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
         f"function `{function}` is in {regions[1]}, and the bucket `{bucket}` of its trigger is in "
         f"{regions[0]}"
     )
-    hint = "a bucket calls functions of its own region alone"
+    hint = "use a bucket in the region of the function"
     return Problem("deploy/other-region", message, hint)
 
 
 def _missing(function: str, what: str) -> Problem:
-    message = f"function `{function}` has a trigger of the {what}, and there is none"
-    return Problem("deploy/missing-source", message, "make it, or correct its name or region")
+    message = f"function `{function}` has a trigger for the {what}, which does not exist"
+    return Problem("deploy/missing-source", message, "create it, or correct its name or region")
 
 
 def _timeout(address: DeploymentAddress, function: str) -> int:

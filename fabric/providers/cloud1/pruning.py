@@ -90,5 +90,5 @@ def _is_deleted(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
     except (ClientError, BotoCoreError) as error:
         pruning.work.watch.hear(f"{one.name}: version {number} could not be deleted: {error}")
         return False
-    pruning.work.watch.hear(f"{one.name}: version {number}, which nothing goes back to, is deleted")
+    pruning.work.watch.hear(f"{one.name}: deleted unused version {number}")
     return True

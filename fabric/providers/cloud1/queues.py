@@ -55,7 +55,7 @@ def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
         return done or None
 
     if until(put, work.waiting, work.watch) is None:
-        message = f"the queue `{wire.queue}` is still being taken from its function"
+        message = f"the event source mapping of the queue `{wire.queue}` is still being deleted"
         raise FabricError(Problem("provider/not-ready", message, "deploy again in a minute"))
 
 

@@ -51,10 +51,10 @@ def _delete(
         name = one.resource_name or function_name(address, one.name)
         found = described(work, name)
         if found is not None and is_foreign(address, one.name, found):
-            work.watch.hear(f"{one.name}: `{name}` is somebody else's by now, and stays")
+            work.watch.hear(f"{one.name}: `{name}` now belongs to another owner and is not deleted")
             return
         with unless(GONE):
             work.functions.delete_function(FunctionName=name)
-        work.watch.hear(f"{one.name}: deleted, with all of its versions")
+        work.watch.hear(f"{one.name}: deleted with all its versions")
 
     side_by_side(delete, functions, AT_ONCE)

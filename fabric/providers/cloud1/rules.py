@@ -49,7 +49,7 @@ def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
     if not answer["FailedEntryCount"]:
         return
     why = "; ".join(one.get("ErrorMessage", "") for one in answer.get("FailedEntries") or ())
-    message = f"the rule `{wire.name}` could not be led to its function: {why}"
+    message = f"cannot add the function as a target of the rule `{wire.name}`: {why}"
     raise FabricError(Problem("provider/refused", message, "deploy again"))
 
 

@@ -19,7 +19,7 @@ def own_expression(schedule: str) -> str:
         return schedule
     minute, hour, day, month, weekday = schedule.upper().split()
     if _ANY not in (day, weekday):
-        raise ValueError("it has a day of the month and a day of the week, and may have one")
+        raise ValueError("a day of the month and a day of the week cannot be combined")
     days = _OPEN if weekday != _ANY else day
     weekdays = _OPEN if weekday == _ANY else _weekdays(weekday)
     fields = (_stepped(minute), _stepped(hour), _stepped(days), _stepped(_numbered(month)))

@@ -35,7 +35,7 @@ def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState
     was = kept.texts.get(_KEPT, "")
     if policy.text and kept.sure(_KEPT) != said:
         _put(work, policy)
-        work.watch.hear(f"role {policy.role}: policy `{policy.name}` says what the config does")
+        work.watch.hear(f"role {policy.role}: policy `{policy.name}` now matches the config")
     if was and (not policy.text or _role_in(was) != policy.role):
         _delete(work, _role_in(was), policy.name)
     return {_KEPT: said} if said else {}
@@ -82,10 +82,12 @@ def _put(work: Cloud1Work, policy: RolePolicy) -> None:
 
 
 def _denied(policy: RolePolicy) -> Problem:
-    message = f"the policy `{policy.name}` may not be put on the role `{policy.role}`"
+    message = (
+        f"permission denied: cannot put the policy `{policy.name}` on the role `{policy.role}`"
+    )
     hint = (
-        "allow `iam:PutRolePolicy` and `iam:DeleteRolePolicy` on that role; or give it this policy "
-        f"yourself, and take `iam.role.statements` out of the config: {policy.text}"
+        "allow `iam:PutRolePolicy` and `iam:DeleteRolePolicy` on the role, or add this policy "
+        f"yourself and remove `iam.role.statements` from the config: {policy.text}"
     )
     return Problem("credentials/refused", message, hint)
 

@@ -46,29 +46,33 @@ def unfit_drafts(
 def _of_function(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
     runtime = dict(one.settings).get("runtime", "")
     if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
-        yield _problem(one.name, f"has the runtime `{runtime}`, which cloud1 does not have")
+        yield _problem(one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support")
     for name in sorted(one.variables):
         why = _why_not(name)
         if why:
-            yield _problem(one.name, f"sets `{name}`, {why}", "give it another name")
+            yield _problem(one.name, f"sets `{name}`, {why}", "rename the variable")
     if one.provisioned_concurrency:
-        hint = "leave it out, or deploy by a command"
-        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud1 yet"
+        hint = "remove it, or use a custom deploy command"
+        why = "sets `provisionedConcurrency`, which fabric does not support for AWS yet"
         yield _problem(one.name, why, hint)
     for layer in one.layers:
         found = _LAYER.fullmatch(layer)
         if found is None:
-            yield _problem(one.name, f"names the layer `{layer}`, which is no version's ARN")
+            yield _problem(
+                one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
+            )
         elif address.region and found[1] != address.region:
-            why = f"is deployed to {address.region}, and its layer `{layer}` is elsewhere"
-            yield _problem(one.name, why, "a layer has to be in the function's own region")
+            why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
+            yield _problem(one.name, why, "use a layer in the region of the function")
 
 
 def _why_not(variable: str) -> str:
     if variable in _RESERVED:
-        return "which cloud1 keeps for itself"
+        return "which AWS Lambda reserves"
     if not _VARIABLE.fullmatch(variable):
-        return "and names begin with a letter at cloud1, and are longer than that"
+        return (
+            "which is not a valid name: names start with a letter and have at least two characters"
+        )
     return ""
 
 
@@ -79,11 +83,14 @@ def _of_trigger(function: str, trigger: dict[str, object], region: str) -> Itera
     source = str(trigger.get("queue") or trigger.get("bus") or "")
     found = _SOURCE.fullmatch(source)
     if found and region and found[1] != region:
-        why = f"is deployed to {region}, and what it is to be called by, `{source}`, is elsewhere"
-        yield _problem(function, why, "queues and buses call functions of their own region")
+        why = (
+            f"is deployed to {region}, and the source `{source}` of its trigger is in "
+            "another region"
+        )
+        yield _problem(function, why, "use a queue or bus in the region of the function")
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
-        why = f"waits to fill batches from `{source}`, and cloud1 does not do that in order"
-        yield _problem(function, why, "leave `maximumBatchingWindowSeconds` out")
+        why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
+        yield _problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
 def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unfit]:
@@ -111,8 +118,8 @@ def _open_to_all(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     if any(cors.credentials for *_, cors in allowed):
         for name, number, cors in allowed:
             if "*" in cors.origins:
-                why = "lets pages of all origins call it, where the service takes credentials"
-                hint = "name the origins: neither cloud1 nor a browser takes both"
+                why = "allows credentials from all origins (CORS)"
+                hint = "list the origins: AWS and browsers reject `*` with credentials"
                 yield Unfit(name, _problem(name, why, hint), number)
 
 
@@ -125,8 +132,11 @@ def _too_many_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     ]
     if len(routes) > _MOST_ROUTES:
         name, number = routes[_MOST_ROUTES]
-        why = f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; one address has {_MOST_ROUTES}"
-        yield Unfit(name, _problem(name, why, "make two services of it"), number)
+        why = (
+            f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; the maximum is "
+            f"{_MOST_ROUTES} per HTTP API"
+        )
+        yield Unfit(name, _problem(name, why, "split the service in two"), number)
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

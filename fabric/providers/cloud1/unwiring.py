@@ -92,4 +92,6 @@ def _drop_all(unwiring: Unwiring, name: str) -> None:
     stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
     if stays:
         listed = ", ".join(map(shown_wire, stays))
-        unwiring.work.watch.hear(f"{name}: what led to it stays, with all that is in it: {listed}")
+        unwiring.work.watch.hear(
+            f"{name}: its event source is not deleted, because it contains {listed}"
+        )

@@ -96,17 +96,17 @@ def until_ready(work: Cloud1Work, name: str) -> None:
         return True if found and states == ("Active", "Successful") else None
 
     if until(look, work.waiting, work.watch) is None:
-        message = f"function `{name}` is not ready after a minute"
-        hint = "look at its state at the provider, then deploy again"
+        message = f"timeout: function `{name}` is not ready after one minute"
+        hint = "check its state at AWS, then deploy again"
         raise FabricError(Problem("provider/not-ready", message, hint))
 
 
 def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
     for state, reason in (("State", "StateReason"), ("LastUpdateStatus", "LastUpdateStatusReason")):
         if one.get(state) == "Failed":
-            why = one.get(reason, "it does not say why")
-            message = f"function `{name}` cannot be made ready: {why}"
-            raise FabricError(Problem("provider/refused", message, own_words("cloud1")))
+            why = one.get(reason, "no reason was returned")
+            message = f"function `{name}` failed to become ready: {why}"
+            raise FabricError(Problem("provider/refused", message, own_words("AWS")))
 
 
 def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -160,8 +160,8 @@ def _timed(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
 
 
 def _unfit_schedule(function: str, said: str, why: str) -> Problem:
-    message = f"function `{function}` has the schedule `{said}`, which cloud1 cannot keep: {why}"
-    return Problem("config/unfit", message, "make two triggers of it")
+    message = f"function `{function}` has the schedule `{said}`, which AWS does not support: {why}"
+    return Problem("config/unfit", message, "use two triggers instead")
 
 
 def _queue(trigger: Mapping[str, Any]) -> QueueWire:
@@ -199,8 +199,10 @@ def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
             case ScheduleWire(zone=zone, role=""):
                 yield _no_role(function, zone)
             case QueueWire(queue=queue) if queue in queues:
-                message = f"function `{function}` has two triggers of the queue `{queue}`"
-                yield Problem("config/unfit", message, "leave one out: cloud1 knows one")
+                message = f"function `{function}` has two triggers for the queue `{queue}`"
+                yield Problem(
+                    "config/unfit", message, "remove one: AWS allows one per queue and function"
+                )
             case QueueWire(queue=queue):
                 queues.add(queue)
             case _:
@@ -209,12 +211,12 @@ def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
 
 def _no_role(function: str, zone: str) -> Problem:
     message = (
-        f"function `{function}` has a schedule in `{zone}`, and cloud1 keeps those under a role of "
-        "their own"
+        f"function `{function}` has a schedule in the time zone `{zone}`, which requires a "
+        "scheduler role"
     )
     hint = (
-        "name one as `schedulerRoleArn` below `extensions.cloud1-lambda`, which "
-        "scheduler.amazonaws.com may take on and which may invoke the function; or use UTC"
+        "set `schedulerRoleArn` below `extensions.cloud1-lambda` to a role that "
+        "scheduler.amazonaws.com can assume and that can invoke the function, or use UTC"
     )
     return Problem("config/unfit", message, hint)
 

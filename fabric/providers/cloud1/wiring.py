@@ -92,7 +92,7 @@ def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
         number = wiring.wanted.numbers.get((name, wire))
         with concerning(name, number), explained(whose, wiring.work.quoted):
             _set(wiring, wire, wiring.aliases[name])
-        wiring.work.watch.hear(f"{name}: {shown_wire(wire)} leads to it")
+        wiring.work.watch.hear(f"{name}: connected {shown_wire(wire)}")
 
 
 def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
@@ -139,7 +139,7 @@ def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
                 shut_out(wiring.work, alias, for_rule(alias, bus, rule))
             case BucketWire(bucket=bucket):
                 shut_out(wiring.work, alias, for_bucket(alias, bucket))
-        wiring.work.watch.hear(f"{name}: {shown_wire(wire)} no longer leads to it")
+        wiring.work.watch.hear(f"{name}: disconnected {shown_wire(wire)}")
 
 
 def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:

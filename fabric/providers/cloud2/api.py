@@ -57,9 +57,7 @@ class Cloud2Api:
             return understood(call, reply, kind)
         fault = understood(call, reply, _Refusal).error
         if fault.status in _PASSING:
-            raise TransientError(
-                f"`{call.title}` was answered with {fault.status}: {fault.message}"
-            )
+            raise TransientError(f"`{call.title}` returned {fault.status}: {fault.message}")
         raise Cloud2RefusedError(reply.status, fault, call.title)
 
     def meets(self, url: str) -> bool:
@@ -74,6 +72,6 @@ class Cloud2Api:
         request = HttpRequest("PUT", url, Secret({"Content-Type": _ZIP}), content)
         reply = self._http.send(request)
         if not reply.ok:
-            words = f"the upload of the source was answered with {reply.status}"
-            hint = "run the command again: such an address is signed anew for each upload"
+            words = f"the upload of the source returned {reply.status}"
+            hint = "run the command again: each upload uses a new signed URL"
             raise FabricError(Problem("provider/refused", words, hint))

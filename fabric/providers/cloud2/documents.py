@@ -105,7 +105,7 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
     pairs = order.env.reveal()
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > _ENV_BYTES:
-        message = f"{whose}: its environment has {size:,} bytes, and cloud2 takes {_ENV_BYTES:,}"
+        message = f"{whose}: its environment has {size:,} bytes; Google Cloud allows {_ENV_BYTES:,}"
         yield Problem("deploy/environment-too-large", message, TOO_LARGE)
     yield from tag_problems(order.name, order.tags)
 
@@ -113,6 +113,6 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
 def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     for name, value in tags:
         if name == OWNER or not (_LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)):
-            why = f"has the tag `{name}: {value}`, which is no label of cloud2's"
-            hint = "labels are small letters, digits, `_` and `-`, at most 63 each"
+            why = f"has the tag `{name}: {value}`, which is not a valid Google Cloud label"
+            hint = "use lowercase letters, digits, `_` and `-`, at most 63 characters each"
             yield Problem("config/unfit", f"function `{function}` {why}", hint)

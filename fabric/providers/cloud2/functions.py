@@ -78,7 +78,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
             return _live(work, row, found, plan)
         refuse_without_version(order)
         with work.turn():
-            work.watch.hear(f"{order.name}: is being built, which takes a minute or two")
+            work.watch.hear(f"{order.name}: building, which takes one to two minutes")
             return _built(work, plan, is_new=row is None)
 
     live = work.trying(act)
@@ -116,10 +116,8 @@ def settled_row(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cloud2Row | 
 
 
 def _foreign(name: str, owner: Cloud2Owner) -> Problem:
-    message = (
-        f"the function `{name}` is there already, and no label of it says that it is {owner.title}"
-    )
-    hint = "it is left as it is: delete it by hand, or give the service another name"
+    message = f"the function `{name}` already exists and has no label of {owner.title}"
+    hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)
 
 
@@ -149,7 +147,7 @@ def _built(work: Cloud2Work, plan: Cloud2Plan, *, is_new: bool) -> LiveFunction:
     finished(work, FUNCTIONS, begun, f"function `{plan.order.name}`")
     row, found = function_row(work, plan.name), _there(work, plan)
     if row is None or found is None:
-        raise TransientError(f"the new revision of `{plan.name}` does not show yet")
+        raise TransientError(f"the new revision of `{plan.name}` is not visible yet")
     return _live(work, row, found, plan)
 
 

@@ -8,4 +8,4 @@ from fabric.providers.http_calls import ProviderCall
 def identity(work: Cloud2Work) -> str:
     path = f"/v2/{work.place.path}/functions?pageSize=1"
     work.ask(FUNCTIONS, ProviderCall("GET", path), object)
-    return f"{work.api.caller}, which may look at functions of `{work.place.path}`"
+    return f"{work.api.caller}, with read access to functions of `{work.place.path}`"

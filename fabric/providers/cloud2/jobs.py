@@ -162,6 +162,6 @@ def delete_job(work: Cloud2Work, ident: str) -> None:
 
 
 def _foreign(ident: str, owner: Cloud2Owner) -> Problem:
-    message = f"the job `{ident}` is there already, and does not say that it is {owner.title}"
-    hint = "it is left as it is: delete it by hand, or give the service another name"
+    message = f"the scheduler job `{ident}` already exists and does not belong to {owner.title}"
+    hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)

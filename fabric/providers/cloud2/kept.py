@@ -32,11 +32,11 @@ def other_place(
         return None
     then = other[0].path
     message = (
-        f"{record.ref.title} lies in `{then}`, and `{place.path}` is meant: nothing was changed "
-        "in either"
+        f"refusing to change {record.ref.title}: it is deployed in `{then}`, not in "
+        f"`{place.path}`; nothing was changed"
     )
     hint = (
-        "set `CLOUD2_PROJECT_ID` and the region to those; to move the service, `fabric remove` it "
-        "there, and deploy it here then"
+        "set `CLOUD2_PROJECT_ID` and the region to the old values, or run `fabric remove` "
+        "with them before you deploy elsewhere"
     )
     return Problem("deploy/other-place", message, hint)

@@ -15,4 +15,4 @@ def lost(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
     clocks = [text for name, text in texts.items() if name.startswith(CLOCKS)]
     wanted = [pair.rpartition("=")[0] for text in clocks for pair in text.split()]
     there = {one.name.rpartition("/")[2] for one in all_jobs(work)} if wanted else set()
-    yield from (f"the job `{ident}`" for ident in wanted if ident not in there)
+    yield from (f"the scheduler job `{ident}`" for ident in wanted if ident not in there)

@@ -68,8 +68,8 @@ def _require(project: str, env: Mapping[str, str]) -> None:
     asked = {f"`{_PROJECT}`": bool(project), f"`{TOKEN}` or `{KEY}`": bool(_secrets(env))}
     missing = " and ".join(names for names, is_there in asked.items() if not is_there)
     if missing:
-        hint = f"set {missing} in the environment, or in `.env` beside the config"
-        message = f"`cloud2-functions` has no {missing}"
+        hint = f"set {missing} in the environment or in `.env` beside the config"
+        message = f"missing Google Cloud credentials (`cloud2-functions`): {missing} not set"
         raise FabricError(Problem("credentials/missing", message, hint))
     for name in (_PROJECT, _OTHER_NAME, TOKEN, _REGION):
         refuse_unsendable(name, env.get(name) or "")
@@ -79,5 +79,5 @@ def _own(extension: str) -> Cloud2Settings:
     try:
         return convert(json.loads(extension), Cloud2Settings)
     except ValidationError as error:
-        message = f"`extensions.cloud2-functions` does not fit: {error}"
+        message = f"invalid `extensions.cloud2-functions`: {error}"
         raise FabricError(Problem("config/type", message)) from error

@@ -34,19 +34,19 @@ class Cloud2RefusedError(RefusedCallError):
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.status == _LOGIN:
         hint = (
-            "check `CLOUD2_ACCESS_TOKEN`, which lasts for an hour, or take "
-            "`CLOUD2_SERVICE_ACCOUNT_KEY` in its place"
+            "check `CLOUD2_ACCESS_TOKEN`, which expires after one hour, or use "
+            "`CLOUD2_SERVICE_ACCOUNT_KEY`"
         )
         return Problem("credentials/refused", words, hint)
     if DISABLED in error.codes:
-        return Problem("provider/refused", words, "enable this interface for the project")
+        return Problem("provider/refused", words, "enable this API for the project")
     if error.status == _RIGHTS:
-        hint = "check the project, and the rights that the guide of cloud2-functions names"
+        hint = "check the project and the permissions listed in the Google Cloud Functions guide"
         return Problem("credentials/refused", words, hint)
     if _POLICY in error.words:
-        hint = "a policy of the organisation lets nobody be called by everybody: ask for a way out"
+        hint = "ask your organization for an exception: its policy forbids public functions"
         return Problem("provider/refused", words, hint)
-    return Problem("provider/refused", words, own_words("cloud2"))
+    return Problem("provider/refused", words, own_words("Google Cloud"))

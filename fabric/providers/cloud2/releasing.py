@@ -100,8 +100,8 @@ def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
 
 
 def _no_account(function: str) -> Problem:
-    message = f"function `{function}` has a schedule, and no account that its clock can call it as"
-    hint = "name a `serviceAccount` below `extensions.cloud2-functions`"
+    message = f"function `{function}` has a schedule, and no service account can invoke it"
+    hint = "set `serviceAccount` below `extensions.cloud2-functions`"
     return Problem("provider/no-account", message, hint)
 
 
@@ -118,7 +118,7 @@ def _cut_over(
     if callers is None or leaving & set(callers.split()):
         let_call(work, name, (), leaving)
     if kept.sure(REVISION + one.name) != ident and let_meet(work, name, ident):
-        work.watch.hear(f"{one.name}: users meet revision {ident}")
+        work.watch.hear(f"{one.name}: revision {ident} receives all traffic")
     if callers is None or set(wanted.callers) - set(callers.split()):
         is_new = let_call(work, name, wanted.callers, leaving)
         if is_new and EVERYBODY in wanted.callers:
@@ -128,9 +128,11 @@ def _cut_over(
 
 def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
     row = function_row(work, one.resource_name)
-    work.watch.hear(f"{one.name}: everybody may call it")
+    work.watch.hear(f"{one.name}: public invocation is allowed")
     if row is not None and not is_open(work, row.service_config.uri):
-        work.watch.hear(f"{one.name}: calls are still refused; a new right takes a minute or two")
+        work.watch.hear(
+            f"{one.name}: calls are still rejected; the new permission takes one to two minutes"
+        )
 
 
 def _timed(
@@ -148,7 +150,7 @@ def _timed(
             whose = f"function `{one.name}`, {job.title}"
             with concerning(one.name, job.number), work.told(whose):
                 set_job(work, job, owner)
-            work.watch.hear(f"{one.name}: the job {job.id} calls it")
+            work.watch.hear(f"{one.name}: created the scheduler job {job.id}")
     for ident in set(there) - set(wanted.clocks):
         delete_job(work, ident)
 

@@ -54,7 +54,9 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
             return False
         if not row.is_of(owner):
             # What was never ours keeps nobody from taking away what is.
-            work.watch.hear(f"the function `{name}` is not {owner.title}: it is left as it is")
+            work.watch.hear(
+                f"the function `{name}` does not belong to {owner.title} and was not deleted"
+            )
             return False
         call = ProviderCall("DELETE", f"/v2/{work.place.function(name)}")
         begun = work.api.once(FUNCTIONS, call, OperationRow)
@@ -62,4 +64,4 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
         return True
 
     if work.trying(act):
-        work.watch.hear(f"{one.name}: deleted, with all of its revisions")
+        work.watch.hear(f"{one.name}: deleted with all its revisions")

@@ -158,5 +158,5 @@ def _traffic_call(row: ServingRow, ident: str) -> ProviderCall:
 
 
 def _gone(name: str) -> Problem:
-    message = f"the function `{name}` is not there any more"
-    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")
+    message = f"the function `{name}` no longer exists"
+    return Problem("provider/gone", message, "run: fabric deploy --force")

@@ -41,8 +41,10 @@ def require_runtime(order: FunctionOrder) -> SourceRuntime:
 
 
 def no_runtime(function: str, runtime: str) -> Problem:
-    message = f"function `{function}` has the runtime `{runtime}`, which cloud2 does not have"
-    hint = "take nodejs22.x or nodejs24.x, or python3.10 to python3.14"
+    message = (
+        f"function `{function}` has the runtime `{runtime}`, which Google Cloud does not support"
+    )
+    hint = "use nodejs22.x, nodejs24.x, or python3.10 to python3.14"
     return Problem("config/unfit", message, hint)
 
 

@@ -39,11 +39,11 @@ def account_key(said: str, folder: Path) -> AccountKey:
         text = said if said.lstrip().startswith("{") else read_bytes(folder / said)
         return read_account_key(text)
     except OSError as error:
-        message = f"`{KEY}` names a file that cannot be read: {error.strerror or error}"
+        message = f"cannot read the file in `{KEY}`: {error.strerror or error}"
         raise FabricError(Problem("credentials/unreadable", message)) from error
     except ValueError as error:
-        message = f"`{KEY}` is not a service account's key: {error}"
-        hint = "it is the JSON that was made for the account, or the path of a file with it"
+        message = f"`{KEY}` is not a valid service account key: {error}"
+        hint = "set it to the JSON key of the service account, or to the path of the key file"
         raise FabricError(Problem("credentials/unreadable", message, hint)) from error
 
 
@@ -53,11 +53,14 @@ def _held(account: AccountKey, http: Http, clock: Clock) -> HeldToken:
         try:
             if reply.ok:
                 return token_in(reply)
-            said = f"it answered {reply.status}"
+            said = f"it returned {reply.status}"
         except ValueError as error:
             said = str(error)
-        message = f"`{account.uri}` gives no token for `{account.email}`: {said}"
-        hint = f"check `{KEY}`: is the key still there, and the clock of this machine right?"
+        message = f"`{account.uri}` returned no token for `{account.email}`: {said}"
+        hint = (
+            f"check that the key in `{KEY}` still exists and that the time of this "
+            "machine is correct"
+        )
         raise FabricError(Problem("credentials/refused", message, hint))
 
     return HeldToken(ask, clock)

@@ -26,8 +26,10 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
     """What the service as a whole asks for."""
     if own.service_account and not _ACCOUNT.fullmatch(own.service_account):
         keys = (*_EXTENSION, "serviceAccount")
-        why = f"`{'.'.join(keys)}` is `{own.service_account}`, and no address of an account"
-        hint = "write it as shop@my-project.iam.gserviceaccount.com"
+        why = (
+            f"`{'.'.join(keys)}` is `{own.service_account}`, which is not a service account address"
+        )
+        hint = "use an address such as shop@my-project.iam.gserviceaccount.com"
         yield Unfit("", Problem(_CODE, why, hint), keys=keys)
 
 
@@ -41,9 +43,13 @@ def unfit_clocks(
     for one in functions:
         kinds = [json.loads(text).get("type") for text in one.triggers]
         if "cron" in kinds:
-            why = f"has a schedule, and no clock of `{project}` can call as `{own.service_account}`"
+            why = (
+                f"has a schedule, and the scheduler of `{project}` cannot use "
+                f"`{own.service_account}`"
+            )
             hint = (
-                "take an account of that project, or give what has schedules a service of its own"
+                "use a service account of that project, or move scheduled functions to "
+                "another service"
             )
             yield Unfit(one.name, _problem(one.name, why, hint), kinds.index("cron"))
 
@@ -65,26 +71,34 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
         yield no_runtime(one.name, runtime)
     if runtime in _ENDED:
         why = (
-            f"has the runtime `{runtime}`, which cloud2 builds nothing for since {_ENDED[runtime]}"
+            f"has the runtime `{runtime}`, which Google Cloud no longer builds since "
+            f"{_ENDED[runtime]}"
         )
-        yield _problem(one.name, why, "take nodejs22.x or nodejs24.x; what is live goes on")
+        yield _problem(
+            one.name,
+            why,
+            "use nodejs22.x, nodejs24.x, or python3.10 to "
+            "python3.14; deployed functions keep running",
+        )
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(one.name, "asks for the architecture `arm64`, and cloud2 has x86_64 alone")
+        yield _problem(
+            one.name, "has the architecture `arm64`, and Google Cloud supports only x86_64"
+        )
     yield from _of_counts(one)
     yield from tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{name}`, which its runtime there sets itself"
-        yield _problem(one.name, why, "give it another name")
+        why = f"sets `{name}`, which the runtime reserves"
+        yield _problem(one.name, why, "rename the variable")
 
 
 def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     if reserved == 0:
-        why = "asks for `reservedConcurrency: 0`, and at cloud2 no function can be off"
-        yield _problem(one.name, why, "take its triggers away, or leave it out")
+        why = "sets `reservedConcurrency: 0`, and Google Cloud cannot disable a function"
+        yield _problem(one.name, why, "remove its triggers, or remove `reservedConcurrency`")
     if one.provisioned_concurrency:
-        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud2"
-        yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
+        why = "sets `provisionedConcurrency`, which fabric does not support for Google Cloud"
+        yield _problem(one.name, why, "remove it: instances start on demand")
 
 
 def _of_trigger(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
@@ -94,28 +108,34 @@ def _of_trigger(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | 
         case "cron":
             return _of_cron(one, trigger)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which fabric does not make at cloud2 yet"
-            return _problem(one.name, why, "fabric makes http and cron there")
+            why = (
+                f"has a trigger of type `{kind}`, which fabric does not support for "
+                "Google Cloud yet"
+            )
+            return _problem(one.name, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if trigger.get("authorizer"):
-        why = "asks for an authorizer, and fabric makes none at cloud2"
-        return _problem(function, why, "check who calls in the handler itself")
+        why = "has an authorizer, which fabric does not support for Google Cloud"
+        return _problem(function, why, "authorize callers in the handler")
     return None
 
 
 def _of_cron(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
     timeout = dict(one.settings).get("timeout", "")
     if timeout.isdigit() and int(timeout) > LONGEST:
-        why = f"has {timeout} s and a schedule, and a clock of cloud2 waits for {LONGEST:,} s"
+        why = (
+            f"has a timeout of {timeout} s and a schedule; Cloud Scheduler waits at most "
+            f"{LONGEST:,} s"
+        )
         return _problem(one.name, why)
     schedule = str(trigger.get("schedule", ""))
     try:
         five_fields(schedule)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which cloud2 cannot keep: {error}"
-        return _problem(one.name, why, "write it as five cron fields")
+        why = f"has the schedule `{schedule}`, which Google Cloud does not support: {error}"
+        return _problem(one.name, why, "use five cron fields")
     return None
 
 
@@ -125,8 +145,8 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
         name = function_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
-            why = f"would be called `{name}` at cloud2, and so would `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+            why = f"would be named `{name}` at Google Cloud, which conflicts with `{first}`"
+            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

@@ -51,7 +51,7 @@ class Cloud2Work(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "cloud2", self.waiting, self.watch)
+        return patient(act, "Google Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
         """For changes: `act` looks first, and is begun again as a whole. What it is given does not
@@ -100,9 +100,9 @@ def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) 
     words = f"{whose}: {work.quoted(row.error.message or f'code {row.error.code}')}"
     if row.error.code in _PASSING:
         raise TransientError(words)
-    raise FabricError(Problem("provider/failed", words, "the words are those of cloud2"))
+    raise FabricError(Problem("provider/failed", words, "this is a message from Google Cloud"))
 
 
 def too_long(whose: str, waiting: Waiting) -> Problem:
-    message = f"{whose}: it was not ready within {waiting.most:.0f} s"
-    return Problem("provider/not-ready", message, "deploy again: what is there by then is taken")
+    message = f"timeout: {whose} was not ready within {waiting.most:.0f} s"
+    return Problem("provider/not-ready", message, "deploy again: existing resources are reused")

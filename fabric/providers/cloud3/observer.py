@@ -56,7 +56,7 @@ class Cloud3Observer(Struct, frozen=True):
         most = asked.most_of(MOST_LINES)
         found = list(self._asked(service, said(service, asked.text, most), asked.window, watch))
         if len(found) >= most > asked.most:
-            watch.hear(f"the newest {most:,} lines were looked through; there may be more")
+            watch.hear(f"only the newest {most:,} lines were searched; there might be more")
         lines = (_line(service, row) for row in found)
         return [line for line in lines if line is not None and asked.window.has(line.at)]
 
@@ -99,9 +99,9 @@ class Cloud3Observer(Struct, frozen=True):
         path = f"/v1/workspaces/{quote(self.workspace.id, safe='')}/query"
         with self._told(service) as hide:
             heard = quoting(watch, hide.quoted)
-            tables = patient(lambda: self._once(path, document), "cloud3", self.waiting, heard)
+            tables = patient(lambda: self._once(path, document), "Azure", self.waiting, heard)
         if tables.error is not None:
-            watch.hear(f"not all is there: {self.hide.quoted(tables.error.message)}")
+            watch.hear(f"incomplete result: {self.hide.quoted(tables.error.message)}")
         yield from rows_of(tables)
 
     def _once(self, path: str, document: Mapping[str, str]) -> Tables:

@@ -28,15 +28,16 @@ class Cloud3Refusal(Struct, frozen=True):
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.status == _LOGIN:
         hint = (
-            "check `CLOUD3_ACCESS_TOKEN`, which lasts for an hour, and that it is for log analytics"
+            "check `CLOUD3_ACCESS_TOKEN`: it expires after one hour and must be valid for Log "
+            "Analytics"
         )
         return Problem("credentials/refused", words, hint)
     if error.status == _RIGHTS:
-        hint = "whose token it is needs the right to read logs of the workspace"
+        hint = "grant the token's identity permission to read logs of the workspace"
         return Problem("credentials/refused", words, hint)
     if error.status == _NOT_FOUND:
         return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
-    return Problem("provider/refused", words, own_words("cloud3"))
+    return Problem("provider/refused", words, own_words("Azure"))

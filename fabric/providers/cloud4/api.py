@@ -114,7 +114,7 @@ class Cloud4Api:
             return reply
         fault = understood(sent, replace(reply, content=reply.content or b"{}"), _Cloud4Fault)
         if fault.code in _PASSING or reply.status == CONFLICT:
-            raise TransientError(f"`{sent.title}` was answered with {fault.words}")
+            raise TransientError(f"`{sent.title}` returned {fault.words}")
         codes = frozenset((fault.code,)) - {""}
         raise RefusedCallError(reply.status, fault.words, sent.title, codes)
 

@@ -105,7 +105,9 @@ def refuse_source(order: FunctionOrder, source: bytes) -> None:
     encoded = -(-len(source) // 3) * 4
     if encoded > CODE_BYTES:
         whose = f"function `{order.name}`"
-        message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
+        message = (
+            f"{whose}: its archive has {encoded:,} bytes in base64; the maximum is {CODE_BYTES:,}"
+        )
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
 
 
@@ -114,18 +116,18 @@ def _misfits(order: FunctionOrder) -> Iterator[Problem]:
     pairs = order.env.reveal()
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > ENVIRONMENT_BYTES:
-        why = f"its environment has {size:,} bytes, and cloud4 takes {ENVIRONMENT_BYTES:,}"
+        why = f"has an environment of {size:,} bytes; Alibaba Cloud allows {ENVIRONMENT_BYTES:,}"
         yield Problem("deploy/environment-too-large", f"{whose}: {why}", TOO_LARGE)
     yield from tag_problems(order.name, order.tags)
 
 
 def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     if len(tags) > _TAGS:
-        why = f"has {len(tags)} tags, and cloud4 takes {_TAGS}"
-        yield Problem("config/unfit", f"function `{function}` {why}", "leave some out")
+        why = f"has {len(tags)} tags; Alibaba Cloud allows {_TAGS}"
+        yield Problem("config/unfit", f"function `{function}` {why}", "remove some")
     for name, value in tags:
         is_web = "http://" in name + value or "https://" in name + value
         if is_web or not (_TAG.fullmatch(name) and _VALUE.fullmatch(value)):
-            why = f"has the tag `{name}: {value}`, which is no tag of cloud4's"
-            hint = "tags have 128 letters at most, and begin with neither `acs:` nor `aliyun`"
+            why = f"has the tag `{name}: {value}`, which is not a valid Alibaba Cloud tag"
+            hint = "use at most 128 characters, not starting with `acs:` or `aliyun`"
             yield Problem("config/unfit", f"function `{function}` {why}", hint)

@@ -114,7 +114,9 @@ def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -
         refuse_without_version(plan.order)
         row = _written(work, sourced, is_new=row is None)
         found = published(work, plan.name, plan.mark)
-        work.watch.hear(f"{plan.order.name}: version {found.version_id} is there, not met yet")
+        work.watch.hear(
+            f"{plan.order.name}: version {found.version_id} exists and receives no traffic yet"
+        )
     if MET_VERSION + plan.order.name not in kept_texts(address).texts:
         _set_unmet(work, plan, before)
     return _live(row, found, plan)
@@ -142,8 +144,8 @@ def own_row(work: Cloud4Work, name: str, owner: Cloud4Owner) -> Cloud4Row | None
 
 
 def _foreign(name: str, owner: Cloud4Owner) -> Problem:
-    message = f"the function `{name}` is there already, and does not say that it is {owner.title}"
-    hint = "it is left as it is: delete it by hand, or give the service another name"
+    message = f"the function `{name}` already exists and does not belong to {owner.title}"
+    hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)
 
 
@@ -182,10 +184,10 @@ def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
         work.watch.hear(f"{plan.order.name}: waiting until its code is ready")
     found = until(look, PREPARING, work.watch) if row.is_moving else row
     if found is None:
-        raise TransientError(f"the function `{plan.name}` is still being made ready")
+        raise TransientError(f"the function `{plan.name}` is not ready yet")
     if found.failure:
         words = f"function `{plan.order.name}`: {work.quoted(found.failure)}"
-        raise FabricError(Problem("provider/failed", words, "the words are those of cloud4"))
+        raise FabricError(Problem("provider/failed", words, "this is a message from Alibaba Cloud"))
     return found
 
 

@@ -28,10 +28,13 @@ def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Plac
     if record is None or not account or place.account == account:
         return
     message = (
-        f"function `{function}` of {record.ref.title} is not there for this key, and it was made "
-        f"in the account {account}"
+        f"function `{function}` of {record.ref.title} was not found with this key; it was "
+        f"created in the account {account}"
     )
-    hint = f"CLOUD4_ACCOUNT_ID={account} says that the key is that account's: then it is gone"
+    hint = (
+        f"set CLOUD4_ACCOUNT_ID={account} if the key belongs to that account: the "
+        "function is then deleted"
+    )
     raise FabricError(Problem("deploy/unproven-account", message, hint))
 
 
@@ -44,12 +47,12 @@ def other_place(
     if not other:
         return None
     message = (
-        f"{record.ref.title} lies at {other[0].title}, and {place.title} is meant: nothing was "
-        "changed in either"
+        f"refusing to change {record.ref.title}: it is deployed at {other[0].title}, not at "
+        f"{place.title}; nothing was changed"
     )
     hint = (
-        "set the region and `CLOUD4_ACCOUNT_ID` to those; to move the service, `fabric remove` it "
-        "there, and deploy it here then"
+        "set the region and `CLOUD4_ACCOUNT_ID` to the old values, or run `fabric remove` "
+        "with them before you deploy elsewhere"
     )
     return Problem("deploy/other-place", message, hint)
 

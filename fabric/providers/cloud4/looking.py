@@ -27,4 +27,4 @@ def lost(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
 def identity(work: Cloud4Work) -> str:
     """Whom cloud4 takes us for, and whether we may look at functions: asked without a change."""
     work.ask(Cloud4Call("ListFunctions", "GET", query=(("limit", "1"),)), object)
-    return f"the key {work.api.key.ident}, which may look at functions in `{work.place.region}`"
+    return f"the key {work.api.key.ident}, with read access to functions in `{work.place.region}`"

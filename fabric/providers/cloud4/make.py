@@ -44,5 +44,5 @@ def _own(extension: str) -> Cloud4Settings:
     try:
         return convert(json.loads(extension), Cloud4Settings)
     except ValidationError as error:
-        message = f"`extensions.cloud4-fc` does not fit: {error}"
+        message = f"invalid `extensions.cloud4-fc`: {error}"
         raise FabricError(Problem("config/type", message)) from error

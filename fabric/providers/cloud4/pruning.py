@@ -26,7 +26,7 @@ def pruned(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> 
     for version in going:
         delete_version(work, live.resource_name, version)
     if going:
-        work.watch.hear(f"{live.name}: {len(going)} old versions are gone")
+        work.watch.hear(f"{live.name}: deleted {len(going)} old versions")
 
 
 def _named(address: DeploymentAddress, live: LiveFunction) -> Iterator[str]:

@@ -16,14 +16,14 @@ _CLOCK = frozenset(("InvalidTimeStamp.Expired", "IllegalTimestamp", "InvalidTime
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.codes & _CLOCK:
-        hint = "check the clock of this machine: calls are signed with their time"
+        hint = "check the time of this machine: requests are signed with it"
         return Problem("credentials/refused", words, hint)
     if error.codes & _KEYS or error.status == _LOGIN:
         hint = "check `CLOUD4_ACCESS_KEY_ID` and `CLOUD4_ACCESS_KEY_SECRET`"
         return Problem("credentials/refused", words, hint)
     if error.status == _RIGHTS:
-        hint = "check the account, and the rights that the guide of cloud4-fc names"
+        hint = "check the account and the permissions listed in the Function Compute guide"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("cloud4"))
+    return Problem("provider/refused", words, own_words("Alibaba Cloud"))

@@ -104,7 +104,7 @@ def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) 
         delete_trigger(work, name, ROUTE_TRIGGER)
     is_new = plan.sure(MET_VERSION) != one.resource_id
     if is_new and let_meet(work, name, plan.version.version):
-        work.watch.hear(f"{one.name}: users meet version {plan.version.version}")
+        work.watch.hear(f"{one.name}: version {plan.version.version} receives all traffic")
     row = function_row(work, name) if plan.is_stale_beside else None
     if row is not None:
         set_beside(work, name, row, beside_of(one))
@@ -135,7 +135,7 @@ def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
             whose = f"function `{plan.live.name}`, {schedule.title}"
             with concerning(plan.live.name, schedule.number), work.told(whose):
                 set_schedule(work, name, schedule)
-            work.watch.hear(f"{plan.live.name}: the trigger {schedule.id} calls it")
+            work.watch.hear(f"{plan.live.name}: created the trigger {schedule.id}")
     for ident in sorted(set(there) - set(plan.schedules)):
         delete_trigger(work, name, ident)
 

@@ -40,7 +40,9 @@ def _delete(work: Cloud4Work, address: DeploymentAddress, one: LiveFunction) -> 
         return
     if not owner.is_in(row.description):
         # What was never ours keeps nobody from taking away what is.
-        work.watch.hear(f"the function `{name}` is not {owner.title}: it is left as it is")
+        work.watch.hear(
+            f"the function `{name}` does not belong to {owner.title} and was not deleted"
+        )
         return
     for trigger in list(triggers_of(work, name)):
         delete_trigger(work, name, trigger.trigger_name)
@@ -50,4 +52,4 @@ def _delete(work: Cloud4Work, address: DeploymentAddress, one: LiveFunction) -> 
         delete_version(work, name, version.version_id)
     set_concurrency(work, name, None)
     work.delete("DeleteFunction", name)
-    work.watch.hear(f"{one.name}: deleted, with all of its versions")
+    work.watch.hear(f"{one.name}: deleted with all its versions")

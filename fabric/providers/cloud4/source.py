@@ -42,8 +42,10 @@ def require_runtime(order: FunctionOrder) -> SourceRuntime:
 
 
 def no_runtime(function: str, runtime: str) -> Problem:
-    message = f"function `{function}` has the runtime `{runtime}`, which cloud4 does not have"
-    return Problem("config/unfit", message, "take nodejs18.x, nodejs20.x, python3.10 or python3.12")
+    message = (
+        f"function `{function}` has the runtime `{runtime}`, which Alibaba Cloud does not support"
+    )
+    return Problem("config/unfit", message, "use nodejs18.x, nodejs20.x, python3.10 or python3.12")
 
 
 @functools.cache

@@ -33,19 +33,23 @@ def unfit_region(region: str) -> Iterator[Unfit]:
 
 
 def bad_region(region: str) -> Problem:
-    return Problem(_CODE, f"`{region}` is no region of cloud4", "write it as cn-hangzhou")
+    return Problem(
+        _CODE, f"`{region}` is not an Alibaba Cloud region", "use a region such as cn-hangzhou"
+    )
 
 
 def unfit_settings(own: Cloud4Settings) -> Iterator[Unfit]:
     """What the service as a whole asks for."""
     if own.role and not _ROLE.fullmatch(own.role):
-        hint = "write it as acs:ram::1234567890123456:role/shop"
-        yield _of_setting("role", own.role, "and no role of an account", hint)
+        hint = "use an ARN such as acs:ram::1234567890123456:role/shop"
+        yield _of_setting("role", own.role, "which is not the ARN of a role", hint)
     if own.disk_size not in _DISKS:
-        yield _of_setting("diskSize", own.disk_size, "and cloud4 has 512 and 10240")
+        yield _of_setting("diskSize", own.disk_size, "which is not supported: use 512 or 10240")
     steps = own.cpu * _STEPS_OF_CPU
     if own.cpu and (own.cpu < 0 or own.cpu > _MOST_CPU or abs(steps - round(steps)) > 1e-6):  # noqa: PLR2004 - no step at all
-        yield _of_setting("cpu", own.cpu, "and cloud4 takes 0.05 to 16, in steps of 0.05")
+        yield _of_setting(
+            "cpu", own.cpu, "which is not supported: use 0.05 to 16, in steps of 0.05"
+        )
 
 
 def _of_setting(name: str, value: object, why: str, hint: str = "") -> Unfit:
@@ -71,37 +75,41 @@ def _of_function(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
     if source_runtime(runtime) is None:
         yield no_runtime(one.name, runtime)
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(one.name, "asks for the architecture `arm64`, and cloud4 has x86_64 alone")
+        yield _problem(
+            one.name, "has the architecture `arm64`, and Alibaba Cloud supports only x86_64"
+        )
     yield from _of_memory(one, own)
     yield from _of_counts(one)
     yield from tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{name}`, which its runtime there sets itself"
-        yield _problem(one.name, why, "give it another name")
+        why = f"sets `{name}`, which the runtime reserves"
+        yield _problem(one.name, why, "rename the variable")
     if len(one.triggers) > _TRIGGERS:
-        why = f"has {len(one.triggers)} triggers, and cloud4 takes {_TRIGGERS} of a function"
+        why = f"has {len(one.triggers)} triggers; Alibaba Cloud allows {_TRIGGERS} per function"
         yield _problem(one.name, why)
 
 
 def _of_memory(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
     memory = memory_in(one.settings)
     if memory < _LEAST_MEMORY or memory % _MEMORY_STEP:
-        why = f"asks for {memory} MB, and cloud4 takes 128 MB and more, in steps of 64"
+        why = f"has {memory} MB of memory; Alibaba Cloud allows 128 MB and more, in steps of 64"
         near = max(_LEAST_MEMORY, -(-memory // _MEMORY_STEP) * _MEMORY_STEP)
-        yield _problem(one.name, why, f"take {near} MB")
+        yield _problem(one.name, why, f"use {near} MB")
     elif own.cpu and not fits_cpu(memory, own.cpu):
-        why = f"has {memory} MB and a `cpu` of {own.cpu:g}, and cloud4 takes 1 to 4 GB for each"
-        yield _problem(one.name, why, f"leave `cpu` out, and it is {cpu_of(memory):g} here")
+        why = (
+            f"has {memory} MB and a `cpu` of {own.cpu:g}; Alibaba Cloud requires 1 to 4 GB per CPU"
+        )
+        yield _problem(one.name, why, f"remove `cpu`; the default is {cpu_of(memory):g}")
 
 
 def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     if reserved == 0:
-        why = "asks for `reservedConcurrency: 0`, and fabric switches no function off at cloud4"
-        yield _problem(one.name, why, "take its triggers away, or leave it out")
+        why = "sets `reservedConcurrency: 0`, and fabric cannot disable a function at Alibaba Cloud"
+        yield _problem(one.name, why, "remove its triggers, or remove `reservedConcurrency`")
     if one.provisioned_concurrency:
-        why = "asks for `provisionedConcurrency`, which fabric does not set at cloud4"
-        yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
+        why = "sets `provisionedConcurrency`, which fabric does not support for Alibaba Cloud"
+        yield _problem(one.name, why, "remove it: instances start on demand")
 
 
 def _of_trigger(function: str, trigger: Mapping[str, object]) -> Problem | None:
@@ -111,14 +119,17 @@ def _of_trigger(function: str, trigger: Mapping[str, object]) -> Problem | None:
         case "cron":
             return _of_cron(function, trigger)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which fabric does not make at cloud4 yet"
-            return _problem(function, why, "fabric makes http and cron there")
+            why = (
+                f"has a trigger of type `{kind}`, which fabric does not support for "
+                "Alibaba Cloud yet"
+            )
+            return _problem(function, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if trigger.get("authorizer"):
-        why = "asks for an authorizer, and fabric makes none at cloud4"
-        return _problem(function, why, "check who calls in the handler itself")
+        why = "has an authorizer, which fabric does not support for Alibaba Cloud"
+        return _problem(function, why, "authorize callers in the handler")
     return None
 
 
@@ -127,8 +138,8 @@ def _of_cron(function: str, trigger: Mapping[str, object]) -> Problem | None:
     try:
         schedule_of(schedule)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which cloud4 cannot keep: {error}"
-        return _problem(function, why, "write it as five cron fields")
+        why = f"has the schedule `{schedule}`, which Alibaba Cloud does not support: {error}"
+        return _problem(function, why, "use five cron fields")
     return None
 
 
@@ -138,8 +149,8 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
         name = function_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
-            why = f"would be called `{name}` at cloud4, and so would `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+            why = f"would be named `{name}` at Alibaba Cloud, which conflicts with `{first}`"
+            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

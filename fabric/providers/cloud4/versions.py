@@ -111,5 +111,5 @@ def let_meet(work: Cloud4Work, name: str, version: str) -> bool:
 
 
 def _gone(name: str, version: str) -> Problem:
-    message = f"the version {version} of the function `{name}` is not there any more"
-    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")
+    message = f"version {version} of the function `{name}` no longer exists"
+    return Problem("provider/gone", message, "run: fabric deploy --force")

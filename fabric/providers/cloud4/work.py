@@ -73,7 +73,7 @@ class Cloud4Work(Struct, frozen=True):
             self.ask(Cloud4Call(action, "DELETE", parts), object)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "cloud4", self.waiting, self.watch)
+        return patient(act, "Alibaba Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud4Work"], T]) -> T:
         """For changes: `act` looks first, and is begun again as a whole."""

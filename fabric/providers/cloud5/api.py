@@ -76,9 +76,7 @@ class Cloud5Api(WhiskApi):
         said = self._account.api_host or row.api_host
         url = said if "://" in said else f"https://{said}"
         if is_plain(url):
-            message = (
-                f"the host of the namespace, `{url}`, is plain http, and a key would go over it"
-            )
+            message = f"the namespace host `{url}` uses plain HTTP, which would expose the key"
             raise FabricError(Problem("credentials/plain-endpoint", message))
         key = f"{row.uuid}:{row.key}"
         login = base64.b64encode(key.encode()).decode()

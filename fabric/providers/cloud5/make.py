@@ -22,13 +22,13 @@ _HOST, _BASE_URL = "CLOUD5_API_HOST", "CLOUD5_API_BASE_URL"
 _RUNTIMES = WhiskRuntimes(
     ("18", "22", "24"),
     ("3.9", "3.11", "3.12", "3.13"),
-    "take nodejs18.x, nodejs22.x, nodejs24.x, or python3.9, python3.11 to python3.13",
+    "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
 )
-_LIMITS = WhiskLimits("cloud5", _RUNTIMES, has_zones=False)
+_LIMITS = WhiskLimits("DigitalOcean", _RUNTIMES, has_zones=False)
 _JUDGED = judging(
     "cloud5",
-    f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the id of a namespace that it may see",
-    f"check that `{_TOKEN}` may read and change functions",
+    f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",
+    f"check that `{_TOKEN}` has permission to read and change functions",
 )
 
 

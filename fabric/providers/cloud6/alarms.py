@@ -55,7 +55,7 @@ class Alarms(Struct, frozen=True):
         """A feed that cannot be told fires what is not there any more, and gives up then."""
         ended = work.patient(lambda: _fed(work, ident, {"lifecycleEvent": "DELETE"}))
         if ended is not None and ended.failure:
-            work.watch.hear(f"{ident}: alarms say {work.quoted(ended.failure)}")
+            work.watch.hear(f"{ident}: message from alarms: {work.quoted(ended.failure)}")
         for kind in ("rules", "triggers"):
             with unless_gone():
                 work.ask(ProviderCall("DELETE", f"/{kind}/{ident}"), object)
@@ -88,13 +88,15 @@ def _made(work: WhiskWork, clock: WhiskClock) -> None:
     }
     ended = _fed(work, clock.id, told)
     if ended is None:
-        message = f"the schedule `{clock.schedule}` needs the package `/{_SYSTEM}/alarms`"
-        hint = "this installation of OpenWhisk has none: install it, or take the trigger away"
+        message = f"the schedule `{clock.schedule}` requires the package `/{_SYSTEM}/alarms`"
+        hint = "install the package in OpenWhisk, or remove the trigger"
         raise FabricError(Problem("provider/no-alarms", message, hint))
     if ended.failure:
         words = work.quoted(ended.failure)
-        message = f"the alarm of `{clock.id}` was refused: {words}"
-        raise FabricError(Problem("provider/refused", message, "the words are those of alarms"))
+        message = f"the alarm of `{clock.id}` was rejected: {words}"
+        raise FabricError(
+            Problem("provider/refused", message, "this is a message from the alarms package")
+        )
 
 
 def _fed(work: WhiskWork, ident: str, told: JsonObject) -> Activation | None:

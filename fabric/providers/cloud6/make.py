@@ -25,14 +25,14 @@ _HOST, _BASE_URL = "CLOUD6_API_HOST", "CLOUD6_API_BASE_URL"
 _RUNTIMES = WhiskRuntimes(
     ("18", "20", "22", "24"),
     ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"),
-    "take nodejs18.x to nodejs24.x, or python3.9 to python3.14: which of them is there is the "
-    "installation's own",
+    "use nodejs18.x to nodejs24.x, or python3.9 to python3.14, as far as your OpenWhisk "
+    "installation supports them",
 )
-_LIMITS = WhiskLimits("cloud6", _RUNTIMES, has_zones=True)
+_LIMITS = WhiskLimits("OpenWhisk", _RUNTIMES, has_zones=True)
 _JUDGED = judging(
     "cloud6",
-    f"check `{_KEY}`, which is written as user:password",
-    f"check `{_NAMESPACE}`: the key has to be one of this namespace",
+    f"check `{_KEY}`, which has the form user:password",
+    f"check `{_NAMESPACE}`: the key must belong to this namespace",
 )
 
 
@@ -72,12 +72,12 @@ def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
         refuse_other_host(_REGION, env[_REGION])
     key, namespace = env[_KEY], env[_NAMESPACE]
     if ":" not in key:
-        message, hint = f"`{_KEY}` is no key of OpenWhisk", "it is written as user:password"
+        message, hint = f"`{_KEY}` is not a valid OpenWhisk key", "use the form user:password"
         raise FabricError(Problem("credentials/unreadable", message, hint))
     refuse_ways_out(_NAMESPACE, namespace)
     if namespace == "_":
-        message = f"`{_NAMESPACE}` is `_`, and addresses of functions have its name in them"
-        hint = "`wsk namespace list` tells it"
+        message = f"`{_NAMESPACE}` is `_`, and function URLs require the real name"
+        hint = "run: wsk namespace list"
         raise FabricError(Problem("credentials/unreadable", message, hint))
     refuse_plain(_BASE_URL if env.get(_BASE_URL) else _HOST, url)
     login = base64.b64encode(key.encode()).decode()

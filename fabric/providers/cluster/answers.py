@@ -33,8 +33,8 @@ def refused(place: ClusterPlace, said: str) -> Problem:
             return found
     if _UNREACHABLE.search(words):
         hint = "check the network and the cluster, then run the command again"
-        return Problem("provider/unreachable", f"the cluster: {words[:_LONGEST]}", hint)
-    message = f"the cluster refused it: {words[:_LONGEST]}"
+        return Problem("provider/unreachable", f"message from Kubernetes: {words[:_LONGEST]}", hint)
+    message = f"Kubernetes rejected it: {words[:_LONGEST]}"
     return Problem("provider/refused", message, own_words("the cluster"))
 
 
@@ -43,14 +43,14 @@ def _rights(place: ClusterPlace, said: str) -> Problem | None:
     if denied:
         group = f" of {denied[3]}" if denied[3] else ""
         message = (
-            f"the cluster does not let us {denied[1]} `{denied[2]}`{group} in the namespace "
+            f"permission denied: {denied[1]} `{denied[2]}`{group} in the namespace "
             f"`{place.namespace}`"
         )
-        hint = f"give the user of `{place.context}` a role that allows {denied[1]} on {denied[2]}"
+        hint = f"grant the user of `{place.context}` a role that allows {denied[1]} on {denied[2]}"
         return Problem("credentials/refused", message, hint)
     if _UNKNOWN.search(said):
-        message = f"the cluster does not know the user of the context `{place.context}`"
-        hint = f"log in anew, or check the user in the file that `{CONFIG}` names"
+        message = f"Kubernetes does not accept the user of the context `{place.context}`"
+        hint = f"log in again, or check the user in the kubeconfig of `{CONFIG}`"
         return Problem("credentials/refused", message, hint)
     return None
 
@@ -59,7 +59,7 @@ def _setting(place: ClusterPlace, said: str) -> Problem | None:
     if not _KUBECONFIG.search(said):
         return None
     words = " ".join(said.split()).removeprefix("error: ")
-    message = f"the cluster's file `{place.config}` and context `{place.context}`: {words}"
+    message = f"kubeconfig `{place.config}`, context `{place.context}`: {words}"
     return Problem("credentials/refused", message[:_LONGEST], f"check `{CONFIG}` and `{CONTEXT}`")
 
 
@@ -67,8 +67,8 @@ def _missing_space(place: ClusterPlace, said: str) -> Problem | None:
     found = _NO_SPACE.search(said)
     if found is None:
         return None
-    message = f"the cluster has no namespace `{found[1]}`"
-    hint = f"make it with `kubectl --context {place.context} create namespace {found[1]}`"
+    message = f"the namespace `{found[1]}` does not exist in the cluster"
+    hint = f"run: kubectl --context {place.context} create namespace {found[1]}"
     return Problem("provider/refused", message, hint)
 
 
@@ -79,11 +79,11 @@ def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
         return None
     fields = "; ".join(f"`{manager}` manages {', '.join(names)}" for manager, names in held)
     hint = (
-        "leave the field to it, or set `takeOver: true` below `extensions.cluster-orchestrator`, "
-        "which sets it all the same"
+        "remove the field from the config, or set `takeOver: true` below "
+        "`extensions.cluster-orchestrator` to overwrite it"
     )
     return Problem(
-        "provider/conflict", f"somebody else has changed what fabric set: {fields}", hint
+        "provider/conflict", f"fields that fabric set were changed by another tool: {fields}", hint
     )
 
 

@@ -109,10 +109,10 @@ def _refuse_foreign(work: ClusterWork, names: Iterable[str]) -> None:
 def _foreign(work: ClusterWork, thing: KubeObject) -> Problem:
     address = work.address
     message = (
-        f"`{key_of(thing)}` in the namespace `{work.tool.place.namespace}` is not of service "
-        f"`{address.service}` in stage `{address.stage}`, and would be in its place"
+        f"`{key_of(thing)}` in the namespace `{work.tool.place.namespace}` already exists and "
+        f"does not belong to service `{address.service}` in stage `{address.stage}`"
     )
-    hint = "rename the function or the service, or take a namespace of its own"
+    hint = "rename the function or the service, or use another namespace"
     return Problem("deploy/foreign", message, hint)
 
 

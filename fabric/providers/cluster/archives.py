@@ -68,8 +68,8 @@ def _refuse_large(function: str, artifact: Artifact) -> None:
     if artifact.size <= LARGEST:
         return
     message = (
-        f"the archive of `{function}` has {artifact.size:,} bytes, and a cluster keeps at most "
-        f"{LARGEST:,} of one function"
+        f"the archive of `{function}` has {artifact.size:,} bytes; the maximum in Kubernetes "
+        f"is {LARGEST:,}"
     )
-    hint = "include less, or make an image of the function and deploy it by a command"
+    hint = "include fewer files, or build an image and use a custom deploy command"
     raise FabricError(Problem("deploy/archive-too-large", message, hint))

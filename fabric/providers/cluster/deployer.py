@@ -65,12 +65,12 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
             may = self.tool.may("create", "deployments.apps")
         if not may:
             message = (
-                f"the user of the context `{place.context}` may not create `deployments` in the "
-                f"namespace `{place.namespace}`"
+                f"permission denied: the user of the context `{place.context}` cannot create "
+                f"`deployments` in the namespace `{place.namespace}`"
             )
-            hint = "give it a role that may: the guide of this provider has one to copy"
+            hint = "grant the role that the Kubernetes guide lists"
             raise FabricError(Problem("credentials/refused", message, hint))
-        return f"the user of `{place.context}`, who may deploy to `{place.namespace}`"
+        return f"the user of `{place.context}`, with permission to deploy to `{place.namespace}`"
 
     @contextlib.contextmanager
     def _guarded(

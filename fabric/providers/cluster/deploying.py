@@ -46,10 +46,10 @@ def _minor(work: ClusterWork, orders: Sequence[FunctionOrder]) -> int:
 
 def _no_zone(function: str, zone: str, minor: int) -> Problem:
     message = (
-        f"function `{function}` has a schedule in the time zone `{zone}`, and the cluster has "
-        f"version 1.{minor}, which knows none"
+        f"function `{function}` has a schedule in the time zone `{zone}`, which Kubernetes "
+        f"1.{minor} does not support"
     )
-    return Problem("deploy/timezone", message, f"take a cluster from 1.{ZONED} on, or UTC")
+    return Problem("deploy/timezone", message, f"use Kubernetes 1.{ZONED} or later, or UTC")
 
 
 def _live(work: ClusterWork, order: FunctionOrder) -> LiveFunction:

@@ -59,7 +59,7 @@ def _dangers(found: Json, path: Path, project: Path) -> Iterator[str]:
         elif key == _TOKEN_FILE and value:
             yield "it has `tokenFile`, which reads a file"
         elif key in _KEY_FILES and not _leads_below(path.parent / str(value), project):
-            yield f"`{key}` names a file outside of the project"
+            yield f"`{key}` refers to a file outside the project"
 
 
 def _entries(found: Json) -> Iterator[tuple[str, Json]]:
@@ -77,6 +77,6 @@ def _refused(path: Path, why: str) -> Problem:
     return Problem(
         "config/not-trusted",
         f"refusing the kubeconfig `{path}` of the project: {why}",
-        hint="set CLUSTER_CONFIG in the environment to a kubeconfig outside of the repository",
+        hint="set CLUSTER_CONFIG in the environment to a kubeconfig outside the repository",
         where=Place(str(path)),
     )

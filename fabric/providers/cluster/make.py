@@ -50,8 +50,8 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
     missing = [name for name in (CONFIG, CONTEXT, NAMESPACE) if not env.get(name)]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        message = f"`cluster-orchestrator` has no {names}"
-        hint = "they name the tool's file of clusters, a context in it and a namespace there"
+        message = f"missing Kubernetes settings (`cluster-orchestrator`): {names} not set"
+        hint = "set them to a kubeconfig file, a context in it and a namespace"
         raise FabricError(Problem("credentials/missing", message, hint))
     file = Path(around.cwd, env[CONFIG])
     check_kubeconfig(file, checkout_of(around.cwd), is_filed=CONFIG in around.filed)
@@ -62,5 +62,5 @@ def _own(extension: str) -> ClusterSettings:
     try:
         return convert(json.loads(extension), ClusterSettings)
     except ValidationError as error:
-        message = f"`extensions.cluster-orchestrator` does not fit: {error}"
+        message = f"invalid `extensions.cluster-orchestrator`: {error}"
         raise FabricError(Problem("config/type", message)) from error

@@ -40,7 +40,7 @@ def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: boo
     waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
     address = until(look, waiting, work.watch)
     if address is None:
-        work.watch.hear("the Ingress has no address yet: `hostname` names the one that users take")
+        work.watch.hear("the Ingress has no address yet: requests use `hostname`")
     return address or ""
 
 

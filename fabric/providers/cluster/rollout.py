@@ -51,7 +51,7 @@ class _RolloutTalk:
         self._said = ""
 
     def tell(self, seen: _Rolling) -> None:
-        text = f"rollout {seen.ready} of {seen.wanted} pods"
+        text = f"rollout: {seen.ready} of {seen.wanted} pods ready"
         if text != self._said:
             self._said = text
             self._work.watch.hear(text)
@@ -120,8 +120,8 @@ def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
     for row in rows_at(deployment, "status", "conditions"):
         if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
             why = text_at(row, "message")
-            message = f"{_who(deployment)}: the cluster makes no pod of it: {why}"
-            hint = "the quota or the rules of the namespace say so"
+            message = f"{_who(deployment)}: Kubernetes cannot create a pod: {why}"
+            hint = "check the quota and policies of the namespace"
             yield Problem("deploy/rollout", message, hint, about=ConfigSpot(_function(deployment)))
 
 
@@ -174,16 +174,16 @@ def _log(work: ClusterWork, pod: str, container: str) -> str:
     )
 
 
-_BY_HAND = "`kubectl describe pod` tells more; the pods of before go on meanwhile"
+_BY_HAND = "run `kubectl describe pod` for details; the previous pods keep running"
 _NO_IMAGE = (
-    "the cluster cannot get the image: name another as `image` below "
-    "`extensions.cluster-orchestrator`; the pods of before go on meanwhile"
+    "set another `image` below `extensions.cluster-orchestrator`: it cannot be pulled; the "
+    "previous pods keep running"
 )
 _HINTS = {
     "ErrImagePull": _NO_IMAGE,
     "ImagePullBackOff": _NO_IMAGE,
     "InvalidImageName": _NO_IMAGE,
-    _CRASHED: "mend the function and deploy again; the pods of before go on meanwhile",
+    _CRASHED: "fix the function and deploy again; the previous pods keep running",
 }
 
 
@@ -196,7 +196,7 @@ _GATE_HINTS = {
 
 def _who(thing: KubeObject) -> str:
     name = _function(thing)
-    return f"function `{name}`" if name else "the gate of the service"
+    return f"function `{name}`" if name else "the gateway pod of the service"
 
 
 def _function(thing: KubeObject) -> str:
@@ -204,14 +204,14 @@ def _function(thing: KubeObject) -> str:
 
 
 def _gone(name: str) -> Problem:
-    message = f"`{name}` was there and was gone a moment later"
-    return Problem("provider/failed", message, "run the command again: it is made anew")
+    message = f"`{name}` existed and was deleted a moment later"
+    return Problem("provider/failed", message, "run the command again to re-create it")
 
 
 def _too_late(work: ClusterWork, seen: _Rolling) -> Problem:
     message = (
-        f"`{work.address.service}`: {seen.ready} of {seen.wanted} pods are ready after "
+        f"timeout: `{work.address.service}` has {seen.ready} of {seen.wanted} pods ready after "
         f"{work.waiting.most:.0f} s"
     )
-    hint = "the cluster may have no room; `rolloutSeconds` is how long a rollout may take"
+    hint = "check the capacity of the cluster, or increase `rolloutSeconds`"
     return Problem("deploy/rollout", message, hint)

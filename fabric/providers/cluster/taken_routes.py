@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fabric.model.problems import Problem
 from fabric.providers.cluster.objects import KubeObject, key_of, rows_at, text_at
 
-_HINT = "give the service a `hostname` of its own below `extensions.cluster-orchestrator`"
+_HINT = "set a separate `hostname` for the service below `extensions.cluster-orchestrator`"
 
 
 def taken_routes(wanted: KubeObject, others: Iterable[KubeObject]) -> Iterator[Problem]:
@@ -42,5 +42,5 @@ def _problem(other: KubeObject, taken: list[tuple[str, str, str]]) -> Problem:
     host, path, _ = taken[0]
     at = f" of the host `{host}`" if host else ""
     more = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
-    message = f"`{key_of(other)}` leads `{path}`{at}{more} to another service already"
+    message = f"`{key_of(other)}` already routes `{path}`{at}{more} to another service"
     return Problem("deploy/route-taken", message, _HINT)

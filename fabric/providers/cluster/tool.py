@@ -123,7 +123,7 @@ class ClusterTool(Struct, frozen=True):
         heard = run_bounded(argv, cwd=self.cwd, env=self.env.reveal(), limits=_LIMITS, talk=talk)
         match heard.ending:
             case Ending.TIMED_OUT:
-                why = f"`{TOOL} {words[0]}` did not end within {_LIMITS.seconds:.0f} s"
+                why = f"timeout: `{TOOL} {words[0]}` did not end within {_LIMITS.seconds:.0f} s"
                 raise FabricError(Problem("provider/unreachable", why, "check the cluster"))
             case Ending.UNWANTED:
                 message = f"the run was stopped during `{TOOL} {words[0]}`"
@@ -137,8 +137,13 @@ class ClusterTool(Struct, frozen=True):
 def program(env: Mapping[str, str]) -> str:
     found = shutil.which(TOOL, path=env.get("PATH", ""))
     if found is None:
-        message = f"`cluster-orchestrator` deploys by the tool `{TOOL}`, and PATH has none"
-        hint = "install it as https://kubernetes.io/docs/tasks/tools/ says, or deploy by a command"
+        message = (
+            f"`{TOOL}` was not found on PATH, and Kubernetes (`cluster-orchestrator`) requires it"
+        )
+        hint = (
+            "install it from https://kubernetes.io/docs/tasks/tools/, or set a custom "
+            "deploy command"
+        )
         raise FabricError(Problem("credentials/no-tool", message, hint))
     return found
 
@@ -149,5 +154,7 @@ def _count(text: object) -> int:
 
 
 def _no_json(words: Sequence[str]) -> Problem:
-    message = f"what `{TOOL} {words[0]}` answered cannot be read"
-    return Problem("provider/failed", message, f"run `{TOOL} {words[0]}` by hand to see it")
+    message = f"cannot parse the output of `{TOOL} {words[0]}`"
+    return Problem(
+        "provider/failed", message, f"run `{TOOL} {words[0]}` manually to see its output"
+    )

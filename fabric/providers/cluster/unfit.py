@@ -25,8 +25,8 @@ def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft])
 
 
 def no_image(function: str, runtime: str) -> Problem:
-    why = f"has the runtime `{runtime}`, which no public image has"
-    return _problem(function, why, "take nodejs18.x to nodejs24.x, or python3.11 to python3.14")
+    why = f"has the runtime `{runtime}`, which has no public image"
+    return _problem(function, why, "use nodejs18.x to nodejs24.x, or python3.11 to python3.14")
 
 
 def _of_function(one: FunctionDraft) -> Iterator[Problem]:
@@ -34,8 +34,8 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     if pod_runtime(runtime) is None:
         yield no_image(one.name, runtime)
     for name in sorted(_RESERVED.intersection(one.variables)):
-        why = f"sets `{name}`, which its container gets from fabric"
-        yield _problem(one.name, why, "give it another name")
+        why = f"sets `{name}`, which fabric sets in the container"
+        yield _problem(one.name, why, "rename the variable")
 
 
 def _of_trigger(function: str, trigger: dict[str, object]) -> Problem | None:
@@ -44,11 +44,13 @@ def _of_trigger(function: str, trigger: dict[str, object]) -> Problem | None:
         try:
             five_fields(schedule)
         except ValueError as error:
-            why = f"has the schedule `{schedule}`, which a CronJob cannot say: {error}"
-            return _problem(function, why, "write it as five cron fields")
+            why = f"has the schedule `{schedule}`, which a CronJob does not support: {error}"
+            return _problem(function, why, "use five cron fields")
     if trigger.get("type") == "http" and trigger.get("authorizer"):
-        why = "has an `authorizer`, and an Ingress knows none"
-        return _problem(function, why, "check requests in the function, or before the Ingress")
+        why = "has an `authorizer`, which an Ingress does not support"
+        return _problem(
+            function, why, "authorize requests in the function, or in front of the Ingress"
+        )
     return None
 
 
@@ -58,7 +60,7 @@ def _same_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) 
         name = own_name(address, one.name)
         other = found.setdefault(name, one.name)
         if other != one.name:
-            why = f"would be called `{name}` in the cluster, and so would `{other}`"
+            why = f"would be named `{name}` in the cluster, which conflicts with `{other}`"
             yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 

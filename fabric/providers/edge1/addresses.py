@@ -35,9 +35,9 @@ def subdomain(work: Edge1Work) -> str:
     except RefusedCallError as error:
         if _NO_SUBDOMAIN not in error.codes:
             raise
-        message = "the account has no subdomain of workers.dev yet, below which services are met"
+        message = "the Cloudflare account has no workers.dev subdomain yet"
         hint = (
-            "choose one on the page of Workers, or name a `hostname` below "
+            "choose one in the Workers dashboard, or set `hostname` below "
             "`extensions.edge1-workers`"
         )
         raise FabricError(Problem("provider/no-subdomain", message, hint)) from error
@@ -46,7 +46,7 @@ def subdomain(work: Edge1Work) -> str:
 def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
     """The address under which the gate is met from now on."""
     if not work.own.hostname:
-        with work.told(f"the address of the gate `{gate}`"):
+        with work.told(f"the address of the front Worker `{gate}`"):
             below = subdomain(work)
             shut(work, gate, kept)
             _set_subdomain(work, gate, is_on=True)
@@ -54,7 +54,7 @@ def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
         return other.replace("{worker}", gate) or f"{_HTTPS}{gate}.{below}.workers.dev"
     zone = work.api.account.zone
     pattern = f"{work.own.hostname}/*"
-    with work.told(f"the route `{pattern}` to the gate `{gate}`"):
+    with work.told(f"the route `{pattern}` to the front Worker `{gate}`"):
         _set_routes(work, zone, gate, pattern)
         for old in _zones(work, kept) - {zone}:
             _set_routes(work, old, gate, "")
@@ -82,7 +82,7 @@ def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
             # A zone that is set for something else: nobody knows of a route of ours in it.
             if zone == kept.texts.get(ZONE) or work.own.hostname:
                 raise
-            work.watch.hear(f"routes of the zone {zone} were not looked at: {error.words}")
+            work.watch.hear(f"routes of the zone {zone} were not checked: {error.words}")
 
 
 def _zones(work: Edge1Work, kept: KeptTexts) -> frozenset[str]:
@@ -119,8 +119,8 @@ def _changes(
     there = next((one for one in rows if pattern and one.pattern == pattern), None)
     if there is not None and there.script != gate:
         whose = f"the Worker `{there.script}`" if there.script else "no Worker"
-        message = f"the route `{pattern}` is there already, and leads to {whose}"
-        hint = "it is left as it is: delete it by hand, or name another `hostname`"
+        message = f"the route `{pattern}` already exists and points to {whose}"
+        hint = "delete it manually, or set another `hostname`; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))
     if pattern and there is None:
         yield sending("POST", routes, {"pattern": pattern, "script": gate})

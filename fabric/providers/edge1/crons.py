@@ -26,7 +26,7 @@ def wanted_crons(triggers: Sequence[str]) -> tuple[str, ...]:
 
 
 def own_schedule(schedule: str, zone: str = "") -> str:
-    return in_utc(schedule, zone, "edge1")
+    return in_utc(schedule, zone, "Cloudflare")
 
 
 def set_crons(work: Edge1Work, name: str, crons: Sequence[str], before: str | None) -> None:

@@ -38,7 +38,7 @@ def diverted(work: Edge1Work, address: DeploymentAddress, way: Diversion) -> Seq
     gate = tunnel_gate(address, functions, replace(way, before=()), work.own.compatibility_date)
     if gate.upload is None:
         return ()
-    with work.told(f"the gate `{gate.name}` of `{address.service}`"):
+    with work.told(f"the front Worker `{gate.name}` of `{address.service}`"):
         let_meet(work, gate.name, uploaded(work, gate.name, gate.upload))
     return route_keys(functions)
 
@@ -49,7 +49,7 @@ def turned_back(work: Edge1Work, way: Diversion) -> Sequence[str]:
     name, account = before[_GATE], work.api.account.account
     if account != before[_ACCOUNT]:
         raise FabricError(in_other_account(before[_ACCOUNT]))
-    with work.told(f"the gate `{name}`"):
+    with work.told(f"the front Worker `{name}`"):
         rows = versions(work, name)
         if rows is None:
             return ()
@@ -57,7 +57,7 @@ def turned_back(work: Edge1Work, way: Diversion) -> Sequence[str]:
         if met == before[_VERSION]:
             return ()
         if not any((one.id, one.tag) == (met, before[_TAG]) for one in rows):
-            return (f"all routes of the gate `{name}`",)
+            return (f"all routes of the front Worker `{name}`",)
         let_meet(work, name, before[_VERSION])
     return ()
 

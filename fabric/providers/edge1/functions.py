@@ -49,13 +49,14 @@ def refuse_variables(order: FunctionOrder) -> None:
     problems = [
         Problem(
             "deploy/environment-too-large",
-            f"function `{order.name}`: its variable `{name}` has over {_VARIABLE_BYTES:,} bytes",
-            "edge1 takes no larger one: put it into a file of the function",
+            f"function `{order.name}`: the variable `{name}` has more than {_VARIABLE_BYTES:,} "
+            "bytes",
+            "store large values in a file of the function: Cloudflare rejects larger variables",
         )
         for name in large
     ]
     if len(pairs) > _VARIABLES:
-        why = f"has {len(pairs)} variables, and edge1 takes {_VARIABLES}"
+        why = f"has {len(pairs)} variables; Cloudflare allows {_VARIABLES}"
         message = f"function `{order.name}` {why}"
         problems.append(Problem("deploy/environment-too-large", message, TOO_LARGE))
     if problems:

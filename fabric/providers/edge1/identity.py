@@ -11,5 +11,5 @@ def identity(work: Edge1Work) -> str:
     account = f"a token of the account {work.api.account.account}"
     if work.own.hostname:
         work.tell(ProviderCall("GET", routes_of(work.api.account.zone)))
-        return f"{account}, which may look at its Workers and at the routes of its zone"
-    return f"{account}, which has its Workers below {subdomain(work)}.workers.dev"
+        return f"{account}, with access to its Workers and to the routes of its zone"
+    return f"{account}, with the subdomain {subdomain(work)}.workers.dev"

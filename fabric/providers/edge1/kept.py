@@ -17,11 +17,11 @@ def other_account(record: Record, account: str) -> Problem | None:
         return None
     then = min(accounts)
     message = (
-        f"{record.ref.title} lies in the account `{then}`, and `EDGE1_ACCOUNT_ID` is `{account}`: "
-        "nothing was changed in either"
+        f"refusing to change {record.ref.title}: it is deployed in the account `{then}`, and "
+        f"`EDGE1_ACCOUNT_ID` is `{account}`; nothing was changed"
     )
     hint = (
-        f"set `EDGE1_ACCOUNT_ID` to `{then}`; to move the service, `fabric remove` it there, and "
-        "deploy it here then"
+        f"set `EDGE1_ACCOUNT_ID` to `{then}`, or run `fabric remove` there before you deploy "
+        "elsewhere"
     )
     return Problem("deploy/other-place", message, hint)

@@ -18,6 +18,6 @@ def lost(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
     name = gate_name(address)
     rows = versions(work, name)
     if rows is None or not has_own(rows, owner_of(address)):
-        yield f"the gate `{name}`"
+        yield f"the front Worker `{name}`"
     elif not is_open(work, name, kept):
-        yield f"the address `{kept.texts.get(ADDRESS, '')}` of the gate `{name}`"
+        yield f"the address `{kept.texts.get(ADDRESS, '')}` of the front Worker `{name}`"

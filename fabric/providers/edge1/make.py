@@ -83,5 +83,5 @@ def _own(extension: str) -> Edge1Settings:
     try:
         return convert(json.loads(extension), Edge1Settings)
     except ValidationError as error:
-        message = f"`extensions.edge1-workers` does not fit: {error}"
+        message = f"invalid `extensions.edge1-workers`: {error}"
         raise FabricError(Problem("config/type", message)) from error

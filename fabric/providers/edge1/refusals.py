@@ -35,16 +35,16 @@ class Edge1RefusedError(RefusedCallError):
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.codes & _LOGIN or error.status in _LOGIN_STATUS:
-        hint = "check `EDGE1_API_TOKEN`, and that it may edit Workers scripts of this account"
+        hint = "check `EDGE1_API_TOKEN` and its permission to edit Workers scripts of this account"
         return Problem("credentials/refused", words, hint)
     if _NO_ROUTE in error.codes:
         is_zone = "/zones/" in error.call
         name = "EDGE1_ZONE_ID" if is_zone else "EDGE1_ACCOUNT_ID"
-        hint = f"check `{name}`: it is the id, 32 letters and digits, not the name"
+        hint = f"check `{name}`: use the ID of 32 characters, not the name"
         return Problem("credentials/refused", words, hint)
     if _UPLOAD in error.codes:
-        message = f"{whose}: the upload was refused: {quoted(error.words)}"
-        return Problem("provider/refused", message, "the words are those of the runtime there")
-    return Problem("provider/refused", words, own_words("edge1"))
+        message = f"{whose}: the upload was rejected: {quoted(error.words)}"
+        return Problem("provider/refused", message, "this is a message from the Workers runtime")
+    return Problem("provider/refused", words, own_words("Cloudflare"))

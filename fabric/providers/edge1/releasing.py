@@ -52,7 +52,7 @@ def _cut_over(
         if there != wanted:
             let_meet(work, name, wanted)
     if there != wanted:
-        work.watch.hear(f"{one.name}: users meet version {wanted}")
+        work.watch.hear(f"{one.name}: version {wanted} receives all traffic")
 
 
 def _timed(
@@ -79,17 +79,17 @@ def _gate(
         return "", {}
     seen = gate.upload.tag
     if kept.sure(GATE) != seen:
-        with work.told(f"the gate `{gate.name}` of `{address.service}`"):
+        with work.told(f"the front Worker `{gate.name}` of `{address.service}`"):
             ident = uploaded(work, gate.name, gate.upload)
             if met_version(work, gate.name) != ident:
                 let_meet(work, gate.name, ident)
-        work.watch.hear(f"the gate `{gate.name}` knows all routes")
+        work.watch.hear(f"the front Worker `{gate.name}` has all routes")
     account = work.api.account
     place = digest_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
     endpoint = kept.texts.get(ADDRESS, "")
     if kept.sure(PLACE) != place or not endpoint:
         endpoint = opened(work, gate.name, kept)
-        work.watch.hear(f"the service is met at {endpoint}")
+        work.watch.hear(f"the service is available at {endpoint}")
     zone = {ZONE: account.zone} if work.own.hostname else {}
     return endpoint, {GATE: seen, PLACE: place, ADDRESS: endpoint, **zone}
 

@@ -20,7 +20,7 @@ def destroyed(
         name = one.resource_name or worker_name(address, one.name)
         with concerning(one.name), work.told(f"function `{one.name}`"):
             if _deleted_own(work, name, owner_of(address, one.name)):
-                work.watch.hear(f"{one.name}: deleted, with all of its versions")
+                work.watch.hear(f"{one.name}: deleted with all its versions")
 
     side_by_side(delete, functions)
 
@@ -35,7 +35,7 @@ def dissolved(
 def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
     """Routes that lead to it go first; they may also be left from a removal that broke off."""
     name, owner = gate_name(address), owner_of(address)
-    with work.told(f"the gate `{name}` of `{address.service}`"):
+    with work.told(f"the front Worker `{name}` of `{address.service}`"):
         rows = versions(work, name)
         if rows is not None and not has_own(rows, owner):
             _leave(work, name, owner)
@@ -58,7 +58,7 @@ def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
 
 def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
     """What was never ours keeps nobody from taking away what is."""
-    work.watch.hear(f"the Worker `{name}` is not {owner.title}: it is left as it is")
+    work.watch.hear(f"the Worker `{name}` does not belong to {owner.title} and was not deleted")
 
 
 def _delete(work: Edge1Work, name: str) -> None:

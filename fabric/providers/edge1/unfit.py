@@ -22,17 +22,17 @@ _VARIABLES = 128
 def unfit_settings(own: Edge1Settings, place: Edge1Place) -> Iterator[Unfit]:
     """What the service as a whole asks for."""
     if not _is_date(own.compatibility_date):
-        why = f"`{own.compatibility_date}`, and no day of a calendar"
-        yield _of_setting("compatibilityDate", _CODE, why, "write it as 2026-01-31")
+        why = f"`{own.compatibility_date}`, which is not a date"
+        yield _of_setting("compatibilityDate", _CODE, why, "use a date such as 2026-01-31")
     if not own.hostname:
         return
     if not _HOST.fullmatch(own.hostname):
-        why = f"`{own.hostname}`, and no name of a host"
-        yield _of_setting("hostname", _CODE, why, "write it as shop.example.com")
+        why = f"`{own.hostname}`, which is not a hostname"
+        yield _of_setting("hostname", _CODE, why, "use a hostname such as shop.example.com")
     # Who has no credentials at all may still look at a plan.
     if place.is_known and not place.zone:
-        why = f"`{own.hostname}`, and no `EDGE1_ZONE_ID` says the zone of its route"
-        hint = "set `EDGE1_ZONE_ID` in the environment, or in `.env` beside the config"
+        why = f"`{own.hostname}`, and `EDGE1_ZONE_ID` is not set"
+        hint = "set `EDGE1_ZONE_ID` in the environment or in `.env` beside the config"
         yield _of_setting("hostname", "credentials/missing", why, hint)
 
 
@@ -63,21 +63,23 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     if not runtime.startswith("nodejs"):
-        why = f"has the runtime `{runtime}`, and edge1 runs JavaScript alone"
-        yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+        why = f"has the runtime `{runtime}`, and Cloudflare Workers run only JavaScript"
+        yield _problem(
+            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
+        )
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) > _MEMORY:
-        yield _problem(one.name, f"asks for {memory} MB, and a Worker has {_MEMORY}")
+        yield _problem(one.name, f"has {memory} MB of memory; a Worker always has {_MEMORY}")
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     asked = {
         "reservedConcurrency": reserved is not None,
         "provisionedConcurrency": bool(one.provisioned_concurrency),
     }
     for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"asks for `{name}`, which edge1 does not have"
-        yield _problem(one.name, why, "leave it out: as many run as are called")
+        why = f"sets `{name}`, which Cloudflare Workers do not have"
+        yield _problem(one.name, why, "remove it: Workers scale on demand")
     if len(one.variables) > _VARIABLES:
-        why = f"has {len(one.variables)} variables, and edge1 takes {_VARIABLES}"
+        why = f"has {len(one.variables)} variables; Cloudflare allows {_VARIABLES}"
         yield _problem(one.name, why)
 
 
@@ -88,15 +90,15 @@ def _of_trigger(function: str, trigger: Mapping[str, object]) -> Problem | None:
         case "cron":
             return _of_cron(function, trigger)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which edge1 does not have"
-            return _problem(function, why, "edge1 has http and cron")
+            why = f"has a trigger of type `{kind}`, which is not supported for Cloudflare Workers"
+            return _problem(function, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if not trigger.get("authorizer"):
         return None
-    why = "asks for an authorizer, and fabric makes none at edge1"
-    return _problem(function, why, "check who calls in the handler itself")
+    why = "has an authorizer, which fabric does not support for Cloudflare Workers"
+    return _problem(function, why, "authorize callers in the handler")
 
 
 def _of_cron(function: str, trigger: Mapping[str, object]) -> Problem | None:
@@ -104,8 +106,8 @@ def _of_cron(function: str, trigger: Mapping[str, object]) -> Problem | None:
     try:
         own_schedule(schedule, zone)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which edge1 cannot keep: {error}"
-        return _problem(function, why, "write it as five fields in UTC")
+        why = f"has the schedule `{schedule}`, which Cloudflare does not support: {error}"
+        return _problem(function, why, "use five cron fields in UTC")
     return None
 
 
@@ -115,8 +117,8 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
         name = worker_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
-            why = f"would be the Worker `{name}`, and so would `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+            why = f"would be the Worker `{name}`, which conflicts with `{first}`"
+            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

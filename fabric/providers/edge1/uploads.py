@@ -196,8 +196,11 @@ def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
         packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
         if packages:
             package = "/".join(packages[0].split("/")[: 2 if packages[0].startswith("@") else 1])
-            why = f"its package `{package}` lies beside the bundle, where a Worker finds none"
-            raise FabricError(_problem(order, why, "let it be bundled: no `build.external` for it"))
+            why = (
+                f"the package `{package}` is not bundled, and Workers cannot load "
+                "packages from files"
+            )
+            raise FabricError(_problem(order, why, "remove it from `build.external`"))
         modules = _module_folders(archive, names)
         for name in names:
             kind = _kind(name, modules)

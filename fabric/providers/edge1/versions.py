@@ -86,7 +86,7 @@ class Edge1Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "edge1", self.waiting, self.watch, self.api.rate.pause)
+        return patient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
 def routes_of(zone: str) -> str:
@@ -148,10 +148,8 @@ def has_own(rows: tuple[VersionRow, ...], owner: Owner) -> bool:
 def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> None:
     if has_own(rows, owner):
         return
-    message = (
-        f"the Worker `{name}` is there already, and nothing in it says that it is {owner.title}"
-    )
-    hint = "it is left as it is: delete or rename it by hand, or give the service another name"
+    message = f"the Worker `{name}` already exists and does not belong to {owner.title}"
+    hint = "delete or rename it manually, or rename the service; it was not changed"
     raise FabricError(Problem("deploy/foreign", message, hint))
 
 

@@ -13,9 +13,9 @@ _MONTHS = (
 
 def own_cron(schedule: str, zone: str = "") -> str:
     """A ValueError says what host1 cannot say."""
-    minute, hour, day, month, weekday = in_utc(schedule, zone, "host1").split()
+    minute, hour, day, month, weekday = in_utc(schedule, zone, "Vercel").split()
     if day != "*" and weekday != "*":
-        raise ValueError("it has days of the month and of the week, and host1 takes one of them")
+        raise ValueError("a day of the month and a day of the week cannot be combined")
     return " ".join((minute, hour, day, _numbers(month, _MONTHS, 1), _numbers(weekday, _DAYS, 0)))
 
 

@@ -78,12 +78,12 @@ def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tup
 
 
 def _two_values(name: str, first: str, second: str) -> Problem:
-    message = f"the variable `{name}` of `{first}` has another value than that of `{second}`"
-    hint = "all functions of a deployment at host1 have the same variables: give one another name"
+    message = f"the variable `{name}` has different values in `{first}` and `{second}`"
+    hint = "rename one of them: all functions of a Vercel deployment share their variables"
     return Problem(_CODE, message, hint)
 
 
 def _too_large(size: int) -> Problem:
-    message = f"the variables of all functions have {size:,} bytes, names and values together"
-    hint = f"host1 takes {_ENVIRONMENT_BYTES:,} for a deployment: put large values into files"
+    message = f"the variables of all functions have {size:,} bytes (names and values)"
+    hint = f"store large values in files: Vercel allows {_ENVIRONMENT_BYTES:,} bytes per deployment"
     return Problem("deploy/environment-too-large", message, hint)

@@ -94,7 +94,7 @@ class Host1Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "host1", self.waiting, self.watch)
+        return patient(act, "Vercel", self.waiting, self.watch)
 
 
 def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
@@ -194,13 +194,15 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
-        message = f"the deployment {row.ident} is still {seen.lower()} after {longer.most:.0f} s"
-        hint = "look at it on the project's page, and run the command again: it is gone on with"
+        message = (
+            f"timeout: the deployment {row.ident} is still {seen.lower()} after {longer.most:.0f} s"
+        )
+        hint = "check it in the Vercel dashboard, then run the command again to continue"
         raise FabricError(Problem("provider/not-ready", message, hint))
     if found.is_failed:
         said = work.quoted(found.error_message or found.ready_state.lower())
         message = f"the deployment {row.ident} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("host1")))
+        raise FabricError(Problem("provider/refused", message, own_words("Vercel")))
 
 
 def deleted(work: Host1Work, ident: str) -> None:

@@ -24,11 +24,11 @@ def other_project(record: Record, project: str) -> Problem | None:
         return None
     then = min(projects)
     message = (
-        f"{record.ref.title} lies in the project `{then}`, and `HOST1_PROJECT_ID` is "
-        f"`{project}`: nothing was changed in either"
+        f"refusing to change {record.ref.title}: it is deployed in the project `{then}`, and "
+        f"`HOST1_PROJECT_ID` is `{project}`; nothing was changed"
     )
     hint = (
-        f"set `HOST1_PROJECT_ID` to `{then}`; to move the service, `fabric remove` it there, and "
-        "deploy it here then"
+        f"set `HOST1_PROJECT_ID` to `{then}`, or run `fabric remove` there before you deploy "
+        "elsewhere"
     )
     return Problem("deploy/other-place", message, hint)

@@ -77,7 +77,7 @@ def lost(work: Host1Work, address: DeploymentAddress) -> Iterator[str]:
     ident = dict(record.kept).get(DEPLOYMENT, "") if record else ""
     there = _shown(work, address)
     if ident and (there is None or there.ident != ident):
-        yield f"the deployment `{ident}` in production"
+        yield f"the production deployment `{ident}`"
 
 
 def _shown(work: Host1Work, address: DeploymentAddress) -> HostDeploymentRow | None:

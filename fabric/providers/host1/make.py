@@ -49,6 +49,6 @@ def _refuse_sites(sites: str) -> None:
     """It goes into addresses that others are given, and that are recorded."""
     url = sites.replace(_DOMAIN, "shop.example")
     if sites and (not is_web_address(url) or _OTHERS.search(url)):
-        message = f"`{_SITES}` is no address of sites"
-        hint = f"write it as http://localhost:3000/{_DOMAIN}, or leave it out"
+        message = f"`{_SITES}` is not a valid URL of sites"
+        hint = f"use a URL such as http://localhost:3000/{_DOMAIN}, or unset it"
         raise FabricError(Problem("credentials/unreadable", message, hint))

@@ -35,7 +35,7 @@ def made(
             refuse_without_version(order)
         row = created(work, wanted, project.name)
     made_ready(work, row)
-    work.watch.hear(f"the deployment {row.ident} is ready, and no domain leads to it yet")
+    work.watch.hear(f"the deployment {row.ident} is ready and receives no traffic yet")
     version = ProjectVersion(work.project, row.ident, len(orders))
     return tuple(_live(address, order, version) for order in orders)
 

@@ -144,8 +144,8 @@ def _refuse_taken(order: FunctionOrder, there: frozenset[str]) -> None:
         raise FabricError(_problem(order, f"its archive has no module `{module}`", NO_MODULE))
     taken = sorted(one for one in there if one == _CONFIG or one.startswith(f"{_FOLDER}/"))
     if taken:
-        why = f"its archive has `{taken[0]}`, which fabric puts there"
-        raise FabricError(_problem(order, why, "give it another name"))
+        why = f"its archive contains `{taken[0]}`, which fabric creates itself"
+        raise FabricError(_problem(order, why, "rename the file"))
 
 
 def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:

@@ -59,8 +59,8 @@ def domain_of(work: Host1Work) -> str:
     rows = work.ask(ProviderCall("GET", path), _Domains).domains
     names = [one.name for one in rows if one.is_of_production]
     if not names:
-        message = f"the project `{work.project}` has no domain of production that is verified"
-        hint = "give it one on its page: users meet nothing otherwise"
+        message = f"the Vercel project `{work.project}` has no verified production domain"
+        hint = "add a domain in the settings of the project"
         raise FabricError(Problem("provider/no-domain", message, hint))
     return min(names, key=lambda name: name.endswith(_OWN_DOMAIN))
 
@@ -71,13 +71,15 @@ def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRo
     if there is None or owner.is_of(there.meta):
         return there
     whose = name_in(there.meta)
-    said = f"is of `{work.quoted(whose)}`" if whose else "is not of fabric's"
+    said = f"belongs to `{work.quoted(whose)}`" if whose else "is not managed by fabric"
     message = (
-        f"`{domain}` of the project `{work.project}` leads to the deployment {there.ident}, which "
-        f"{said}, and not of {owner.name}"
+        f"`{domain}` of the project `{work.project}` points to the deployment {there.ident}, "
+        f"which {said}, not to {owner.name}"
     )
-    hint = "it is left as it is: each service needs a project of its own, name another one"
-    raise FabricError(Problem("deploy/foreign", message, f"{hint} in `HOST1_PROJECT_ID`"))
+    hint = "use one project per service; nothing was changed"
+    raise FabricError(
+        Problem("deploy/foreign", message, f"{hint}; set another one in `HOST1_PROJECT_ID`")
+    )
 
 
 def own_project(work: Host1Work) -> ProjectRow:
@@ -85,8 +87,8 @@ def own_project(work: Host1Work) -> ProjectRow:
     project = project_of(work)
     if project.root_directory:
         folder = work.quoted(project.root_directory)
-        message = f"the project `{project.name}` has the root directory `{folder}`"
-        hint = "empty it in the project's settings: a service needs a project of its own"
+        message = f"the Vercel project `{project.name}` has the root directory `{folder}`"
+        hint = "clear it in the settings of the project: each service needs a separate project"
         raise FabricError(Problem("deploy/unfit-project", message, hint))
     return project
 
@@ -107,7 +109,7 @@ def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
         return row.ident if there is not None and there.ident == row.ident else None
 
     if until(look, work.waiting, work.watch) is None:
-        message = f"the deployment {row.ident} was promoted, and `{domain}` does not lead to it"
+        message = f"the deployment {row.ident} was promoted, but `{domain}` does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
 
 

@@ -11,17 +11,17 @@ _LOGIN_STATUS = frozenset((401, 403))
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"
     if error.status in _LOGIN_STATUS:
         hint = (
-            "check `HOST1_TOKEN`, that its scope has the project `HOST1_PROJECT_ID`, and "
-            "`HOST1_ORG_ID` where a team has the project"
+            "check `HOST1_TOKEN` and its access to the project `HOST1_PROJECT_ID`, and "
+            "`HOST1_ORG_ID` for a project of a team"
         )
         return Problem("credentials/refused", words, hint)
     if error.is_gone and _OF_THE_PROJECT.fullmatch(error.call):
         hint = (
-            "check `HOST1_PROJECT_ID`: it is the id of a project that the token may see, and "
-            "`HOST1_ORG_ID` is the id of the team that has it"
+            "check that `HOST1_PROJECT_ID` is a project ID the token can access, and "
+            "`HOST1_ORG_ID` the ID of its team"
         )
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("host1"))
+    return Problem("provider/refused", words, own_words("Vercel"))

@@ -31,10 +31,10 @@ def _met(work: Host1Work, address: DeploymentAddress, domain: str, ident: str) -
         return
     row = deployment_of(work, ident)
     if row is None:
-        message = f"the deployment {ident} of `{address.service}` is not there any more"
-        raise FabricError(Problem("deploy/incomplete", message, "deploy again with `--force`"))
+        message = f"the deployment {ident} of `{address.service}` no longer exists"
+        raise FabricError(Problem("deploy/incomplete", message, "run: fabric deploy --force"))
     led_to(work, domain, row)
-    work.watch.hear(f"`{domain}` leads to the deployment {ident}")
+    work.watch.hear(f"`{domain}` points to the deployment {ident}")
 
 
 def _one_deployment(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
@@ -43,10 +43,11 @@ def _one_deployment(address: DeploymentAddress, functions: Sequence[LiveFunction
     if whole is not None and len(versions) == 1 and whole.count == len(functions):
         return whole.deployment
     message = (
-        f"no deployment has just the functions of `{address.service}` ({len(functions)}): they "
-        f"lie in {len(versions)}, and a domain leads to one as a whole"
+        f"no deployment contains exactly the functions of `{address.service}` "
+        f"({len(functions)}): they are in {len(versions)} deployments, and a domain points to "
+        "one"
     )
-    hint = "deploy all of the service with `--force`, without `--function`"
+    hint = "deploy the whole service with `--force` and without `--function`"
     raise FabricError(Problem("deploy/incomplete", message, hint))
 
 

@@ -20,11 +20,8 @@ def refuse_single(
     functions: Sequence[LiveFunction],
 ) -> None:
     names = ", ".join(f"`{one.name}`" for one in functions)
-    message = (
-        f"host1 takes no single function away ({names}): a domain leads to one deployment as a "
-        "whole"
-    )
-    hint = f"take it out of the config of `{address.service}`, and deploy that"
+    message = f"Vercel cannot delete single functions ({names}): a domain points to one deployment"
+    hint = f"remove the function from the config of `{address.service}` and deploy"
     raise FabricError(Problem("remove/whole-service", message, hint))
 
 
@@ -38,7 +35,9 @@ def dissolved(
     own = [one for one in all_deployments(work) if owner.is_of(one.meta)]
     side_by_side(lambda one: _delete(work, one), own)
     if own:
-        work.watch.hear(f"{len(own)} deployments of {owner.name} were deleted, the project stays")
+        work.watch.hear(
+            f"deleted {len(own)} deployments of {owner.name}; the project was not deleted"
+        )
 
 
 def _delete(work: Host1Work, one: HostDeploymentRow) -> None:

@@ -31,7 +31,9 @@ _OWN = (OWN_PATHS, "/_vercel/", "/.well-known/vercel/", "/.well-known/workflow/"
 
 def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     if address.region and not _REGION.fullmatch(address.region):
-        problem = Problem(_CODE, f"`{address.region}` is no region of host1", "write it as fra1")
+        problem = Problem(
+            _CODE, f"`{address.region}` is not a Vercel region", "use a region such as fra1"
+        )
         yield Unfit("", problem, keys=("provider", "region"))
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one))
@@ -48,23 +50,27 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime, timeout = settings.get("runtime", ""), settings.get("timeout", "")
     if not own_runtime(runtime):
-        why = f"has the runtime `{runtime}`, and fabric deploys nodejs20, 22 and 24 alone to host1"
-        yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+        why = (
+            f"has the runtime `{runtime}`, and fabric supports only nodejs20, 22 and 24 for Vercel"
+        )
+        yield _problem(
+            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
+        )
     yield from _of_counts(one)
     for name in one.variables:
         if _RESERVED.fullmatch(name):
-            why = f"has the variable `{name}`, which host1 sets or keeps for itself"
-            yield _problem(one.name, why, "give it another name")
+            why = f"sets the variable `{name}`, which Vercel reserves"
+            yield _problem(one.name, why, "rename the variable")
     if timeout.isdigit() and int(timeout) > _SECONDS:
-        why = f"asks for a timeout of {timeout} s, and host1 waits {_SECONDS} s on its largest plan"
+        why = f"has a timeout of {timeout} s; the largest Vercel plan allows {_SECONDS} s"
         yield _problem(one.name, why)
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) and not _LEAST_MEMORY <= int(memory) <= _MOST_MEMORY:
-        why = f"asks for {memory} MB, and host1 takes {_LEAST_MEMORY} to {_MOST_MEMORY}"
-        yield _problem(one.name, why, "its plan may allow less yet")
+        why = f"has {memory} MB of memory; Vercel allows {_LEAST_MEMORY} to {_MOST_MEMORY}"
+        yield _problem(one.name, why, "choose a value in this range; your plan might allow less")
     if one.tags:
-        why = f"has the tag `{one.tags[0][0]}`, and host1 keeps none of functions"
-        yield _problem(one.name, why, "take its tags out: they would have no effect")
+        why = f"has the tag `{one.tags[0][0]}`, and Vercel functions have no tags"
+        yield _problem(one.name, why, "remove the tags")
 
 
 def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
@@ -74,8 +80,8 @@ def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
         "provisionedConcurrency": bool(one.provisioned_concurrency),
     }
     for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"asks for `{name}`, which host1 does not have"
-        yield _problem(one.name, why, "leave it out: as many run as are called")
+        why = f"sets `{name}`, which Vercel does not have"
+        yield _problem(one.name, why, "remove it: functions scale on demand")
 
 
 def _of_trigger(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
@@ -85,19 +91,19 @@ def _of_trigger(function: str, trigger: Mapping[str, object]) -> Iterator[Proble
         case "cron":
             yield from _of_cron(function, trigger)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which host1 does not have"
-            yield _problem(function, why, "host1 has http and cron")
+            why = f"has a trigger of type `{kind}`, which is not supported for Vercel"
+            yield _problem(function, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     if trigger.get("authorizer"):
-        why = "asks for an authorizer, and fabric makes none at host1"
-        yield _problem(function, why, "check who calls in the handler itself")
+        why = "has an authorizer, which fabric does not support for Vercel"
+        yield _problem(function, why, "authorize callers in the handler")
     path = str(trigger.get("path") or "/")
     own = next((one for one in _OWN if path.startswith(one)), "")
     if own:
         whose = "fabric's" if own == OWN_PATHS else "host1's"
-        why = f"has the path `{path}`, and what begins with `{own}` is {whose} own there"
+        why = f"has the path `{path}`, and paths below `{own}` are reserved by {whose}"
         yield _problem(function, why, "choose another path")
 
 
@@ -106,8 +112,8 @@ def _of_cron(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     try:
         own_cron(schedule, zone)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which host1 cannot keep: {error}"
-        yield _problem(function, why, "write it as five fields in UTC")
+        why = f"has the schedule `{schedule}`, which Vercel does not support: {error}"
+        yield _problem(function, why, "use five cron fields in UTC")
 
 
 def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -116,8 +122,8 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
         name = function_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
-            why = f"would be called `{name}` at host1, and so would `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+            why = f"would be named `{name}` at Vercel, which conflicts with `{first}`"
+            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 
 def _of_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -125,8 +131,8 @@ def _of_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     for one in functions:
         before, counted = counted, counted + len(crons_in(one.triggers))
         if before <= _CRONS < counted:
-            why = f"has the schedule number {_CRONS + 1} of the service: host1 takes {_CRONS}"
-            yield Unfit(one.name, _problem(one.name, why, "take the others to a second project"))
+            why = f"has schedule number {_CRONS + 1} of the service; Vercel allows {_CRONS}"
+            yield Unfit(one.name, _problem(one.name, why, "move schedules to a second project"))
 
 
 def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -144,16 +150,16 @@ def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
         yield Unfit(other.function, _same(first, other), other.number)
     # Each may need one more for all other methods.
     if len(rows) * 2 + _CRONS > _ROUTES:
-        why = f"has the last of {len(rows)} routes, and host1 takes {_ROUTES} rows for all of them"
+        why = f"has the last of {len(rows)} routes; Vercel allows {_ROUTES} rows for all routes"
         yield Unfit(rows[-1].function, _problem(rows[-1].function, why), rows[-1].number)
 
 
 def _same(first: ProjectRoute, other: ProjectRoute) -> Problem:
     why = (
-        f"has the route `{other.title}`, and no request tells it from `{first.title}` of "
+        f"has the route `{other.title}`, which matches the same requests as `{first.title}` of "
         f"`{first.function}`"
     )
-    return _problem(other.function, why, "let one function have it, or choose another path")
+    return _problem(other.function, why, "use one function for both, or choose another path")
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

@@ -5,4 +5,4 @@ from fabric.providers.five_fields import in_utc
 
 def own_cron(schedule: str, zone: str = "") -> str:
     """A ValueError says what host2 cannot say."""
-    return in_utc(schedule, zone, "host2")
+    return in_utc(schedule, zone, "Netlify")

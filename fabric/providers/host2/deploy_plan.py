@@ -130,12 +130,12 @@ def _variable(name: str, value: str, *, is_secret: bool) -> JsonObject:
 
 
 def _two_values(name: str, first: str, second: str) -> Problem:
-    message = f"the variable `{name}` of `{first}` has another value than that of `{second}`"
-    hint = "all functions of a site at host2 have the same variables: give one another name"
+    message = f"the variable `{name}` has different values in `{first}` and `{second}`"
+    hint = "rename one of them: all functions of a Netlify site share their variables"
     return Problem(_CODE, message, hint)
 
 
 def _too_large(size: int) -> Problem:
-    message = f"the variables of all functions have {size:,} bytes, names and values together"
-    hint = f"host2 takes {_ENVIRONMENT_BYTES:,} for a site: put large values into files"
+    message = f"the variables of all functions have {size:,} bytes (names and values)"
+    hint = f"store large values in files: Netlify allows {_ENVIRONMENT_BYTES:,} bytes per site"
     return Problem("deploy/environment-too-large", message, hint)

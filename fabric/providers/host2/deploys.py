@@ -85,7 +85,7 @@ class Host2Work(Struct, frozen=True):
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "host2", self.waiting, self.watch)
+        return patient(act, "Netlify", self.waiting, self.watch)
 
 
 def site_of(work: Host2Work) -> SiteRow:
@@ -185,13 +185,13 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
     found = row if row.is_ready else until(look, longer, work.watch)
     if found is None:
-        message = f"the deploy {row.id} is still {seen} after {longer.most:.0f} s"
-        hint = "look at it on the page of the site, and run the command again: it is gone on with"
+        message = f"timeout: the deploy {row.id} is still {seen} after {longer.most:.0f} s"
+        hint = "check it in the Netlify dashboard, then run the command again to continue"
         raise FabricError(Problem("provider/not-ready", message, hint))
     if found.is_failed:
         said = work.quoted(found.error_message or found.state)
         message = f"the deploy {row.id} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("host2")))
+        raise FabricError(Problem("provider/refused", message, own_words("Netlify")))
 
 
 def published(work: Host2Work, ident: str) -> None:
@@ -205,7 +205,7 @@ def published(work: Host2Work, ident: str) -> None:
         return site if is_met else None
 
     if until(look, work.waiting, work.watch) is None:
-        message = f"the deploy {ident} was published, and the site does not lead to it"
+        message = f"the deploy {ident} was published, but the site does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
 
 

@@ -15,11 +15,10 @@ def other_site(record: Record, site: str) -> Problem | None:
         return None
     then = min(sites)
     message = (
-        f"{record.ref.title} lies in the site `{then}`, and `HOST2_SITE_ID` is `{site}`: "
-        "nothing was changed in either"
+        f"refusing to change {record.ref.title}: it is deployed in the site `{then}`, and "
+        f"`HOST2_SITE_ID` is `{site}`; nothing was changed"
     )
     hint = (
-        f"set `HOST2_SITE_ID` to `{then}`; to move the service, `fabric remove` it there, and "
-        "deploy it here then"
+        f"set `HOST2_SITE_ID` to `{then}`, or run `fabric remove` there before you deploy elsewhere"
     )
     return Problem("deploy/other-place", message, hint)

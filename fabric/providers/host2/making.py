@@ -49,7 +49,7 @@ def made(
         row = created(work, plan.wanted)
     _brought(work, plan, row)
     made_ready(work, row)
-    work.watch.hear(f"the deploy {row.id} is ready, and nobody meets it yet")
+    work.watch.hear(f"the deploy {row.id} is ready and receives no traffic yet")
     version = SiteVersion(work.site, row.id, len(orders))
     return tuple(_live(address, order, version) for order in orders)
 
@@ -62,11 +62,13 @@ def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
         return site
     said = f"`{work.quoted(there.title)}`" if there.title else "without a title"
     message = (
-        f"the site `{site.name or work.site}` shows the deploy {there.id} ({said}), and nothing in "
-        f"it says that it is of {owner.name}"
+        f"the site `{site.name or work.site}` shows the deploy {there.id} ({said}), which does "
+        f"not belong to {owner.name}"
     )
-    hint = "it is left as it is: each service needs a site of its own, name another one"
-    raise FabricError(Problem("deploy/foreign", message, f"{hint} in `HOST2_SITE_ID`"))
+    hint = "use one site per service; nothing was changed"
+    raise FabricError(
+        Problem("deploy/foreign", message, f"{hint}; set another one in `HOST2_SITE_ID`")
+    )
 
 
 def _then(

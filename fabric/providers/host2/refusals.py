@@ -11,11 +11,11 @@ _LOGIN_STATUS = frozenset((401, 403))
 
 
 def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-    words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+    words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"
     if error.status in _LOGIN_STATUS:
-        hint = "check `HOST2_AUTH_TOKEN`, and that its user may deploy to the site `HOST2_SITE_ID`"
+        hint = "check `HOST2_AUTH_TOKEN` and its permission to deploy to the site `HOST2_SITE_ID`"
         return Problem("credentials/refused", words, hint)
     if error.is_gone and _OF_THE_SITE.fullmatch(error.call):
-        hint = "check `HOST2_SITE_ID`: it is the id of a site that the token's user may see"
+        hint = "check that `HOST2_SITE_ID` is the ID of a site that the token can access"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("host2"))
+    return Problem("provider/refused", words, own_words("Netlify"))

@@ -23,7 +23,7 @@ def released(
     endpoint = site.endpoint
     if site.published_deploy is None or site.published_deploy.id != ident:
         published(work, ident)
-        work.watch.hear(f"users meet the deploy {ident} at {endpoint}")
+        work.watch.hear(f"the deploy {ident} receives all traffic at {endpoint}")
     left = {SITE: work.site, DEPLOY: ident}
     return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
 
@@ -34,10 +34,10 @@ def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -
     if whole is not None and len(versions) == 1 and whole.count == len(functions):
         return whole.deploy
     message = (
-        f"no deploy has just the functions of `{address.service}` ({len(functions)}): they lie in "
-        f"{len(versions)}, and a site shows one as a whole"
+        f"no deploy contains exactly the functions of `{address.service}` ({len(functions)}): "
+        f"they are in {len(versions)} deploys, and a site shows one"
     )
-    hint = "deploy all of the service with `--force`, without `--function`"
+    hint = "deploy the whole service with `--force` and without `--function`"
     raise FabricError(Problem("deploy/incomplete", message, hint))
 
 

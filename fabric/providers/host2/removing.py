@@ -28,8 +28,8 @@ def refuse_single(
     functions: Sequence[LiveFunction],
 ) -> None:
     names = ", ".join(f"`{one.name}`" for one in functions)
-    message = f"host2 takes no single function away ({names}): a site is one deploy as a whole"
-    hint = f"take it out of the config of `{address.service}`, and deploy that"
+    message = f"Netlify cannot delete single functions ({names}): a site shows one deploy"
+    hint = f"remove the function from the config of `{address.service}` and deploy"
     raise FabricError(Problem("remove/whole-service", message, hint))
 
 
@@ -44,7 +44,7 @@ def dissolved(
     own = [one for one in all_deploys(work) if owner.is_of(one.title)]
     side_by_side(lambda one: _delete(work, one), own)
     if own:
-        work.watch.hear(f"{len(own)} deploys of {owner.name} were deleted")
+        work.watch.hear(f"deleted {len(own)} deploys of {owner.name}")
 
 
 def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
@@ -56,9 +56,13 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
         row = created(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
         made_ready(work, row)
         published(work, row.id)
-        work.watch.hear(f"the site {site.endpoint} stays, with the empty deploy {row.id} in it")
+        work.watch.hear(
+            f"the site {site.endpoint} was not deleted; it shows the empty deploy {row.id}"
+        )
     elif not is_of_nobody(there.title):
-        work.watch.hear(f"the site shows the deploy {there.id}, which is not of {owner.name}")
+        work.watch.hear(
+            f"the site shows the deploy {there.id}, which does not belong to {owner.name}"
+        )
 
 
 def _delete(work: Host2Work, one: DeployRow) -> None:

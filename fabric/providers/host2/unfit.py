@@ -42,22 +42,24 @@ def _of_function(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     if not site_runtime(runtime):
-        why = f"has the runtime `{runtime}`, and fabric deploys JavaScript alone to host2"
-        yield _problem(one.name, why, "deploy it to another provider, or write it in TypeScript")
+        why = f"has the runtime `{runtime}`, and fabric supports only JavaScript for Netlify"
+        yield _problem(
+            one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
+        )
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(one.name, "asks for the architecture `arm64`, and host2 has x86_64 alone")
+        yield _problem(one.name, "has the architecture `arm64`, and Netlify supports only x86_64")
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     asked = {
         "reservedConcurrency": reserved is not None,
         "provisionedConcurrency": bool(one.provisioned_concurrency),
     }
     for name in (name for name, is_asked in asked.items() if is_asked):
-        why = f"asks for `{name}`, which host2 does not have"
-        yield _problem(one.name, why, "leave it out: as many run as are called")
+        why = f"sets `{name}`, which Netlify does not have"
+        yield _problem(one.name, why, "remove it: functions scale on demand")
     for name in one.variables:
         if _RESERVED.fullmatch(name):
-            why = f"has the variable `{name}`, which host2 sets or keeps for itself"
-            yield _problem(one.name, why, "give it another name")
+            why = f"sets the variable `{name}`, which Netlify reserves"
+            yield _problem(one.name, why, "rename the variable")
     yield from _of_kinds(one, settings.get("timeout", ""))
 
 
@@ -65,8 +67,8 @@ def _of_kinds(one: FunctionDraft, timeout: str) -> Iterator[Problem]:
     kinds = [json.loads(text).get("type") for text in one.triggers]
     most = _CRON_SECONDS if "cron" in kinds else _HTTP_SECONDS
     if timeout.isdigit() and int(timeout) > most:
-        whom = "what a clock calls" if "cron" in kinds else "an answer"
-        why = f"asks for a timeout of {timeout} s, and host2 waits {most} s for {whom}"
+        whom = "scheduled functions" if "cron" in kinds else "an answer"
+        why = f"has a timeout of {timeout} s; Netlify allows {most} s for {whom}"
         yield _problem(one.name, why)
 
 
@@ -77,26 +79,24 @@ def _of_trigger(function: str, trigger: Mapping[str, object]) -> Iterator[Proble
         case "cron":
             yield from _of_cron(function, trigger)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which host2 does not have"
-            yield _problem(function, why, "host2 has http and cron")
+            why = f"has a trigger of type `{kind}`, which is not supported for Netlify"
+            yield _problem(function, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     if trigger.get("authorizer"):
-        why = "asks for an authorizer, and fabric makes none at host2"
-        yield _problem(function, why, "check who calls in the handler itself")
+        why = "has an authorizer, which fabric does not support for Netlify"
+        yield _problem(function, why, "authorize callers in the handler")
     method, path = str(trigger.get("method") or "GET").upper(), str(trigger.get("path") or "/")
     if method not in (ANY, *METHODS):
-        why = f"has a route for {method}, which host2 has no routes for"
-        yield _problem(function, why, "GET answers HEAD, too; ANY takes whatever comes")
+        why = f"has a route for {method}, which Netlify does not support"
+        yield _problem(function, why, "use GET, which also serves HEAD, or ANY")
     strange = _STRANGE.search(path)
     if strange:
-        why = f"has the path `{path}`, and host2 is told of paths without `{strange[0]}`"
-        yield _problem(
-            function, why, "take letters without accents, digits and `-._~!$&'()*+,;=:@`"
-        )
+        why = f"has the path `{path}` with `{strange[0]}`, which Netlify paths do not support"
+        yield _problem(function, why, "use letters without accents, digits and `-._~!$&'()*+,;=:@`")
     if path.startswith(_OWN_PATHS):
-        why = f"has the path `{path}`, and what begins with `{_OWN_PATHS}` is host2's own"
+        why = f"has the path `{path}`, and paths below `{_OWN_PATHS}` are reserved by Netlify"
         yield _problem(function, why, "choose another path")
 
 
@@ -105,8 +105,8 @@ def _of_cron(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     try:
         own_cron(schedule, zone)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which host2 cannot keep: {error}"
-        yield _problem(function, why, "write it as five fields in UTC")
+        why = f"has the schedule `{schedule}`, which Netlify does not support: {error}"
+        yield _problem(function, why, "use five cron fields in UTC")
 
 
 def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -115,8 +115,11 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
         for name, _ in names_of(address, one.name, one.triggers):
             first = taken.setdefault(name, one.name)
             if first != one.name:
-                why = f"would be called `{name}` at host2, and so would one of `{first}`"
-                yield Unfit(one.name, _problem(one.name, why, "rename one of the two"))
+                why = (
+                    f"would be named `{name}` at Netlify, which conflicts with a "
+                    f"function of `{first}`"
+                )
+                yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
 
 
 def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
@@ -136,10 +139,10 @@ def _of_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
 
 def _collision(one: SiteRoute, other: SiteRoute) -> Problem:
     why = (
-        f"has the route `{other.title}`, and host2 cannot tell its requests from those of "
-        f"`{one.title}` of `{one.function}`"
+        f"has the route `{other.title}`, which matches the same requests as `{one.title}` of "
+        f"`{one.function}`"
     )
-    return _problem(other.function, why, "let one function have both, or choose another path")
+    return _problem(other.function, why, "use one function for both, or choose another path")
 
 
 def _problem(function: str, why: str, hint: str = "") -> Problem:

@@ -119,8 +119,8 @@ def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> Non
         if path in {f"{name}{end}" for end in _ENDS} or path.startswith(f"{_FOLDER}/")
     )
     if taken:
-        why = f"its archive has `{taken[0]}`, which fabric puts there"
-        raise FabricError(_problem(order, why, "give it another name"))
+        why = f"its archive contains `{taken[0]}`, which fabric creates itself"
+        raise FabricError(_problem(order, why, "rename the file"))
 
 
 def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:

@@ -73,7 +73,9 @@ class PdnsBackend:
 
     @contextlib.contextmanager
     def _told(self, name: str) -> Iterator[None]:
-        with explained(f"the name `{name.rstrip('.')}` at pdns", self._hide.quoted, _judged):
+        with explained(
+            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quoted, _judged
+        ):
             yield
 
 
@@ -110,8 +112,8 @@ def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None
     foreign = [one for one in parts if not one.is_ours]
     if foreign:
         named = ", ".join(f"`{one.name}` {one.detail}" for one in foreign)
-        message = f"somebody else has led the name elsewhere meanwhile: {named}"
-        hint = "it is left as it is: agree on who has the name, or choose another `hostname`"
+        message = f"the hostname was changed by another process: {named}"
+        hint = "decide who manages the hostname, or choose another `hostname`; it was not changed"
         raise FabricError(Problem("router/foreign", message, hint))
 
 
@@ -128,18 +130,18 @@ def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
 
 def _apex(name: str) -> Problem:
     plain = name.rstrip(".")
-    message = f"`{plain}` is the top of its zone, where no alias may be"
+    message = f"`{plain}` is the apex of its zone, where no alias is possible"
     return Problem("router/apex", message, f"choose a name below it, such as `api.{plain}`")
 
 
 def _no_zone(name: str) -> Problem:
-    message = f"the server has no zone that `{name.rstrip('.')}` lies in"
-    return Problem("router/no-zone", message, "make the zone, or mend `hostname`")
+    message = f"no zone of the server contains `{name.rstrip('.')}`"
+    return Problem("router/no-zone", message, "create the zone, or correct `hostname`")
 
 
 def _judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     said = quoted(error.words)
     if error.status in _FORBIDDEN:
-        message = f"{whose}: the server does not take the key (`{error.call}`: {said})"
+        message = f"{whose}: the server rejected the API key (`{error.call}`: {said})"
         return Problem("credentials/refused", message, "check `PDNS_API_KEY`")
-    return Problem("router/refused", f"{whose}: `{error.call}` was refused: {said}")
+    return Problem("router/refused", f"{whose}: `{error.call}` was rejected: {said}")

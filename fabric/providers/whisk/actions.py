@@ -67,7 +67,7 @@ def _made(making: _VersionMaking) -> LiveFunction:
         refuse_without_version(plan.order)
         have_package(work, address)
         _put(making)
-        work.watch.hear(f"{plan.order.name}: {plan.name} is there, and nobody meets it yet")
+        work.watch.hear(f"{plan.order.name}: {plan.name} exists and receives no traffic yet")
     version = found.name if found else plan.name
     live = _live(work, address, plan.order.name, version)
     live = replace(

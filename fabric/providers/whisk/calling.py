@@ -58,8 +58,8 @@ def activated(
     begun = work.api.once(call, _Begun, namespace)
     found = until(lambda: _ended(work, begun.activation_id), _CALLING, work.watch)
     if found is None:
-        message = f"`{path}` did not end within {_CALLING.most:.0f} s"
-        hint = "it may end yet: look at its activations, then run the command again"
+        message = f"timeout: `{path}` did not end within {_CALLING.most:.0f} s"
+        hint = "check its activations, then run the command again: it might still end"
         raise FabricError(Problem("provider/not-ready", message, hint))
     return found
 

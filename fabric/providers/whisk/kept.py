@@ -15,11 +15,11 @@ def other_place(record: Record, place: WhiskPlace) -> Problem | None:
     if not other or not place.namespace:
         return None
     message = (
-        f"{record.ref.title} lies in `{other[0]}`, and `{place.id}` is meant: nothing was changed "
-        "in either"
+        f"refusing to change {record.ref.title}: it is deployed in `{other[0]}`, not in "
+        f"`{place.id}`; nothing was changed"
     )
     hint = (
-        "set the variables to that namespace; to move the service, `fabric remove` it there, and "
-        "deploy it here then"
+        "set the variables to that namespace, or run `fabric remove` there before you deploy "
+        "elsewhere"
     )
     return Problem("deploy/other-account", message, hint)

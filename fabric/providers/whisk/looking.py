@@ -23,4 +23,4 @@ def lost(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> Iterato
 def identity(work: WhiskWork) -> str:
     work.ask(ProviderCall("GET", "/packages?limit=1"), object)
     host = work.api.door.base_url.partition("://")[2]
-    return f"a key, which may look at packages of `{work.place.namespace}` at {host}"
+    return f"a key with read access to packages of `{work.place.namespace}` at {host}"

@@ -34,7 +34,7 @@ class WhiskPlace(Struct, frozen=True):
 def refuse_ways_out(variable: str, namespace: str) -> None:
     """In an address such a part would mean the folder above, whatever is done to it."""
     if namespace.strip(".") == "":
-        message = f"`{variable}` is `{namespace}`, which is the name of no namespace"
+        message = f"`{variable}` is `{namespace}`, which is not a valid namespace"
         raise FabricError(Problem("credentials/unreadable", message))
 
 

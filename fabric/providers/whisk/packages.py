@@ -62,8 +62,8 @@ def have_package(work: WhiskWork, address: DeploymentAddress) -> None:
         _make_package(work, address)
         if address.previous is not None and address.previous.functions:
             work.watch.hear(
-                f"the package {name} was gone, and all functions with it: "
-                "`fabric deploy --force` makes those again that are not changed"
+                f"the package {name} was deleted with all its functions; run `fabric deploy "
+                "--force` to re-create unchanged ones"
             )
     work.api.see(name, is_own=True)
 
@@ -72,7 +72,7 @@ def _make_package(work: WhiskWork, address: DeploymentAddress) -> None:
     name = package_name(address)
     document = {"annotations": annotations_of({OWNER: package_owner(address)})}
     work.change(sending("PUT", f"/packages/{name}?overwrite=false", document))
-    work.watch.hear(f"{address.service}: the package {name} is there")
+    work.watch.hear(f"{address.service}: the package {name} exists")
 
 
 def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
@@ -85,10 +85,10 @@ def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
     except RefusedCallError as error:
         if error.status != CONFLICT:
             raise
-        work.watch.hear(f"the package {name} has actions of others: it stays")
+        work.watch.hear(f"the package {name} has actions of other owners and was not deleted")
 
 
 def foreign(kind: str, name: str, owner: str) -> Problem:
-    message = f"the {kind} `{name}` is there already, and does not say that it is {owner}"
-    hint = "it is left as it is: delete it by hand, or give the service another name"
+    message = f"the {kind} `{name}` already exists and does not belong to {owner}"
+    hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)

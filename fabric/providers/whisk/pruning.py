@@ -27,7 +27,7 @@ def pruned(work: WhiskWork, address: DeploymentAddress, functions: Sequence[Live
     ]
     side_by_side(lambda name: delete_action(work, package_name(address), name), stale)
     if stale:
-        work.watch.hear(f"{address.service}: {len(stale)} old versions are gone")
+        work.watch.hear(f"{address.service}: deleted {len(stale)} old versions")
 
 
 def _named(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> Iterator[str]:

@@ -11,7 +11,7 @@ def judging(provider: str, login: str, rights: str) -> Judged:
     """`login` and `rights` are what to do about one's own key, and about what it may not do."""
 
     def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-        words = f"{whose}: `{error.call}` was refused, {error.status} {quoted(error.words)}"
+        words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"
         hint = _HINTS.get(error.status)
         if error.status in (_LOGIN, _RIGHTS):
             hint = login if error.status == _LOGIN else rights
@@ -21,4 +21,7 @@ def judging(provider: str, login: str, rights: str) -> Judged:
     return judged
 
 
-_HINTS = {_LARGE: "an archive may have 48 MB there, in base64, or what the installation allows"}
+_HINTS = {
+    _LARGE: "include fewer files: an archive can have 48 MB in base64, or the limit of "
+    "the installation"
+}

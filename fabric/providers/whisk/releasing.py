@@ -100,12 +100,12 @@ def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | Non
     document = met_document(met, component, version.said(ARCHIVE), version.said(MARK))
     call = sending("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
     work.ask(call, object)
-    work.watch.hear(f"{plan.name}: users meet {met.version}")
+    work.watch.hear(f"{plan.name}: {met.version} receives all traffic")
 
 
 def _gone(met: MetPlan) -> Problem:
-    message = f"the action `{met.version}` is not there any more"
-    return Problem("provider/gone", message, "`fabric deploy --force` makes it again")
+    message = f"the action `{met.version}` no longer exists"
+    return Problem("provider/gone", message, "run: fabric deploy --force")
 
 
 def _timed(
@@ -130,7 +130,7 @@ def _timed(
             whose = f"function `{plan.name}`, {clock.title}"
             with concerning(plan.name, clock.number), work.told(whose):
                 clocks.set(work, clock)
-            work.watch.hear(f"{plan.name}: the trigger {clock.id} calls it")
+            work.watch.hear(f"{plan.name}: created the trigger {clock.id}")
     for ident in set(there) - set(plan.clocks):
         clocks.delete(work, ident)
 

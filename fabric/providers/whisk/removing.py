@@ -55,10 +55,15 @@ def _taken_away(
     begin = f"{package_owner(address)}/"
     for one in sorted(package.actions, key=_in_turn):
         if not one.said(OWNER).startswith(begin):
-            work.watch.hear(f"{name}: the action `{one.name}` is not of this service: it stays")
+            work.watch.hear(
+                f"{name}: the action `{one.name}` does not belong to this service "
+                "and was not deleted"
+            )
     if is_others:
         # What was never ours keeps nobody from taking away what is.
-        work.watch.hear(f"the package `{name}` is not {package_owner(address)}: it stays")
+        work.watch.hear(
+            f"the package `{name}` does not belong to {package_owner(address)} and was not deleted"
+        )
     elif len(going) == len(package.actions):
         delete_package(work, address)
 

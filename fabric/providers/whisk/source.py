@@ -43,7 +43,7 @@ class WhiskRuntimes(Struct, frozen=True):
 
     def none_such(self, function: str, runtime: str, provider: str) -> Problem:
         message = (
-            f"function `{function}` has the runtime `{runtime}`, which {provider} does not have"
+            f"function `{function}` has the runtime `{runtime}`, which {provider} does not support"
         )
         return Problem("config/unfit", message, self.words)
 

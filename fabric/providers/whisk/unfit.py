@@ -32,8 +32,8 @@ def unfit_drafts(
     address: DeploymentAddress, functions: Sequence[FunctionDraft], limits: WhiskLimits
 ) -> Iterator[Unfit]:
     if address.region:
-        why = f"the region `{address.region}` has no effect at {limits.name}"
-        hint = "take it out: its host and its key say where a service lies"
+        why = f"the region `{address.region}` has no effect for {limits.name}"
+        hint = "remove it: the host and the key define the location"
         yield Unfit("", Problem(_CODE, why, hint), keys=("provider", "region"))
     for one in functions:
         yield from (Unfit(one.name, problem) for problem in _of_function(one, address, limits))
@@ -51,29 +51,31 @@ def _of_function(
     if limits.runtimes.of(runtime) is None:
         yield limits.runtimes.none_such(one.name, runtime, name)
     if memory.isdigit() and 0 < int(memory) < _LEAST_MEMORY:
-        yield _problem(one.name, f"asks for {memory} MB, and {name} begins at {_LEAST_MEMORY}")
+        yield _problem(
+            one.name, f"has {memory} MB of memory; {name} requires at least {_LEAST_MEMORY}"
+        )
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(one.name, f"asks for the architecture `arm64`, which {name} does not offer")
+        yield _problem(one.name, f"has the architecture `arm64`, which {name} does not support")
     if not all(_NAME.fullmatch(part) for part in action_owner(address, one.name).split("/")):
-        why = f"has a name that is none at {name}"
-        yield _problem(one.name, why, "take letters, digits, `-` and `_`")
+        why = f"has a name that is invalid for {name}"
+        yield _problem(one.name, why, "use letters, digits, `-` and `_`")
     yield from _of_counts(one, name)
     for tag in sorted(tag for tag, _ in one.tags if is_own_annotation(tag)):
-        why = f"has the tag `{tag}`, an annotation that fabric or {name} sets itself"
-        yield _problem(one.name, why, "give it another name")
+        why = f"has the tag `{tag}`, an annotation that fabric or {name} sets"
+        yield _problem(one.name, why, "rename the tag")
     for variable in sorted(filter(is_reserved, one.variables)):
-        why = f"sets `{variable}`, a name that its runtime there needs itself"
-        yield _problem(one.name, why, "give it another name")
+        why = f"sets `{variable}`, which the runtime reserves"
+        yield _problem(one.name, why, "rename the variable")
 
 
 def _of_counts(one: FunctionDraft, name: str) -> Iterator[Problem]:
     reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
     if reserved is not None:
-        why = f"asks for `reservedConcurrency`, and {name} counts calls of a whole namespace"
-        yield _problem(one.name, why, "leave it out")
+        why = f"sets `reservedConcurrency`, which {name} supports only for a namespace"
+        yield _problem(one.name, why, "remove it")
     if one.provisioned_concurrency:
-        why = f"asks for `provisionedConcurrency`, which {name} does not have"
-        yield _problem(one.name, why, "leave it out: an instance is made where a call comes")
+        why = f"sets `provisionedConcurrency`, which {name} does not have"
+        yield _problem(one.name, why, "remove it: instances start on demand")
 
 
 def _of_trigger(
@@ -85,28 +87,28 @@ def _of_trigger(
         case "cron":
             return _of_cron(one.name, trigger, limits)
         case kind:
-            why = f"has a trigger of the type `{kind}`, which fabric does not make at {limits.name}"
-            return _problem(one.name, why, "fabric makes http and cron there")
+            why = f"has a trigger of type `{kind}`, which fabric does not support for {limits.name}"
+            return _problem(one.name, why, "use http or cron")
 
 
 def _of_http(function: str, trigger: Mapping[str, object], name: str) -> Problem | None:
     if trigger.get("authorizer"):
-        why = f"asks for an authorizer, and fabric makes none at {name}"
-        return _problem(function, why, "check who calls in the handler itself")
+        why = f"has an authorizer, which fabric does not support for {name}"
+        return _problem(function, why, "authorize callers in the handler")
     return None
 
 
 def _of_cron(function: str, trigger: Mapping[str, object], limits: WhiskLimits) -> Problem | None:
     zone = own_zone(trigger)
     if zone and not limits.has_zones:
-        why = f"has the time zone `{zone}`, and schedules of {limits.name} are in UTC"
+        why = f"has the time zone `{zone}`, and {limits.name} schedules support only UTC"
         return _problem(function, why, "write the schedule in UTC")
     schedule = str(trigger.get("schedule", ""))
     try:
         five_fields(schedule)
     except ValueError as error:
-        why = f"has the schedule `{schedule}`, which {limits.name} cannot keep: {error}"
-        return _problem(function, why, "write it as five cron fields")
+        why = f"has the schedule `{schedule}`, which {limits.name} does not support: {error}"
+        return _problem(function, why, "use five cron fields")
     return None
 
 

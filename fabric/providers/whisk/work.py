@@ -58,7 +58,7 @@ class WhiskWork(Struct, frozen=True):
             self.api.once(call, object)
         except RefusedCallError as error:
             if error.status == CONFLICT:
-                raise TransientError(f"`{call.title}` met another change") from error
+                raise TransientError(f"conflict: another process changed `{call.title}`") from error
             raise
 
     def patient(self, act: Callable[[], T]) -> T:

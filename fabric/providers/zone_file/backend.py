@@ -73,7 +73,7 @@ class ZoneFile:
         lines = self._lines(document)
         in_the_way = tuple(_in_the_way(lines, self.want(desired)))
         # Only records that are missing or changed in the file of the name servers differ.
-        stale = f"not as in {self._zone.name}"
+        stale = f"differs from {self._zone.name}"
         own = (_stale(one, stale) if _is_lost(one, lines) else one for one in parts)
         return (*own, *in_the_way)
 
@@ -135,8 +135,8 @@ class ZoneFile:
         return document
 
     def _unreadable(self, why: str) -> FabricError:
-        message = f"the zone `{self._path.name}` cannot be read: {why}"
-        hint = "mend it, or put it aside: `fabric router dns-sync` writes it anew"
+        message = f"cannot read the zone file `{self._path.name}`: {why}"
+        hint = "fix the file, or move it away and run `fabric router dns-sync` to write it again"
         return FabricError(Problem("router/damaged-zone", message, hint, Place(str(self._path))))
 
 

@@ -91,8 +91,8 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
         if self.too_large:
             return too_large(self.too_large)
         if not self.ready and not bytes(self.response):
-            why = self.unanswered or "its process says nothing"
-            return CallFailure(Failing.NO_ANSWER, f"gave no answer ({why})")
+            why = self.unanswered or "its process returned no error"
+            return CallFailure(Failing.NO_ANSWER, f"returned no response ({why})")
         return None
 
     def end(self, logs: bytes) -> CallEnd:
@@ -127,12 +127,12 @@ def other_version(runtime: str, version: str) -> str:
     wanted = _NUMBER.search(runtime)
     if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
         return ""
-    return f"it runs on {version} here, and its runtime is {runtime}"
+    return f"it runs on {version} locally, and its runtime is {runtime}"
 
 
 def too_large(size: int) -> CallFailure:
     most = LARGEST_ANSWER // _MEGABYTE
-    message = f"answered with {size / _MEGABYTE:.1f} MB, more than the {most} MB that hosts pass on"
+    message = f"returned {size / _MEGABYTE:.1f} MB; providers allow {most} MB"
     return CallFailure(Failing.TOO_LARGE, message)
 
 
@@ -172,9 +172,14 @@ def missing_hint(message: str) -> str:
         return ""
     name = found["node"] or found["python"] or ""
     if name.startswith("/opt/"):
-        return "a layer contains this file, and local calls have no layers: call it once deployed"
+        return (
+            "invoke the deployed function: a layer contains this file, and local "
+            "invocations have no layers"
+        )
     if found["scheme"] or name.startswith("cloudflare:"):
-        return "only the runtime of Cloudflare Workers contains this module: call it once deployed"
+        return (
+            "invoke the deployed function: only the Cloudflare Workers runtime contains this module"
+        )
     if found["python"]:
         return (
             f"add the package of `{name.partition('.')[0]}` to the requirements, or install it in "

@@ -141,14 +141,16 @@ class HandlerChild:
         try:
             said = answer_line(line)
         except RecursionError:
-            self._give_up(Failing.TOO_LARGE, "answered with what is nested too deeply")
+            self._give_up(Failing.TOO_LARGE, "returned a value that is nested too deeply")
             return
         if (
             said is None
             or said.id != self._number
             or self.life not in (ChildLife.LOADING, ChildLife.BUSY)
         ):
-            self._give_up(Failing.NO_ANSWER, "gave no answer (it wrote where answers are written)")
+            self._give_up(
+                Failing.NO_ANSWER, "returned no response (it wrote to the response channel)"
+            )
             return
         self._take_output()
         self._version = self._version or said.version
@@ -156,7 +158,7 @@ class HandlerChild:
         self._settle(replace(end, version=self._version), ends=said.ends)
 
     def _is_silent(self) -> None:
-        self._give_up(Failing.NO_ANSWER, "gave no answer (it closed what it should answer to)")
+        self._give_up(Failing.NO_ANSWER, "returned no response (it closed the response channel)")
 
     def _settle(self, end: CallEnd, *, ends: bool) -> None:
         if self.life is ChildLife.ENDED:
@@ -190,18 +192,18 @@ class HandlerChild:
             self._output.add(chunk)
             if self._output.is_endless and self.life is not ChildLife.ENDED:
                 self._output.leave_it()
-                self._give_up(Failing.TOO_MUCH_OUTPUT, "wrote without end to its output")
+                self._give_up(Failing.TOO_MUCH_OUTPUT, "wrote too much output")
         if chunk == b"":
             self._loop.unwatch(self._heard)
 
     def _run_out(self) -> None:
         what = "load" if self.life is ChildLife.LOADING else "end"
-        self._give_up(Failing.TIMED_OUT, f"did not {what} within {self._seconds:g} s")
+        self._give_up(Failing.TIMED_OUT, f"timeout: did not {what} within {self._seconds:g} s")
 
     def _look_at_memory(self) -> None:
         used, most = memory_of(self.pid), self._start.memory
         if used > 2 * most * _MEGABYTE:
-            message = f"used {used // _MEGABYTE} MB, twice the {most} MB of its `memory`"
+            message = f"used {used // _MEGABYTE} MB, twice its `memory` of {most} MB"
             self._give_up(Failing.OUT_OF_MEMORY, message)
         else:
             self._next_look.put_off(_LOOK)
@@ -211,8 +213,8 @@ class HandlerChild:
         if code is None:
             return
         self._take_answer()
-        why = f"exit code {code}" if code >= 0 else f"ended by signal {-code}"
-        self._give_up(Failing.NO_ANSWER, f"gave no answer ({why})")
+        why = f"exit code {code}" if code >= 0 else f"terminated by signal {-code}"
+        self._give_up(Failing.NO_ANSWER, f"returned no response ({why})")
         self._leave()
         self._gone(self)
 

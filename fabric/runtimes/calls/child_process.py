@@ -61,8 +61,8 @@ def _pipes() -> tuple[int, int, int, int]:
             os.close(request)
             raise
     except OSError as error:
-        message = f"no child can be started: {(error.strerror or str(error)).lower()}"
-        hint = "raise the limit of open files (ulimit -n), or ask for fewer --instances"
+        message = f"cannot start a process: {(error.strerror or str(error)).lower()}"
+        hint = "increase the limit of open files (ulimit -n), or use fewer --instances"
         raise FabricError(Problem("process/cannot-start", message, hint)) from error
 
 

@@ -24,4 +24,4 @@ def event_in_text(content: bytes) -> Json:
 
 
 def _refused(word: str) -> float:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")

@@ -127,7 +127,7 @@ class HandlerPool:
         entry.now, entry.next = _Version(entry.now.function), None
         for version in filter(None, versions):
             self._retire(version)
-        message = "is not there any more"
+        message = "no longer exists"
         self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
 
     def call(self, name: str, event: bytes, done: Done) -> None:

@@ -19,7 +19,7 @@ def program_of(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str,
         raise FabricError(
             Problem(
                 "invoke/unknown-runtime",
-                f"function `{function.name}`: runtime `{function.runtime}` cannot be run here",
+                f"function `{function.name}`: runtime `{function.runtime}` cannot run locally",
             )
         )
     return _PROGRAMS[language](function.runtime, parent)

@@ -69,8 +69,9 @@ class ManyInterpreters:
             return None
         return Problem(
             "build/child-lost",
-            "a process that built beside this one ended early; its function was built here",
-            hint="often it is the memory that runs out: --concurrency 1 starts no such process",
+            "a parallel build process exited early; its function was built in the main process",
+            hint="use --concurrency 1 to disable parallel processes; a common cause is too "
+            "little memory",
         )
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:

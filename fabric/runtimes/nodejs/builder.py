@@ -41,7 +41,7 @@ class NodeRuntime:
     ) -> None:
         self._folder = folder
         self._environment = environment
-        self._failure = None if install else bundler_missing("installing is switched off")
+        self._failure = None if install else bundler_missing("installation is disabled")
         self._bundler: Bundler | None = None
         self._pinned: Path | None = None
         self._tools: Tools | None = None

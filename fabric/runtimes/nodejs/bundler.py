@@ -112,7 +112,7 @@ class Bundler:
         return FabricError(
             Problem(
                 "runtime/bundler-died",
-                f"the bundler's process ended (exit code {self._child.poll()})",
+                f"the bundler process exited (exit code {self._child.poll()})",
                 hint="run the command again; the lines above are its last output",
                 frame=last,
             )

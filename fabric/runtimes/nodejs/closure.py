@@ -87,9 +87,9 @@ def _inside(entry: EntryFile, path: str) -> str:
         raise FabricError(
             Problem(
                 "build/failed",
-                f"`{place(entry.workspace, path)}` lies outside of the service's folder, which "
-                "needs a bundler",
-                hint="add `esbuild` to the project's devDependencies",
+                f"`{place(entry.workspace, path)}` is outside the service directory, which "
+                "requires a bundler",
+                hint="add `esbuild` to devDependencies of the project",
                 where=Place(place(entry.workspace, path)),
             )
         )
@@ -99,6 +99,7 @@ def _inside(entry: EntryFile, path: str) -> str:
 def _unbundled(entry: EntryFile, reason: FabricError) -> Problem:
     return Problem(
         "runtime/not-bundled",
-        f"`{entry.name}` is packed as it is, with the packages it needs: {reason.first.message}",
+        f"`{entry.name}` is packaged without bundling, with the packages it needs: "
+        f"{reason.first.message}",
         hint=reason.first.hint,
     )

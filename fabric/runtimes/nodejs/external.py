@@ -101,8 +101,8 @@ def _not_there(inputs: BuildInputs, wanted: Iterable[tuple[str, str]]) -> Iterat
             yield Problem(
                 "build/not-packed",
                 f"function `{inputs.function}`: `{name}` is external and not installed, so the "
-                "archive is without it",
-                hint="install it, unless a layer brings it",
+                "archive does not contain it",
+                hint="install it, unless a layer provides it",
             )
 
 
@@ -199,8 +199,9 @@ def _refuse_led_out(entry: EntryFile, folder: str, path: str) -> None:
         raise FabricError(
             Problem(
                 "build/include-outside",
-                f"`{shown}`, which an external package packs, is a link out of the project",
-                hint="put a copy in its place",
+                f"refusing to package `{shown}` of an external package: it is a link to a path "
+                "outside the project",
+                hint="replace it with a copy",
                 where=Place(shown),
             )
         )

@@ -124,7 +124,7 @@ def _named(entry: EntryFile, wanted: WantedExport) -> str:
         return f"`{entry.export}`"
     others = sorted(wanted.names - {"handler", "default"})
     named = ["`handler`", *(f"`{name}`" for name in others)]
-    return f"{' or '.join(named)}, and no default one"
+    return f"{' or '.join(named)}, and no default export"
 
 
 def _no_handler(entry: EntryFile, wanted: WantedExport) -> FabricError:
@@ -135,7 +135,7 @@ def _no_handler(entry: EntryFile, wanted: WantedExport) -> FabricError:
             "build/no-handler",
             f"the default export of `{shown}` is an object, and the provider calls "
             + (f"functions, or objects with one of {methods}" if methods else "functions"),
-            hint="export a function; the guide says what each provider calls",
+            hint="export a function; see docs/guide/handlers.md for the exports of each provider",
             where=Place(shown),
         )
     )

@@ -10,7 +10,8 @@ _HINTS = (
     ),
     (
         r'No loader is configured for "\.node" files',
-        "name the package that it belongs to in `build.external`: it is packed as it is",
+        "add the package that contains it to `build.external`: its files are then packaged "
+        "without bundling",
     ),
     (
         r'No loader is configured for "(\.[^"]+)" files',
@@ -18,17 +19,17 @@ _HINTS = (
     ),
     (
         r"^`emitDecoratorMetadata` needs",
-        "add `typescript` to devDependencies, or take the option out of the tsconfig",
+        "add `typescript` to devDependencies, or remove the option from the tsconfig",
     ),
-    (r"Top-level await is", "leave `build.format` out, or set it to `esm`"),
-    (r"configured target environment", "raise `build.target`, or leave it out"),
+    (r"Top-level await is", "remove `build.format`, or set it to `esm`"),
+    (r"configured target environment", "increase `build.target`, or remove it"),
     (
         r"Cannot find tsconfig file",
-        "correct `build.tsconfig`: it is seen from the service's folder",
+        "correct `build.tsconfig`: it is relative to the service directory",
     ),
     (
         r"define|must be an entity name or (?:a )?(?:valid )?JS",
-        "a value of `build.define` is JavaScript: text has quotes of its own, `'\"text\"'`",
+        "quote text in `build.define`, because values are JavaScript: `'\"text\"'`",
     ),
 )
 

@@ -63,7 +63,7 @@ def not_in_bundle(
 def _warning(inputs: BuildInputs, left: _Left) -> Problem:
     hint = f'add to fabric.yml: `build: {{external: ["{left.package}"]}}`'
     if any(name.startswith("cloudflare:") for name in inputs.provided):
-        hint = "Workers run bundles only: use another package, or deploy to another provider"
+        hint = "use another package, or deploy to another provider: Workers run only bundles"
     message = f"function `{inputs.function}`: package `{left.package}` {left.why}"
     return Problem("build/not-in-bundle", message, hint=hint)
 

@@ -48,6 +48,6 @@ def _foreign(inputs: BuildInputs, name: str, target: str, made: dict[str, str]) 
     system, processor = target.split()
     return Problem(
         "build/foreign-native",
-        f"function `{inputs.function}` runs on {target}, and `{path}` is for {platform}",
-        hint=f"npm install --os={system} --cpu={processor} --libc=glibc {name}",
+        f"function `{inputs.function}` runs on {target}, but `{path}` is built for {platform}",
+        hint=f"run: npm install --os={system} --cpu={processor} --libc=glibc {name}",
     )

@@ -40,8 +40,8 @@ def refuse_unfit(entry: EntryFile, inputs: BuildInputs) -> None:
 
 def workers_hint(specifier: str) -> str:
     return (
-        f"only the runtime of Cloudflare Workers (`edge1-workers`) contains `{specifier}`: deploy "
-        "this function there, or remove the import (`import type` for types)"
+        "deploy this function to Cloudflare Workers (`edge1-workers`), the only runtime with "
+        f"`{specifier}`, or remove the import (use `import type` for types)"
     )
 
 
@@ -79,7 +79,7 @@ def _self_registered(entry: EntryFile, inputs: BuildInputs, text: str) -> Proble
     shown = place(entry.workspace, entry.path)
     return Problem(
         "build/self-registered",
-        f"`{shown}` registers its function with `{package}`; fabric calls an export instead",
+        f"`{shown}` registers its function with `{package}`, but fabric calls an export",
         hint="export the function as `handler`, and move its trigger from the call to fabric.yml",
         where=Place(shown),
     )

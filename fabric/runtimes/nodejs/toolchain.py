@@ -147,7 +147,9 @@ def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
     result = run_child([*npm, f"esbuild@{PINNED}"], cwd=folder, env=env, timeout=_INSTALL_SECONDS)
     if result.code:
         lines = without_credentials(result.last_lines(_NPM_LINES))
-        reason = f"npm says: {npm_words(lines)}" if lines else f"npm ended with {result.code}"
+        reason = (
+            f"npm error: {npm_words(lines)}" if lines else (f"npm exited with code {result.code}")
+        )
         raise bundler_missing(reason, lines)
 
 
@@ -163,7 +165,8 @@ def bundler_missing(reason: str, detail: str = "") -> FabricError:
         Problem(
             "runtime/bundler-missing",
             f"cannot install the bundler esbuild {PINNED}: {reason}",
-            hint="add `esbuild` to the project's devDependencies, or let npm reach its registry",
+            hint="add `esbuild` to devDependencies of the project, or check the access of npm "
+            "to its registry",
             frame=detail,
         )
     )
@@ -178,8 +181,8 @@ def find_node(environment: Mapping[str, str]) -> Path:
         raise FabricError(
             Problem(
                 "runtime/node-missing",
-                "Node.js is not installed: functions in JavaScript and TypeScript need it",
-                hint=f"install Node 18 or newer, or: {install_command(Extra.NODE)}",
+                "Node.js is not installed, and JavaScript and TypeScript functions require it",
+                hint=f"install Node 18 or later, or run: {install_command(Extra.NODE)}",
             )
         )
     return packaged
@@ -191,7 +194,7 @@ def npm_command(environment: Mapping[str, str]) -> list[str]:
     node = find_node(environment)
     script = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not script.is_file():
-        raise bundler_missing("npm is not on PATH, nor beside Node")
+        raise bundler_missing("npm not found on PATH or next to Node")
     return [str(node), str(script)]
 
 

@@ -54,10 +54,10 @@ def import_hint(entry: EntryFile, tsconfig: str, error: Mapping[str, Any]) -> st
 def _of_missing(wanted: _PackageImport) -> str:
     if folder := _member(wanted):
         return (
-            f"`{wanted.package}` is the package of this workspace in `{folder}`, and is not linked "
-            "in node_modules: add it to the dependencies and run the package manager's install"
+            f"add `{wanted.package}`, the workspace package in `{folder}`, to the dependencies "
+            "and run the package manager's install: it is not linked in node_modules"
         )
-    return f"install `{wanted.package}`, or name it in `build.external`"
+    return f"install `{wanted.package}`, or add it to `build.external`"
 
 
 def _member(wanted: _PackageImport) -> str:
@@ -99,8 +99,8 @@ def _of_alias(wanted: _PackageImport) -> str:
             return unbuilt
     shown = " or ".join(f"`{place(wanted.entry.workspace, path)}`" for path in paths)
     return (
-        f"`{wanted.specifier}` is an alias of {shown} in the tsconfig, which does not exist: "
-        "build that library first, or correct `paths`"
+        f"build the library first, or correct `paths`: `{wanted.specifier}` is an alias of "
+        f"{shown} in the tsconfig, which does not exist"
     )
 
 
@@ -127,11 +127,11 @@ def _of_installed(wanted: _PackageImport) -> str:
     if unbuilt := _unbuilt(wanted, manifest, subpath):
         return unbuilt
     if subpath == ".":
-        return f"`{wanted.package}` is installed, but has no code to import: check its package.json"
-    return (
-        f"`{wanted.package}` is installed, but does not export `{subpath}`: update the package, or "
-        "correct the import"
-    )
+        return (
+            f"check the package.json of `{wanted.package}`: it is installed, but has no "
+            "code to import"
+        )
+    return f"update `{wanted.package}`, or correct the import: it does not export `{subpath}`"
 
 
 def _unbuilt(wanted: _PackageImport, manifest: str, subpath: str) -> str:
@@ -143,7 +143,7 @@ def _unbuilt(wanted: _PackageImport, manifest: str, subpath: str) -> str:
     name = read_jsonc(manifest).get("name") or wanted.package
     file = os.path.normpath(missing[0])
     if not is_own(folder):
-        return f"`{name}` is installed without its file `{file}`: install it again"
+        return f"install `{name}` again: its file `{file}` is missing"
     shown = place(wanted.entry.workspace, os.path.realpath(folder))
     return f"build the package `{name}` in `{shown}` first: its file `{file}` does not exist"
 

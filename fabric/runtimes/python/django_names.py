@@ -75,6 +75,6 @@ def _is_read(path: Path) -> bool:
 def _unpacked(inputs: BuildInputs, folder: str) -> Problem:
     return Problem(
         "build/not-packed",
-        f"function `{inputs.function}`: Django reads files in `{folder}`, which are not packed",
+        f"function `{inputs.function}`: Django reads files in `{folder}`, which are not packaged",
         hint=f'add to the function in fabric.yml: `include: ["{folder}/**"]`',
     )

@@ -78,7 +78,7 @@ def failed(error: BaseException) -> dict[str, object]:
     try:
         message = str(error)
     except Exception:  # noqa: BLE001 - it fails even to say what failed
-        message = "(it cannot be shown)"
+        message = "(it cannot be printed)"
     return {"error": {"type": type(error).__name__, "message": message}}
 
 

@@ -27,8 +27,8 @@ def _dotted(entry: EntryFile) -> Problem | None:
         return None
     return Problem(
         "build/entry-not-importable",
-        f"Python cannot import `{entry.name}`: it takes the dot in `{part}` for another package",
-        hint="rename it: `_` in place of the dot",
+        f"Python cannot import `{entry.name}`: the dot in `{part}` separates packages",
+        hint="replace the dot in the name with `_`",
         where=_place(entry),
     )
 
@@ -42,9 +42,9 @@ def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
     kind = "folder" if "/" in entry.module else "file"
     return Problem(
         "build/entry-not-importable",
-        f"Python has a module `{top}` of its own, and would load that in place of the {kind} of "
+        f"Python has a built-in module `{top}` and would load it instead of the {kind} of "
         f"`{entry.name}`",
-        hint=f"rename the {kind}, or move it into a folder of another name",
+        hint=f"rename the {kind}, or move it into a directory with another name",
         where=_place(entry),
     )
 
@@ -59,8 +59,8 @@ def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
         return None
     return Problem(
         "build/self-registered",
-        f"`{entry.name}` registers its functions with `{app}` of `azure.functions`; fabric calls "
-        "a function of the module instead",
+        f"`{entry.name}` registers its functions with `{app}` of `azure.functions`, but fabric "
+        "calls a function of the module",
         hint="define the function without decorators, and move its trigger to fabric.yml",
         where=_place(entry),
     )

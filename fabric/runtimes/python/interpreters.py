@@ -44,8 +44,8 @@ def _other_version(wanted: str, version: str, names: list[str]) -> Problem:
     listed = ", ".join(f"`{name}`" for name in names)
     return Problem(
         "local/other-python",
-        f"{listed}: the runtime is Python {wanted}, and Python {version} runs it here",
-        hint=f"put `python{wanted}` on PATH, for example with: uv python install {wanted}",
+        f"{listed}: the runtime is Python {wanted}, but Python {version} runs it locally",
+        hint=f"install `python{wanted}` on PATH, for example with: uv python install {wanted}",
     )
 
 

@@ -98,7 +98,7 @@ def _pairs(value: object) -> list[tuple[object, object]]:
 def _told(given: HttpGiven, method: str) -> _Document:
     """Each header once: there is no other way there."""
     if sum(name == "set-cookie" for name, _ in given.headers) > 1:
-        sys.stderr.write("its answer has more than one cookie, and cloud4 passes on one\n")
+        sys.stderr.write("warning: only one cookie of the response is sent at Alibaba Cloud\n")
         given = message(502, "Bad Gateway")
     grouped: dict[str, str] = {}
     for name, value in given.headers:

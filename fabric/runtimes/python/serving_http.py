@@ -132,7 +132,7 @@ def answer_of(response: object) -> HttpGiven:
         return HttpGiven(200, [("content-type", "application/json")], body)
     headers = [*_headers(said), *(("set-cookie", str(one)) for one in _listed(said.get("cookies")))]
     if any(_BROKEN.search(part) for pair in headers for part in pair):
-        raise UnfitAnswerError("a header of its answer has a line break in it")
+        raise UnfitAnswerError("a header of the response contains a line break")
     if not any(name == "content-type" for name, _ in headers):
         headers.insert(0, ("content-type", "text/plain; charset=utf-8"))
     return HttpGiven(_status(status), headers, _bytes(said))
@@ -144,7 +144,9 @@ def _status(status: object) -> int:
     except ValueError:
         number = 0
     if not _LOWEST <= number <= _HIGHEST:
-        raise UnfitAnswerError(f"its statusCode is {status!r:.80}: answers have 200 to 599")
+        raise UnfitAnswerError(
+            f"its statusCode is {status!r:.80}, which is not between 200 and 599"
+        )
     return number
 
 
@@ -153,7 +155,7 @@ def _bytes(said: Mapping[str, object]) -> bytes:
     if body is None:
         return b""
     if not isinstance(body, str):
-        raise UnfitAnswerError("its body is no text: make JSON of it first")
+        raise UnfitAnswerError("its body is not text: convert it to JSON")
     return base64.b64decode(body) if said.get("isBase64Encoded") else body.encode()
 
 

@@ -12,7 +12,7 @@ def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Prob
     """What the parser said; where it names no line, the one that it must mean."""
     if b"\0" in source:
         line = _line_at(source, source.index(b"\0"))
-        message = "the source holds a NUL byte: it is no text that Python reads"
+        message = "the source contains a NUL byte"
         return Problem("build/failed", message, "save the file as UTF-8", Place(shown, line))
     if not isinstance(error, SyntaxError):
         return Problem("build/failed", str(error), where=Place(shown, 1))
@@ -22,8 +22,8 @@ def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Prob
         return Problem("build/failed", f"syntax error: {error.msg}", where=where, frame=frame)
     return Problem(
         "build/failed",
-        f"the source cannot be decoded: {error.msg}",
-        hint="save the file as UTF-8, or correct the encoding that its first lines name",
+        f"cannot decode the source: {error.msg}",
+        hint="save the file as UTF-8, or correct its encoding declaration",
         where=Place(shown, _line_of_encoding(source, error.msg)),
     )
 

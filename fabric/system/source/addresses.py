@@ -23,9 +23,9 @@ class Hop(Struct, frozen=True):
 def refusal(here: Hop, there: Hop) -> str:
     """Why a redirect from here to there is not followed; empty where it is."""
     if here.scheme == "https" and there.scheme != "https":
-        return "it leads from https to http"
+        return "it redirects from https to http"
     if is_public(here.address) and not is_public(there.address):
-        return "it leads from a public address to one that is not"
+        return "it redirects from a public to a private address"
     return ""
 
 

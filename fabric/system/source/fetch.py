@@ -63,7 +63,9 @@ def fetch(
     shown = arrived.location.shown
     if wanted and digest != wanted:
         target.unlink()
-        raise _refused("hash", f"`{shown}` has the sha256 {digest}, and not {wanted}")
+        raise _refused(
+            "hash", f"hash mismatch for `{shown}`: expected sha256 {wanted}, got {digest}"
+        )
     warnings = () if wanted or not arrived.insecure else (_warning(arrived.insecure, digest),)
     return Fetched(target, shown, digest, size, warnings)
 
@@ -92,9 +94,9 @@ class _Way(Struct, frozen=True):
                 location = location.joined(leads_to)
                 continue
             if response.status != _OK:
-                raise _refused("status", f"`{location.shown}` answered {response.status}")
+                raise _refused("status", f"`{location.shown}` returned status {response.status}")
             return _Arrived(location, response, insecure)
-        raise _refused("redirect", f"the source redirects more than {self.limits.redirects} times")
+        raise _refused("redirect", f"too many redirects (maximum {self.limits.redirects})")
 
     def _addresses(self, location: Location, here: Hop | None) -> tuple[str, ...]:
         """Looked up once. Each one is checked: which of them answers is not for a redirect."""
@@ -105,7 +107,7 @@ class _Way(Struct, frozen=True):
         for address in addresses:
             why = refusal(here, Hop(location.scheme, address)) if here else ""
             if why:
-                message = f"the redirect to `{location.shown}` is not followed: {why}"
+                message = f"refusing the redirect to `{location.shown}`: {why}"
                 raise _refused("redirect", message)
         return addresses
 
@@ -130,7 +132,7 @@ class _Way(Struct, frozen=True):
 
     def _connect(self, location: Location, addresses: tuple[str, ...]) -> tuple[str, socket.socket]:
         """To the first address that answers."""
-        failure = OSError("it has no address")
+        failure = OSError("its host has no address")
         for address in addresses:
             try:
                 channel = self.network.connect(address, location.port, self.limits.quiet)
@@ -166,12 +168,14 @@ def _read(arrived: _Arrived, limits: FetchLimits, clock: Clock) -> Iterator[byte
             break
         size += len(chunk)
         if size > limits.size:
-            raise _refused("too-large", f"`{shown.shown}` is larger than {limits.size:,} bytes")
+            raise _refused("too-large", f"`{shown.shown}` exceeds {limits.size:,} bytes")
         if clock.monotonic() > until:
-            raise _unreachable(shown, OSError(f"it takes longer than {limits.seconds:.0f} s"))
+            raise _unreachable(
+                shown, OSError(f"timeout: it takes longer than {limits.seconds:.0f} s")
+            )
         yield chunk
     if announced is not None and size < announced:
-        raise _unreachable(shown, OSError("it ended early"))
+        raise _unreachable(shown, OSError("the download is incomplete"))
 
 
 def _store(body: Iterator[bytes], target: Path) -> tuple[Digest, int]:
@@ -198,14 +202,14 @@ def _store(body: Iterator[bytes], target: Path) -> tuple[Digest, int]:
 def _pin(sha256: str) -> str:
     wanted = sha256.strip().lower()
     if wanted and not _SHA256.fullmatch(wanted):
-        raise _refused("hash", "a sha256 has 64 hexadecimal digits")
+        raise _refused("hash", "a SHA-256 hash has 64 hexadecimal digits")
     return wanted
 
 
 def _warning(shown: str, digest: Digest) -> Problem:
     return Problem(
         "source/insecure",
-        f"the source came over `{shown}`: anyone on the way could have changed it",
+        f"the source was downloaded over `{shown}`: it could have been changed on the way",
         hint=f"use https, or pin it: --source-sha256 {digest}",
     )
 
@@ -220,6 +224,6 @@ def _unreachable(location: Location, error: Exception) -> FabricError:
         Problem(
             "source/unreachable",
             f"cannot fetch `{location.shown}`: {reason}",
-            hint="is the address right, and does it answer from here?",
+            hint="check the URL and the network",
         )
     )

@@ -25,7 +25,7 @@ def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
     try:
         for chunk in raw:
             if inflater.eof:
-                refuse("has something after its end", entry)
+                refuse("has data after its end", entry)
             yield inflater.decompress(chunk, _CHUNK)
             # Past its end an inflater keeps a tail that it never takes.
             while inflater.unconsumed_tail and not inflater.eof:
@@ -33,8 +33,8 @@ def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
         while not inflater.eof and (last := inflater.decompress(b"", _CHUNK)):
             yield last
     except zlib.error:
-        refuse("is damaged: it cannot be inflated", entry)
+        refuse("is damaged: it cannot be decompressed", entry)
     if not inflater.eof:
         refuse("ends early", entry)
     if inflater.unused_data:
-        refuse("has something after its end", entry)
+        refuse("has data after its end", entry)

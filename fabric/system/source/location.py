@@ -35,19 +35,19 @@ class Location(Struct, frozen=True):
 
 def locate(url: str) -> Location:
     if len(url) > _LONGEST or not url.isprintable() or " " in url:
-        raise _bad("is no URL")
+        raise _bad("is not a URL")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         name = host.encode("idna").decode() if not host.isascii() else host
     except ValueError as error:
-        raise _bad(f"is no URL: {error}") from error
+        raise _bad(f"is not a URL: {error}") from error
     if parts.scheme not in _PORTS:
-        raise _bad("must begin with `https://` or `http://`")
+        raise _bad("must start with `https://` or `http://`")
     if "@" in parts.netloc:
-        raise _bad("must not hold a user or a password")
+        raise _bad("must not contain a user or a password")
     if not name or name.startswith("."):
-        raise _bad("names no host")
+        raise _bad("has no host")
     target = quote(parts.path or "/", safe=_IN_TARGETS)
     query = f"?{quote(parts.query, safe=_IN_TARGETS)}" if parts.query else ""
     return Location(parts.scheme, name, port or _PORTS[parts.scheme], target + query)
@@ -59,6 +59,6 @@ def _bad(what: str) -> FabricError:
         Problem(
             "input/source-url",
             f"the URL of the source {what}",
-            hint="give an https address of a `.zip`, `.tar.gz` or `.tgz` file",
+            hint="use the https URL of a `.zip`, `.tar.gz` or `.tgz` file",
         )
     )

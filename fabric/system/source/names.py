@@ -42,9 +42,9 @@ class Names:
         if spelled != path:
             refuse("differs from another name only in case or accents", name)
         if was_folder != is_folder:
-            refuse("is both a file and a folder", name)
+            refuse("is both a file and a directory", name)
         if not is_folder:
-            refuse("is there twice", name)
+            refuse("is a duplicate entry", name)
 
 
 def is_plain_name(name: str) -> bool:
@@ -58,16 +58,16 @@ def is_plain_name(name: str) -> bool:
 def checked_parts(name: str) -> tuple[str, ...]:
     """The parts of a name without `.`; what could lead elsewhere is refused."""
     if name.startswith("/"):
-        refuse("has an absolute name", name)
+        refuse("has an absolute path", name)
     if _DRIVE.match(name):
-        refuse("begins with a drive letter", name)
+        refuse("starts with a drive letter", name)
     if "\\" in name:
         refuse("has a backslash in its name", name)
     if _CONTROL.search(name):
         refuse("has a control character in its name", name)
     parts = tuple(part for part in name.split("/") if part not in ("", "."))
     if ".." in parts:
-        refuse("leads out of the archive", name)
+        refuse("points outside the archive", name)
     if _is_too_long(name, parts):
         refuse("has a name that is too long or too deep", name)
     return parts

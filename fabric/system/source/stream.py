@@ -29,7 +29,7 @@ class Stream:
         while not self._waiting.strip(b"\0") and self._fill():
             pass
         if self._waiting.strip(b"\0"):
-            refuse("has something after its end")
+            refuse("has data after its end")
 
     def _take(self, size: int) -> Iterator[bytes]:
         while size:
@@ -43,5 +43,5 @@ class Stream:
         self._waiting = next((chunk for chunk in self._chunks if chunk), b"")
         self._left -= len(self._waiting)
         if self._left < 0:
-            refuse(f"is larger than {self._most:,} bytes when unpacked")
+            refuse(f"exceeds {self._most:,} bytes when unpacked")
         return bool(self._waiting)

@@ -45,11 +45,11 @@ def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
 
 def _is_folder(kind: bytes, name: str, size: int) -> bool:
     if kind not in (*_FILES, _FOLDER):
-        refuse(_OTHERS.get(kind, "is neither a file nor a folder"), name)
+        refuse(_OTHERS.get(kind, "is neither a file nor a directory"), name)
     # Before there was a kind for folders, a slash at the end said it.
     is_folder = kind == _FOLDER or name.endswith("/")
     if is_folder and size:
-        refuse("is a folder with content", name)
+        refuse("is a directory with content", name)
     return is_folder
 
 
@@ -69,7 +69,7 @@ def _until_nul(field: bytes) -> bytes:
 def _check_sum(header: bytes) -> None:
     """The sum of all bytes, its own place counted as blanks."""
     if sum(header) - sum(header[148:156]) + 8 * 0x20 != _number(header[148:156]):
-        refuse("is damaged: a header's checksum is wrong")
+        refuse("is damaged: wrong header checksum")
 
 
 def _number(field: bytes, base: int = 8) -> int:
@@ -78,11 +78,11 @@ def _number(field: bytes, base: int = 8) -> int:
         return int.from_bytes(field[1:])
     text = field.strip(b" \0") or b"0"
     if not text.isdigit():
-        refuse("is damaged: a header has a number that is none")
+        refuse("is damaged: invalid number in a header")
     try:
         return int(text, base)
     except ValueError:
-        refuse("is damaged: a header has a number that is none")
+        refuse("is damaged: invalid number in a header")
 
 
 def _extra(stream: Stream, size: int) -> bytes:
@@ -105,9 +105,9 @@ def _records(text: bytes) -> dict[str, bytes]:
         record, text = rest[: length - len(digits) - 1], text[length:]
         key, equals, value = record.partition(b"=")
         if not length or not equals or not value.endswith(b"\n"):
-            refuse("is damaged: a header cannot be read")
+            refuse("is damaged: invalid header")
         if key.startswith(b"GNU.sparse."):
-            refuse("has a sparse file")
+            refuse("is a sparse file")
         if key in (b"path", b"size"):
             found[key.decode()] = _until_nul(value[:-1])
     return found
@@ -116,7 +116,7 @@ def _records(text: bytes) -> dict[str, bytes]:
 def _records_for_all(text: bytes) -> dict[str, bytes]:
     """A comment, mostly; one name for all entries can only be meant badly."""
     if _records(text):
-        refuse("has a name or a size for all its entries")
+        refuse("has a global header with a name or a size")
     return {}
 
 

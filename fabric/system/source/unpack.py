@@ -51,8 +51,8 @@ def shallowest_config(folder: Path) -> Path:
         raise FabricError(
             Problem(
                 "input/no-config",
-                f"the source holds no `{CONFIG}`",
-                hint=f"put `{CONFIG}` into the archive, beside the functions",
+                f"the source contains no `{CONFIG}`",
+                hint=f"add `{CONFIG}` to the archive, next to the functions",
             )
         )
     return folder / min(found, key=lambda path: (len(path.parts), path.parts))
@@ -98,7 +98,7 @@ def _problem(error: Refused) -> FabricError:
     return FabricError(
         Problem(
             "input/bad-archive",
-            f"the archive is not taken: {what}",
-            hint="pack plain files and folders with `zip -r` or `tar -czf`",
+            f"refusing the archive: {what}",
+            hint="create it from plain files and directories with `zip -r` or `tar -czf`",
         )
     )

@@ -61,7 +61,7 @@ def _rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:
         row, at = _row(directory, at)
         rows.append(row)
     if at != size:
-        refuse("has a directory that is not what its end says")
+        refuse("has a directory that does not match its end record")
     _refuse_overlap(file, rows, start)
     return rows
 
@@ -77,11 +77,11 @@ def _directory(file: BinaryIO) -> tuple[int, int, int]:
         refuse("ends early")
     _, disk, first, here, count, size, start, comment = _END.unpack_from(tail, at)
     if at + _END.size + comment != len(tail):
-        refuse("has something after its end")
+        refuse("has data after its end")
     if start == _IN_ZIP64 or tail[max(0, at - 20) : at].startswith(b"PK\x06\x07"):
         refuse("is a zip64 file")
     if disk or first or here != count or start + size != tail_at + at:
-        refuse("has a directory that is not what its end says")
+        refuse("has a directory that does not match its end record")
     return start, size, count
 
 
@@ -116,24 +116,24 @@ def _data_at(file: BinaryIO, row: _Row) -> int:
     file.seek(row.start)
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
-        refuse("is not where the directory says", row.text)
+        refuse("is not at the offset in the directory", row.text)
     _, _, flags, method, *_ = _LOCAL.unpack(header)
     name_length, extra = struct.unpack("<2H", header[-4:])
     if file.read(name_length) != row.name or method != row.method or flags & _ODD_FLAGS:
-        refuse("has a header that differs from the directory", row.text)
+        refuse("has a header that does not match the directory", row.text)
     return row.start + _LOCAL.size + len(row.name) + int(extra)
 
 
 def _check_kind(row: _Row, *, is_folder: bool) -> None:
     kind = stat.S_IFMT(row.mode)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        refuse("is neither a file nor a folder", row.text)
+        refuse("is neither a file nor a directory", row.text)
     if kind and (kind == stat.S_IFDIR) is not is_folder:
-        refuse("is both a file and a folder", row.text)
+        refuse("is both a file and a directory", row.text)
     if is_folder and (row.packed or row.size):
-        refuse("is a folder with content", row.text)
+        refuse("is a directory with content", row.text)
     if row.method not in (_STORED, _DEFLATED):
-        refuse(f"is compressed in a way ({row.method}) that is not known", row.text)
+        refuse(f"has an unsupported compression method ({row.method})", row.text)
 
 
 def _content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
@@ -148,7 +148,7 @@ def _content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
             break
         yield chunk
     if size != row.size or crc != row.crc:
-        refuse("is damaged: its size or its checksum is wrong", row.text)
+        refuse("is damaged: wrong size or checksum", row.text)
 
 
 def _raw(file: BinaryIO, row: _Row) -> Iterator[bytes]:

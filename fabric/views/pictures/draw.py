@@ -26,7 +26,7 @@ def draw(form: str, plan: Plan) -> str:
             Problem(
                 "usage/unknown-graph",
                 f"unknown graph format `{form}`",
-                hint="use one of: " + ", ".join(FORMS),
+                hint="use one of " + ", ".join(FORMS),
             )
         )
     return FORMS[form](drawing_of(plan))

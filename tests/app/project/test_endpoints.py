@@ -158,7 +158,7 @@ def test_a_token_is_not_sent_over_plain_http(tmp_path: Path) -> None:
     env = {"OBJSTORE2_ACCESS_TOKEN": "mine", "OBJSTORE2_ENDPOINT_URL": "http://objects.example"}
     done = made.json("state", "list", env=env)
     assert done.error["code"] == "backend/bad-url"
-    assert "plain http" in done.error["message"]
+    assert "uses plain HTTP" in done.error["message"]
 
 
 def test_a_deploy_command_gets_no_foreign_address_and_that_is_said(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_slips_are_told(shop: Project) -> None:
     for words, hint in (
         (("--preset", "quue"), "did you mean `queue`?"),
         (("--function", "lok"), "did you mean `look`?"),
-        (("--once", "--watch"), "ends after the first call"),
+        (("--once", "--watch"), "exits after the first invocation"),
     ):
         done = shop.fabric("dev", *words)
         assert (done.code, hint in done.err) == (64, True)

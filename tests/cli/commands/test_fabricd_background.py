@@ -61,7 +61,7 @@ def test_it_is_started_once_looked_at_and_stopped(folder: Path) -> None:
     assert command(folder, "stop").result["stopped"] is True
     assert command(folder, "stop").result["stopped"] is False
     words = fabricd(folder, "status")
-    assert (words.code, words.out) == (3, "no fabricd runs here\n")
+    assert (words.code, words.out) == (3, "fabricd is not running here\n")
 
 
 def test_why_it_cannot_be_started_is_told_by_the_command(folder: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_start_that_loses_against_nobody_again_is_none(folder: Path) -> None:
     with looked_at(folder):
         refused = command(folder, "start", *HERE)
         assert (refused.code, refused.error["code"]) == (1, "daemon/not-started")
-    assert fabricd(folder, "status").out == "no fabricd runs here\n"
+    assert fabricd(folder, "status").out == "fabricd is not running here\n"
 
 
 @pytest.mark.parametrize("change", [{"started": 1}, {"boot": "other"}, {"namespace": "other"}])

@@ -113,7 +113,7 @@ def test_a_kind_that_is_not_supported_names_those_that_are(tmp_path: Path) -> No
         done = made.json("generate", *words)
         assert (done.error["code"], done.error["hint"]) == (
             "usage/trigger-unsupported",
-            "it supports http",
+            "use one of http",
         )
 
 

@@ -77,7 +77,7 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
         (("--provider", "edge1-worker"), "`edge1-worker`", "did you mean `edge1-workers`?"),
         (("--lang", "go"), "--lang knows no `go`", "known are ts, js, py"),
         (("--state-backend", "sqll"), "`sqll`", "did you mean `sql`?"),
-        (("--secret-manager", "vault"), "`vault`", "plug-ins that are installed: none"),
+        (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none"),
         (("--template", "amqp"), "no provider can deploy", "templates: http, queue"),
         (("--template", "logstream"), "no provider can deploy", "templates: http, queue"),
         (("--template", "queue", "--provider", "host1"), "no trigger of type `queue`", "cloud1-"),

@@ -51,7 +51,7 @@ def test_past_a_function_that_is_configured_no_more_its_values_are_named_as_unkn
     assert done.code == 1
     assert done.error["code"] == "rollback/environment"
     assert done.error["message"] == (
-        "the config no longer names `shop/one`, so the values of AGE, MOOD are not known"
+        "the config no longer contains `shop/one`, so the values of AGE, MOOD are not known"
     )
     assert made.tree(".fabric/state") == before
 
@@ -82,10 +82,10 @@ def test_a_variable_that_the_config_gives_no_more_is_left_out_only_when_agreed_t
     made.write({"fabric.yml": HEAD + ONE.replace(', AGE: "7"', "") + TWO})
     assert made.json("deploy").code == 0
     refused = made.json("rollback")
-    assert "the config does not give AGE any more" in refused.error["message"]
+    assert "the config no longer sets AGE" in refused.error["message"]
     done = made.fabric("rollback", "--with-current-environment")
     assert done.code == 0
-    assert "`shop/one` comes back without AGE" in done.err
+    assert "`shop/one` is restored without AGE" in done.err
     assert set(functions_of(made)["one"]["environment"]) == {"MOOD"}
 
 

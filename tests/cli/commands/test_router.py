@@ -288,7 +288,7 @@ def test_chaos_is_gone_through_one_by_one(made: Project) -> None:
 def test_chaos_tells_where_nobody_asks_endpoints(made: Project) -> None:
     scenarios = made.json("router", "chaos-verify").result["scenarios"]
     assert {one["verdict"] for one in scenarios} == {"pass"}
-    assert "nobody asks" in scenarios[-1]["detail"]
+    assert "no health check" in scenarios[-1]["detail"]
     router = "{hostname: api.example.com, provider: pdns}"
     text = config_of(router).replace("routing: round-robin", "healthCheck: {enabled: true}")
     made.write({"fabric.yml": text})

@@ -44,7 +44,7 @@ def test_the_name_waits_for_all_targets_and_then_follows(tmp_path: Path) -> None
     made = router_project(tmp_path, AUTO)
     assert planned(made)["action"] == "wait"
     made.json("deploy", "--provider", "main")
-    assert planned(made)["reason"] == "not all targets are deployed: spare, third"
+    assert planned(made)["reason"] == "targets not deployed: spare, third"
     assert not (made.root / STATE).exists()
     made.json("deploy", "--provider", "spare")
     made.json("deploy", "--provider", "third")
@@ -77,7 +77,7 @@ def test_a_shift_by_hand_stays_and_a_new_address_is_followed(made: Project) -> N
 def test_other_settings_of_the_router_are_a_reason_to_run(made: Project) -> None:
     made.write({"fabric.yml": config_of(AUTO.replace("}", ", ttl: 30}"))})
     task = planned(made)
-    assert (task["action"], task["reason"]) == ("run", "its endpoints or shares changed")
+    assert (task["action"], task["reason"]) == ("run", "endpoints or weights changed")
     result = made.json("deploy", "--provider", "main").result
     assert result["deployments"][0]["status"] == "unchanged"
     assert planned(made)["action"] == "skip"
@@ -108,7 +108,7 @@ def test_stage_prod_needs_its_switch_in_the_config(
 def test_the_run_of_a_sync_is_journalled_and_explained(made: Project) -> None:
     made.write({"fabric.yml": config_of(AUTO.replace("}", ", ttl: 30}"))})
     said = made.json("explain", TASK, "--provider", "main").result
-    assert (said["action"], said["reason"]) == ("run", "its endpoints or shares changed")
+    assert (said["action"], said["reason"]) == ("run", "endpoints or weights changed")
     done = made.fabric("deploy", "--provider", "main", "--events", "events.ndjson")
     assert done.code == 0, done.err
     assert f'"task":"{TASK}"' in (made.root / "events.ndjson").read_text()

@@ -102,7 +102,7 @@ def test_a_key_file_that_others_may_read_is_warned_about(tmp_path: Path) -> None
     (tmp_path / "keys").write_text("all\n")
     (tmp_path / "keys").chmod(0o640)
     warnings = placed(tmp_path, "--api-key-file", "keys").warnings
-    assert warnings == ("warning: others may read `keys`: chmod 600 it",)
+    assert warnings == ("warning: other users can read `keys`: run chmod 600 on it",)
 
 
 def test_an_open_door_is_warned_about_in_three_lines(tmp_path: Path) -> None:

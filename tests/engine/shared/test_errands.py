@@ -6,10 +6,10 @@ from fabric.remote.contract import CarrierError, CarrierRefusedError, OversizedE
 
 
 def test_a_failure_is_told_without_what_was_sent() -> None:
-    assert why_failed(OversizedError("413")) == "413: it takes no objects of this size"
+    assert why_failed(OversizedError("413")) == "413: objects of this size are rejected"
     assert why_failed(CarrierError("no room")) == "no room"
     assert why_failed(FabricError(Problem("backend/failed", "it is full"))) == "it is full"
-    assert why_failed(TimeoutError()) == why_failed(None) == "it did not answer in time"
+    assert why_failed(TimeoutError()) == why_failed(None) == "timeout"
     assert "hush" not in why_failed(ValueError("hush"))
 
 

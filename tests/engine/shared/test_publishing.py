@@ -51,5 +51,5 @@ def test_a_segment_goes_first_and_then_what_leads_to_it() -> None:
 def test_a_segment_that_nobody_would_read_is_not_sent() -> None:
     much = Random(1).randbytes(CAPS[ObjectKind.SEGMENT] + 1000)
     failure, put = sent(base64.b85encode(much).decode())
-    assert "divide the run with --shard" in failure
+    assert "split the run with --shard" in failure
     assert put == []

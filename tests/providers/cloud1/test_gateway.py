@@ -104,7 +104,7 @@ def test_what_must_not_be_made_twice_is_looked_for_first(
 
 def test_an_address_that_cannot_be_made_is_said(site: Cloud1Site) -> None:
     site.cloud1.fault("apigatewayv2.CreateApi", status=503, times=1000)
-    with pytest.raises(FabricError, match="gave no answer"):
+    with pytest.raises(FabricError, match="returned no response"):
         site.up(site.order("hello", http("/a")))
 
 

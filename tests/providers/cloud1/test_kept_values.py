@@ -53,7 +53,7 @@ def test_a_version_that_is_gone_forbids_the_way_back(shop: Shop) -> None:
     shop.cloud1.reset()
     error = shop.run("rollback").error
     assert error["code"] == "rollback/environment"
-    assert error["message"] == "`shop/hello`: MOOD had other values then; values were not kept"
+    assert error["message"] == "`shop/hello`: MOOD had other values; values were not stored"
     assert shop.said("hello") == "sad"
 
 

@@ -143,7 +143,7 @@ def test_a_rule_whose_target_was_refused_is_no_success(site: Cloud1Site) -> None
         client.delete_alias(FunctionName="shop-dev-hello", Name="live")
 
     events.meta.events.register("before-call.events.PutTargets", delete)
-    with pytest.raises(FabricError, match="could not be led"):
+    with pytest.raises(FabricError, match="cannot add the function"):
         site.release(["hello"])
 
 

@@ -136,4 +136,4 @@ def test_an_interface_that_is_not_enabled_is_told(live: ProviderShop, cloud2: Cl
     )
     done = live.run("logs")
     assert (done.code, done.error["code"]) == (1, "provider/refused")
-    assert "enable this interface" in json.dumps(done.error)
+    assert "enable this API" in json.dumps(done.error)

@@ -67,9 +67,9 @@ def test_a_key_that_is_not_known_is_refused_with_its_account(site: Cloud2Site, p
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("nowhere.json", "names a file that cannot be read"),
-        ("{", "no key of a service account"),
-        ('{"client_email": "a@b.c"}', "no key of a service account"),
+        ("nowhere.json", "cannot read the file"),
+        ("{", "not a service account key"),
+        ('{"client_email": "a@b.c"}', "not a service account key"),
     ],
 )
 def test_a_key_that_is_none_is_told(site: Cloud2Site, said: str, message: str) -> None:

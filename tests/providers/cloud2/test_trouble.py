@@ -53,7 +53,7 @@ def test_an_interface_that_is_not_enabled_is_told_so(site: Cloud2Site) -> None:
         site.up(site.order("hello", EVERY_HOUR))
     assert raised.value.first.code == "provider/refused"
     assert message in raised.value.first.message
-    assert raised.value.first.hint == "enable this interface for the project"
+    assert raised.value.first.hint == "enable this API for the project"
 
 
 def test_a_service_without_schedules_needs_no_interface_for_them(site: Cloud2Site) -> None:
@@ -86,13 +86,16 @@ def test_an_address_where_nobody_answers_is_69(site: Cloud2Site) -> None:
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
     site.waiting = AT_ONCE
     error = refused(site, CLOUD2_API_BASE_URL=f"{site.cloud2.project.endpoint}/met")
-    assert "it answered 404, and not as this interface does" in error.first.message
+    assert "unexpected response with status 404" in error.first.message
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("CLOUD2_PROJECT_ID",), "`cloud2-functions` has no `CLOUD2_PROJECT_ID`"),
+        (
+            ("CLOUD2_PROJECT_ID",),
+            "missing Google Cloud credentials (`cloud2-functions`): `CLOUD2_PROJECT_ID`",
+        ),
         (("CLOUD2_ACCESS_TOKEN",), "no `CLOUD2_ACCESS_TOKEN` or `CLOUD2_SERVICE_ACCOUNT_KEY`"),
         (
             ("CLOUD2_PROJECT_ID", "CLOUD2_ACCESS_TOKEN"),
@@ -187,7 +190,7 @@ def test_a_function_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
     assert f"`{_NAME}`" in raised.value.first.message
     site.dissolve()
     assert site.cloud2.left()["functions"] == [_NAME]
-    assert any("left as it is" in one for one in site.talk)
+    assert any("not changed" in one for one in site.talk)
 
 
 def test_a_job_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
@@ -217,7 +220,7 @@ def test_a_right_that_is_new_is_waited_for(site: Cloud2Site) -> None:
     site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=3)
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
-    assert "hello: everybody may call it" in site.talk
+    assert "hello: public invocation is allowed" in site.talk
     assert site.cloud2.log(_NAME).count("given ") == 1
 
 
@@ -225,7 +228,7 @@ def test_a_right_that_stays_unknown_is_told(site: Cloud2Site) -> None:
     site.waiting = AT_ONCE
     site.cloud2.fault("/met/.*/.fabric/ready", status=403, times=99)
     site.up(site.order("hello", HTTP))
-    assert any("still refused" in one for one in site.talk)
+    assert any("still rejected" in one for one in site.talk)
     assert site.said() == "one"
 
 
@@ -332,7 +335,7 @@ def test_doctor_is_told_who_calls(site: Cloud2Site) -> None:
     who = site.deployer.identity(site.address())
     assert (
         who
-        == f"a token, which may look at functions of `projects/{site.cloud2.project.id}{_PLACE}`"
+        == f"a token, with read access to functions of `projects/{site.cloud2.project.id}{_PLACE}`"
     )
     site.env = {"CLOUD2_ACCESS_TOKEN": "tok-none"}
     with pytest.raises(FabricError) as raised:

@@ -168,6 +168,6 @@ def test_a_package_that_went_by_hand_is_told(shop: ProviderShop, server: WhiskSe
     shop.has("third", "new")
     shop.write()
     done = shop.project.fabric("deploy", env=shop.env)
-    assert "was gone, and all functions with it" in done.err
+    assert "was deleted with all its functions" in done.err
     shop.ran("deploy", "--force")
     assert (shop.said("hello"), shop.said("third")) == ("one", "new")

@@ -126,7 +126,7 @@ def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: Whisk
     site.dissolve()
     assert site.server.left().keys().isdisjoint(("triggers", "rules", "clocks", "actions"))
     assert list(space.packages) == ["shop-dev"]
-    assert "the package `shop-dev` is not shop/dev: it stays" in site.talk
+    assert "the package `shop-dev` does not belong to shop/dev and was not deleted" in site.talk
 
 
 def test_schedules_of_two_stages_have_names_of_their_own() -> None:
@@ -141,7 +141,7 @@ def test_who_is_asked_to_wait_comes_back_then(site: WhiskSite) -> None:
     site.server.fault("actions", method="PUT", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
-    assert "cloud6 asks to be left alone for 7 s" in site.talk
+    assert "OpenWhisk: rate limit reached, waiting 7 s" in site.talk
     assert sum(pauses) >= 7
 
 

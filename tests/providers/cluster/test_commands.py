@@ -92,7 +92,7 @@ def test_a_plan_tells_what_a_cluster_cannot_do_with_its_place(shop: Shop) -> Non
     shop.functions["bye"] = ["{type: cron, schedule: rate(7 minutes)}"]
     error = shop.run("plan").error
     assert error["code"] == "config/unfit"
-    assert "which a CronJob cannot say" in error["message"]
+    assert "which a CronJob does not support" in error["message"]
     assert error["where"]
     assert shop.cluster.door.calls == []
 
@@ -115,5 +115,7 @@ def test_functions_share_a_path_by_their_methods(shop: Shop) -> None:
 
 def test_doctor_asks_the_cluster(shop: Shop) -> None:
     found = shop.run("doctor")
-    assert f"the user of `test`, who may deploy to `{shop.cluster.namespace}`" in found.out
+    assert (
+        f"the user of `test`, with permission to deploy to `{shop.cluster.namespace}`" in found.out
+    )
     assert shop.cluster.door.changing == []

@@ -136,7 +136,7 @@ def test_a_gate_without_an_image_changes_no_way_in(site: ClusterSite) -> None:
     with pytest.raises(FabricError) as caught:
         site.up(listing, making)
     found = caught.value.first
-    said = "the gate of the service does not start, ErrImagePull: cannot pull "
+    said = "the gateway pod of the service does not start, ErrImagePull: cannot pull "
     assert found.message == f'{said}"registry.invalid/other:1"'
     assert "`gateImage`" in found.hint
     assert site.said("/items") == "list"

@@ -48,14 +48,14 @@ def test_a_right_that_is_missing_is_named_by_verb_and_resource(site: ClusterSite
     fails(site, "apply", err)
     found = problem(site)
     space = site.cluster.namespace
-    said = f"the cluster does not let us patch `deployments` of apps in the namespace `{space}`"
+    said = f"permission denied: patch `deployments` of apps in the namespace `{space}`"
     assert (found.message, exit_code_of(found)) == (said, 77)
 
 
 def test_a_user_whom_nobody_knows_is_said_so(site: ClusterSite) -> None:
     fails(site, "get", "error: You must be logged in to the server (Unauthorized)")
     found = problem(site)
-    assert found.message == "the cluster does not know the user of the context `test`"
+    assert found.message == "Kubernetes does not accept the user of the context `test`"
     assert exit_code_of(found) == 77
 
 
@@ -69,13 +69,13 @@ def test_what_the_cluster_finds_invalid_is_quoted_without_secrets(site: ClusterS
 
 def test_half_an_answer_is_an_error(site: ClusterSite) -> None:
     site.cluster.door.faults.append(Fault("get", ToolAnswer(0, '{"kind": "Li')))
-    assert problem(site).message == "what `kubectl get` answered cannot be read"
+    assert problem(site).message == "cannot parse the output of `kubectl get`"
 
 
 def test_a_namespace_that_is_missing_is_named(site: ClusterSite) -> None:
     environment = {**site.cluster.environment, "CLUSTER_NAMESPACE": "none"}
     made = deployer_of("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
-    with pytest.raises(FabricError, match="the cluster has no namespace `none`"):
+    with pytest.raises(FabricError, match="the namespace `none` does not exist in the cluster"):
         made.deploy(site.address(), [site.order("hello", HTTP)])
 
 
@@ -108,7 +108,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
-    said = "`cluster-orchestrator` has no `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE`"
+    said = "missing Kubernetes settings (`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE`"
     assert caught.value.first.message == said
 
 
@@ -146,7 +146,7 @@ def test_the_same_order_after_a_rollout_that_failed_fails_again(site: ClusterSit
 def test_a_rollout_that_takes_too_long_is_told_with_how_far_it_came(site: ClusterSite) -> None:
     site.waiting = Waiting(base=0.01, cap=0.01, most=0.05)
     found = problem(site, source="await new Promise((done) => setTimeout(done, 60000));")
-    assert found.message == "`shop`: 0 of 1 pods are ready after 0 s"
+    assert found.message == "timeout: `shop` has 0 of 1 pods ready after 0 s"
 
 
 def test_a_run_that_is_stopped_stops_to_wait(site: ClusterSite) -> None:
@@ -181,7 +181,9 @@ def test_a_field_that_somebody_else_set_is_named_with_its_manager(site: ClusterS
     with pytest.raises(FabricError) as caught:
         site.up(order)
     found = caught.value.first
-    said = "somebody else has changed what fabric set: `kubectl-edit` manages .spec.replicas"
+    said = (
+        "fields that fabric set were changed by another tool: `kubectl-edit` manages .spec.replicas"
+    )
     assert found.message == f"function `hello`, `Deployment/shop-dev-hello`: {said}"
     assert "takeOver" in found.hint
     site.extension = {"takeOver": True}
@@ -220,7 +222,7 @@ def test_a_time_zone_that_the_cluster_does_not_know_is_refused(site: ClusterSite
 
 
 def test_doctor_is_told_who_we_are(site: ClusterSite) -> None:
-    said = f"the user of `test`, who may deploy to `{site.cluster.namespace}`"
+    said = f"the user of `test`, with permission to deploy to `{site.cluster.namespace}`"
     assert site.deployer.identity(site.address()) == said
     site.cluster.door.faults.append(Fault("auth", ToolAnswer(1, out="no\n")))
     with pytest.raises(FabricError) as caught:
@@ -262,7 +264,7 @@ def test_a_path_that_another_service_has_is_refused_and_stays_its_own(site: Clus
     with pytest.raises(FabricError) as caught:
         site.release(["hello"])
     assert caught.value.first.code == "deploy/route-taken"
-    said = "`Ingress/books-dev` leads `/hello` and 1 more to another service already"
+    said = "`Ingress/books-dev` already routes `/hello` and 1 more to another service"
     assert caught.value.first.message == said
     assert other.said() == "books"
     site.up(site.order("tick", EVERY_HOUR))

@@ -36,18 +36,18 @@ def test_what_public_images_have_fits(runtime: str) -> None:
 
 @pytest.mark.parametrize("runtime", ["python3.9", "nodejs16.x", "go1.x", "java21"])
 def test_a_runtime_without_an_image_is_refused(runtime: str) -> None:
-    message = f"function `hello` has the runtime `{runtime}`, which no public image has"
+    message = f"function `hello` has the runtime `{runtime}`, which has no public image"
     assert said(draft(runtime=runtime)) == [(message, None)]
 
 
 def test_a_variable_of_the_container_is_refused() -> None:
-    message = "function `hello` sets `PORT`, which its container gets from fabric"
+    message = "function `hello` sets `PORT`, which fabric sets in the container"
     assert said(draft(PORT="1", MODE="x")) == [(message, None)]
 
 
 def test_a_schedule_that_a_cron_job_cannot_say_is_refused_with_its_place() -> None:
     message = (
-        "function `hello` has the schedule `rate(7 minutes)`, which a CronJob cannot say: "
+        "function `hello` has the schedule `rate(7 minutes)`, which a CronJob does not support: "
         "60 minutes cannot be divided by 7"
     )
     assert said(draft("hello", cron("rate(5 minutes)"), cron("rate(7 minutes)"))) == [(message, 1)]
@@ -55,7 +55,7 @@ def test_a_schedule_that_a_cron_job_cannot_say_is_refused_with_its_place() -> No
 
 def test_an_authorizer_is_refused() -> None:
     trigger = '{"type": "http", "path": "/x", "authorizer": "AWS_IAM"}'
-    message = "function `hello` has an `authorizer`, and an Ingress knows none"
+    message = "function `hello` has an `authorizer`, which an Ingress does not support"
     assert said(draft("hello", trigger)) == [(message, 0)]
 
 

@@ -172,7 +172,7 @@ def test_reconcile_misses_the_gate(shop: EdgeShop) -> None:
     shop.edge1.api("DELETE", path)
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "missing"
-    assert entry["detail"] == "the gate `shop-dev` is not at the provider"
+    assert entry["detail"] == "the front Worker `shop-dev` is not at the provider"
 
 
 def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
@@ -181,7 +181,7 @@ def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
     shop.project.write({"hello.py": handler, "fabric.yml": config})
     env = {**shop.edge1.environment, "FABRIC_EDGE1_REAL_DEPLOY": "1"}
     done = shop.project.json("plan", env=env)
-    assert "edge1 runs JavaScript alone" in done.error["message"]
+    assert "Cloudflare Workers run only JavaScript" in done.error["message"]
 
 
 def test_a_trigger_that_edge1_lacks_is_refused_at_plan(shop: EdgeShop) -> None:

@@ -90,7 +90,7 @@ def test_what_somebody_else_lets_users_meet_is_left_alone(site: Edge1Site) -> No
     address, way = site.address(site.record), diversion(site)
     site.deployer.divert(address, way)
     site.up(site.order("hello", HTTP), force=True)
-    assert site.deployer.turn_back(address, way) == ("all routes of the gate `shop-dev`",)
+    assert site.deployer.turn_back(address, way) == ("all routes of the front Worker `shop-dev`",)
     assert (site.said("/hello"), site.said("/bye")) == ("one", "404")
 
 

@@ -138,8 +138,9 @@ def test_what_was_refused_as_foreign_does_not_hinder_a_removal(site: Edge1Site) 
     site.record = replace(site.record, functions=(*site.record.functions, refused))
     site.dissolve()
     assert site.edge1.left() == {"workers": ["shop-dev-dev-hello", "shop-dev-dev-x"]}
-    assert "the Worker `shop-dev-dev-hello` is not shop/dev/dev-hello: it is left as it is" in (
-        site.talk
+    assert (
+        "the Worker `shop-dev-dev-hello` does not belong to shop/dev/dev-hello and was not deleted"
+        in (site.talk)
     )
     other.close()
 
@@ -169,9 +170,9 @@ def test_a_gate_and_its_address_are_missed(site: Edge1Site) -> None:
     assert missing() == []
     site.edge1.api("POST", f"{scripts}/subdomain", {"enabled": False})
     assert site.record is not None
-    assert missing() == [f"the address `{site.record.endpoint}` of the gate `shop-dev`"]
+    assert missing() == [f"the address `{site.record.endpoint}` of the front Worker `shop-dev`"]
     site.edge1.api("DELETE", f"{scripts}?force=true")
-    assert missing() == ["the gate `shop-dev`"]
+    assert missing() == ["the front Worker `shop-dev`"]
 
 
 def test_a_route_of_a_host_name_is_missed(site: Edge1Site) -> None:

@@ -68,7 +68,7 @@ def test_a_page_in_place_of_an_answer_is_no_answer(site: Edge1Site) -> None:
     site.waiting = AT_ONCE
     error = refused(site, env={"EDGE1_API_BASE_URL": f"{site.edge1.endpoint}/met"})
     assert error.first.code == "provider/refused"
-    assert "it answered 404, and not as this interface does" in error.first.message
+    assert "unexpected response with status 404" in error.first.message
 
 
 def test_an_account_without_a_subdomain_is_told_what_to_do(site: Edge1Site) -> None:
@@ -84,7 +84,7 @@ def test_values_are_never_in_an_error(site: Edge1Site) -> None:
     site.edge1.fault("scripts/shop-dev-hello$", status=400, code=10021, message=message)
     with pytest.raises(FabricError) as raised:
         site.deploy(replace(order, secret=frozenset(["WORD"])))
-    assert "the upload was refused" in raised.value.first.message
+    assert "the upload was rejected" in raised.value.first.message
     assert "a-hidden-word" not in repr(raised.value.problems)
 
 
@@ -160,7 +160,7 @@ def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
     site.edge1.throttle(quota=5, left=5, seconds=7)
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
-    assert "edge1 asks to be left alone for 7 s" in site.talk
+    assert "Cloudflare: rate limit reached, waiting 7 s" in site.talk
     assert 7 <= sum(pauses) < 60
     assert [status for _, _, status in site.edge1.calls()].count(429) == 1
 
@@ -220,8 +220,8 @@ def refused_at(site: Edge1Site, path: str, **fault: object) -> Problem:
     ("path", "whose"),
     [
         ("shop-dev-hello/schedules", "function `hello`, its schedules (`0 * * * *`)"),
-        ("scripts/shop-dev$", "the gate `shop-dev` of `shop`"),
-        ("scripts/shop-dev/subdomain", "the address of the gate `shop-dev`"),
+        ("scripts/shop-dev$", "the front Worker `shop-dev` of `shop`"),
+        ("scripts/shop-dev/subdomain", "the address of the front Worker `shop-dev`"),
     ],
 )
 def test_an_error_of_a_release_names_what_it_is_about(
@@ -242,7 +242,9 @@ def test_an_error_of_a_route_names_its_host(site: Edge1Site) -> None:
     site.env = {"EDGE1_ZONE_ID": site.edge1.zone}
     site.extension = {"hostname": "shop.example.test"}
     problem = refused_at(site, "workers/routes", method="POST")
-    assert problem.message.startswith("the route `shop.example.test/*` to the gate `shop-dev`: ")
+    assert problem.message.startswith(
+        "the route `shop.example.test/*` to the front Worker `shop-dev`: "
+    )
 
 
 def test_the_date_of_the_runtime_can_be_chosen(site: Edge1Site) -> None:

@@ -155,7 +155,7 @@ def test_a_python_service_is_refused_at_plan(shop: HostShop) -> None:
     shop.project.write({"hello.py": handler, "fabric.yml": config})
     env = {**shop.host1.environment, "FABRIC_HOST1_REAL_DEPLOY": "1"}
     done = shop.project.json("plan", env=env)
-    assert "nodejs20, 22 and 24 alone" in done.error["message"]
+    assert "only nodejs20, 22 and 24" in done.error["message"]
 
 
 def test_values_that_went_with_their_deploy_have_to_be_known(shop: HostShop) -> None:

@@ -103,7 +103,7 @@ def test_whoever_waits_is_told_how_far_a_deployment_is(site: Host1Site) -> None:
     site.host1.slow(3)
     site.up(*site.both())
     assert any("is ready" in one for one in site.talk)
-    assert any("` leads to the deployment dpl_" in one for one in site.talk)
+    assert any("` points to the deployment dpl_" in one for one in site.talk)
 
 
 def test_a_domain_of_their_own_is_what_users_meet(site: Host1Site) -> None:
@@ -140,7 +140,7 @@ def test_a_removal_deletes_what_users_meet_and_says_what_stays(site: Host1Site) 
     site.dissolve()
     assert site.host1.left() == {}
     assert site.said() == "404"
-    assert "2 deployments of shop/dev were deleted, the project stays" in site.talk
+    assert "deleted 2 deployments of shop/dev; the project was not deleted" in site.talk
 
 
 def test_a_removal_before_any_release_deletes_what_was_made(site: Host1Site) -> None:
@@ -165,7 +165,7 @@ def test_a_project_of_another_service_is_left_as_it_is(site: Host1Site) -> None:
     with pytest.raises(FabricError) as raised:
         other.up(other.order("bye", BYE))
     assert raised.value.first.code == "deploy/foreign"
-    assert "is of `shop/dev`, and not of other/dev" in raised.value.first.message
+    assert "belongs to `shop/dev`, not to other/dev" in raised.value.first.message
     assert site.host1.deployments() == before
     other.dissolve()
     assert site.said() == "one"

@@ -80,7 +80,7 @@ def test_what_the_client_deploys_runs_and_is_not_ours(site: Host1Site, tmp_path:
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP))
     assert raised.value.first.code == "deploy/foreign"
-    assert "is not of fabric's" in raised.value.first.message
+    assert "is not managed by fabric" in raised.value.first.message
     assert site.host1.deployments() == 1
 
 

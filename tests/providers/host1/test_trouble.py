@@ -56,7 +56,7 @@ def test_a_page_in_place_of_an_answer_is_no_answer(site: Host1Site) -> None:
         site,
         HOST1_API_BASE_URL=f"{site.host1.front.endpoint}/met/{site.host1.project.domains[0]['name']}",
     )
-    assert "it answered 404, and not as this interface does" in error.first.message
+    assert "unexpected response with status 404" in error.first.message
 
 
 def test_values_are_never_in_an_error(site: Host1Site) -> None:
@@ -74,7 +74,7 @@ def test_an_upload_that_is_refused_names_its_file(site: Host1Site) -> None:
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP), site.order("bye", BYE))
     assert raised.value.first.message.startswith("the file `.vercel/output/")
-    assert "`POST /v2/files` was refused, 422 not today" in raised.value.first.message
+    assert "`POST /v2/files` was rejected, 422 not today" in raised.value.first.message
 
 
 def test_a_deploy_that_fails_there_is_told_in_its_own_words(site: Host1Site) -> None:
@@ -122,7 +122,7 @@ def test_who_is_asked_to_wait_comes_back_then(site: Host1Site) -> None:
     site.host1.fault(_CREATE, method="POST", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
-    assert "host1 asks to be left alone for 7 s" in site.talk
+    assert "Vercel: rate limit reached, waiting 7 s" in site.talk
     assert sum(pauses) >= 7
     assert site.host1.deployments() == 1
 

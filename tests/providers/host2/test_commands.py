@@ -153,7 +153,7 @@ def test_a_python_service_is_refused_at_plan(shop: SiteShop) -> None:
     shop.project.write({"hello.py": handler, "fabric.yml": config})
     env = {**shop.host2.environment, "FABRIC_HOST2_REAL_DEPLOY": "1"}
     done = shop.project.json("plan", env=env)
-    assert "JavaScript alone" in done.error["message"]
+    assert "only JavaScript" in done.error["message"]
 
 
 def test_values_that_went_with_their_deploy_have_to_be_known(shop: SiteShop) -> None:

@@ -80,7 +80,7 @@ def test_whoever_waits_is_told_how_far_a_deploy_is(site: Host2Site) -> None:
     site.host2.slow(3)
     site.up(*site.both())
     assert any("is processing" in one for one in site.talk)
-    assert any("users meet the deploy" in one for one in site.talk)
+    assert any("receives all traffic" in one for one in site.talk)
 
 
 def test_a_removal_leaves_an_empty_deploy_and_says_so(site: Host2Site) -> None:
@@ -89,7 +89,7 @@ def test_a_removal_leaves_an_empty_deploy_and_says_so(site: Host2Site) -> None:
     site.dissolve()
     assert site.host2.left() == {}
     assert site.said() == "404"
-    assert any("stays, with the empty deploy" in one for one in site.talk)
+    assert any("it shows the empty deploy" in one for one in site.talk)
     assert "2 deploys of shop/dev were deleted" in site.talk
 
 

@@ -52,7 +52,7 @@ def test_an_address_where_nobody_answers_is_69(site: Host2Site) -> None:
 def test_a_page_in_place_of_an_answer_is_no_answer(site: Host2Site) -> None:
     site.waiting = AT_ONCE
     error = refused(site, HOST2_API_BASE_URL=site.host2.site.url)
-    assert "it answered 404, and not as this interface does" in error.first.message
+    assert "unexpected response with status 404" in error.first.message
 
 
 def test_values_are_never_in_an_error(site: Host2Site) -> None:
@@ -116,7 +116,7 @@ def test_who_is_asked_to_wait_comes_back_then(site: Host2Site) -> None:
     site.host2.fault("deploys$", method="POST", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
-    assert "host2 asks to be left alone for 7 s" in site.talk
+    assert "Netlify: rate limit reached, waiting 7 s" in site.talk
     assert sum(pauses) >= 7
     assert site.host2.deploys() == 1
 

@@ -125,7 +125,7 @@ def test_the_names_that_were_looked_for_are_told(tmp_path: Path, runtimes: Runti
     write(tmp_path, {**BESIDE, "api/src/hello.js": "export const other = () => 1;"})
     with pytest.raises(FabricError) as caught:
         runtimes.build(tmp_path, node("src/hello.js", **FETCH))
-    assert "`handler` or `app`, and no default one" in caught.value.first.message
+    assert "`handler` or `app`, and no default export" in caught.value.first.message
 
 
 @pytest.mark.parametrize(

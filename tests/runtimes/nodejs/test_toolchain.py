@@ -78,7 +78,7 @@ def silent(tmp_path: Path, script: str) -> dict[str, str]:
         ("npm warn config old\nnpm error nospc ENOSPC: no space left", "nospc ENOSPC: no space"),
         ("npm error code EUSAGE", "npm says: code EUSAGE"),
         ("killed", "npm says: killed"),
-        ("", "npm ended with 1"),
+        ("", "npm exited with code 1"),
     ],
 )
 def test_the_words_of_npm_are_in_the_problem(said: str, words: str, tmp_path: Path) -> None:

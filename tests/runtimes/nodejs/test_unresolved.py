@@ -36,7 +36,7 @@ def library(workspace: Path, name: str, **manifest: object) -> str:
     [("hono", "hono"), ("hono/basic-auth", "hono"), ("@a/b/c/d", "@a/b"), ("@a/b", "@a/b")],
 )
 def test_a_package_is_installed_by_its_name(specifier: str, package: str, tmp_path: Path) -> None:
-    assert hint(tmp_path, specifier) == f"install `{package}`, or name it in `build.external`"
+    assert hint(tmp_path, specifier) == f"install `{package}`, or add it to `build.external`"
 
 
 @pytest.mark.parametrize(

@@ -231,9 +231,9 @@ def test_an_application_may_start_without_a_word_of_its_life(tmp_path: Path) -> 
         (
             "async def app(scope, receive, send):\n"
             "    await send({'type': 'lifespan.startup.failed'})\n",
-            "failed to start up",
+            "failed to start",
         ),
-        ("async def app(scope, receive, send):\n    pass\n", "without an answer"),
+        ("async def app(scope, receive, send):\n    pass\n", "without a response"),
     ],
 )
 def test_an_application_that_gives_no_answer_is_told(text: str, words: str, tmp_path: Path) -> None:

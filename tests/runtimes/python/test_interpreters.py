@@ -52,7 +52,7 @@ def test_where_there_is_none_both_versions_are_named(tmp_path: Path) -> None:
     (found,) = version_problems(runtimes, env)
     assert found.code == "local/other-python"
     assert found.message == (
-        f"`a`, `b`: the runtime is Python {OTHER}, and Python {OWN} runs it here"
+        f"`a`, `b`: the runtime is Python {OTHER}, but Python {OWN} runs it locally"
     )
     assert f"python{OTHER}" in found.hint
 

@@ -212,7 +212,7 @@ REFUSED = {
     "inwards": ("https://pub.test/to/302?https://here.test/good", "redirect", "public"),
     "metadata": ("http://pub.test/to/302?http://meta.test/good", "redirect", "public"),
     "partly-inwards": ("https://pub.test/to/302?https://mixed.test/", "redirect", "public"),
-    "to-file": ("https://pub.test/to/302?file:///etc/passwd", "url", "must begin"),
+    "to-file": ("https://pub.test/to/302?file:///etc/passwd", "url", "must start"),
     "to-user": ("https://pub.test/to/302?https://a:b@pub.test/", "url", "user"),
     "not-found": ("https://pub.test/status/404", "status", "404"),
     "failed": ("https://pub.test/status/500", "status", "500"),
@@ -233,7 +233,7 @@ def test_what_must_not_be_fetched_is_refused(
 
 UNREACHABLE = {
     "no-such-name": ("https://nowhere.test/good", "not known"),
-    "torn": ("https://pub.test/torn", "ended early"),
+    "torn": ("https://pub.test/torn", "incomplete"),
     "no-http": ("https://pub.test/garbage", "ssh-2.0"),
     "no-answer": ("https://pub.test/silent", "closed"),
     "dead": ("https://dead.test/good", "refused"),

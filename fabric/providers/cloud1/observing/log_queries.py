@@ -52,7 +52,7 @@ def queried_lines(
         answer = _asked(clients, groups[begin : begin + _GROUPS], asked, patience)
         most = asked.most_of(MOST_LINES)
         if len(answer.results) >= most > min(asked.most, MOST_LINES - 1):
-            patience[1].hear(f"the newest {most:,} lines were looked through; there may be more")
+            patience[1].hear(f"only the newest {most:,} lines were searched; there might be more")
         lines += _lines(service, answer.results)
     return [line for line in lines if asked.window.has(line.at)]
 
@@ -101,9 +101,9 @@ def _asked(
     found = until(ended, *patience)
     if found is None or found.status != "Complete":
         logs.stop_query(queryId=query)
-        said = found.status if found else "not done in time"
-        message = f"a query over {len(groups)} log groups ended as: {said}"
-        raise FabricError(Problem("provider/failed", message, "ask about less time"))
+        said = found.status if found else "timeout"
+        message = f"a query over {len(groups)} log groups failed: {said}"
+        raise FabricError(Problem("provider/failed", message, "choose a shorter time range"))
     return found
 
 

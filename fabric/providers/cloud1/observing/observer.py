@@ -51,7 +51,7 @@ class Cloud1Observer(Struct, frozen=True):
         with self._asking(service) as clients:
             found = traces_of(clients, service, window)
         if not found:
-            watch.hear("no traces: cloud1 keeps them of functions with active tracing alone")
+            watch.hear("no traces: AWS records traces only for functions with active tracing")
         return found
 
     @contextmanager

@@ -87,7 +87,7 @@ class Cloud1Routing:
     @contextlib.contextmanager
     def _client(self, hostname: str) -> Iterator[Any]:
         """An order that is made twice comes to the same: the client may try again by itself."""
-        with explained(f"the name `{hostname}` at cloud1", self._hide.quoted):
+        with explained(f"the hostname `{hostname}` at AWS", self._hide.quoted):
             yield self._connect("").of("route53")
 
 
@@ -116,7 +116,7 @@ def _left_checks(found: Iterable[FoundCheck], desired: DesiredRouting) -> Iterat
     for one in found:
         if one.reference.startswith(set_prefix(desired.owner)) and one.reference not in wanted:
             asked = one.settings.get("FullyQualifiedDomainName", "")
-            detail = f"asks {asked} for {one.settings.get('ResourcePath', '/')}"
+            detail = f"checks {asked} at {one.settings.get('ResourcePath', '/')}"
             yield RouterPart(RouterResource.MONITOR, one.reference, detail, ident=one.ident)
 
 
@@ -202,6 +202,6 @@ def _wait(client: Any, change: Mapping[str, Any]) -> None:
         return client.get_change(Id=change["Id"])["ChangeInfo"]["Status"] == _IN_SYNC or None
 
     if not until(look, _WAITING, UNWATCHED):
-        message = "the change was taken, and is not on all name servers yet"
-        hint = "it comes by itself: what name servers answer until then is the shares of before"
+        message = "the DNS change was accepted and is not on all name servers yet"
+        hint = "wait: until then, name servers return the previous weights"
         raise NotEverywhereError(Problem("router/not-in-sync", message, hint))

@@ -34,10 +34,12 @@ def zone_of(client: Any, hostname: str) -> str:
     above = (".".join(labels[start:]) for start in range(len(labels)))
     closest = next((name for name in above if name in found), "")
     if not closest:
-        message = f"the account has no public zone that `{hostname}` lies in"
-        raise FabricError(Problem("router/no-zone", message, "make the zone, or mend `hostname`"))
+        message = f"no public hosted zone of the account contains `{hostname}`"
+        raise FabricError(
+            Problem("router/no-zone", message, "create the hosted zone, or correct `hostname`")
+        )
     if closest == hostname:
-        message = f"`{hostname}` is the top of its zone, where no alias may be"
+        message = f"`{hostname}` is the apex of its zone, where no alias is possible"
         hint = f"choose a name below it, such as `api.{hostname}`"
         raise FabricError(Problem("router/apex", message, hint))
     return found[closest]

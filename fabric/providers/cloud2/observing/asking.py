@@ -27,7 +27,7 @@ class Cloud2Asking(Struct, frozen=True):
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
         return patient(
-            lambda: self.api.once(interface, call, kind), "cloud2", self.waiting, self.watch
+            lambda: self.api.once(interface, call, kind), "Google Cloud", self.waiting, self.watch
         )
 
 

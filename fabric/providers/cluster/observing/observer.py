@@ -51,6 +51,6 @@ class ClusterObserver(Struct, frozen=True):
 
 
 def _none(kind: str) -> Problem:
-    message = f"a cluster keeps no {kind} of calls by itself"
-    hint = f"set `FABRIC_CLUSTER_{kind.upper()}_CMD` to a command that asks whoever does"
+    message = f"Kubernetes records no {kind} of requests"
+    hint = f"set `FABRIC_CLUSTER_{kind.upper()}_CMD` to a command that prints them"
     return Problem("observe/none", message, hint)

@@ -31,7 +31,7 @@ def lines_of(
 ) -> list[LogLine]:
     pods = [*_serving(tool, service), *_of_clocks(tool, service)]
     if len(pods) > _MOST_PODS:
-        watch.hear(f"{len(pods)} pods: the newest {_MOST_PODS} are asked")
+        watch.hear(f"{len(pods)} pods: only the newest {_MOST_PODS} are read")
     since = moment(asked.window.since)
 
     def lines(pod: _FunctionPod) -> list[LogLine]:

@@ -48,7 +48,9 @@ class Edge1Asking(Struct, frozen=True):
         path = f"/accounts/{account}/workers/observability/telemetry/query"
         call = sending("POST", path, document)
         due = self.api.rate.pause
-        return patient(lambda: self.api.once(call, kind), "edge1", self.waiting, self.watch, due)
+        return patient(
+            lambda: self.api.once(call, kind), "Cloudflare", self.waiting, self.watch, due
+        )
 
 
 def some_at_once(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:

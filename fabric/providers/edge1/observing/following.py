@@ -58,7 +58,7 @@ class TailedService:
                     self._follow_once(hear, watch)
                 except (TransientError, TailEndedError) as error:
                     if not is_told:
-                        watch.hear(f"{error}; it is asked again and again")
+                        watch.hear(f"{error}; retrying")
                     is_told = True
                     self._rest(_PAUSE, hear, watch)
         finally:

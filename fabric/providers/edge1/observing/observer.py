@@ -49,7 +49,10 @@ class Edge1Observer(Struct, frozen=True):
         with self._asking(service, watch) as asking:
             found = list(traces_of(asking, service, window))
         if not found:
-            watch.hear("edge1 keeps traces of Workers that tracing is turned on for: of none here")
+            watch.hear(
+                "no traces: Cloudflare records traces only for Workers with tracing, "
+                "and tracing is off"
+            )
         return found
 
     def follow(

@@ -63,13 +63,13 @@ class ApiTail:
         self._begun = api.once(sending("POST", self._path, {"filters": []}), _BegunTail)
         url = self._begun.url
         if url.startswith("ws:") and not is_loopback(host_of(url)):
-            message = "edge1 names a tail that is not encrypted, and lines would go over it"
+            message = "refusing the tail of Cloudflare: it is not encrypted"
             raise FabricError(Problem("provider/refused", message))
         try:
             self._socket = open_websocket(url, _PROTOCOL, _SECONDS)
         except WebSocketError as error:
             self._end()
-            raise TransientError(f"its tail cannot be heard: {error}") from error
+            raise TransientError(f"cannot stream its logs: {error}") from error
 
     def fileno(self) -> int:
         return self._socket.fileno()

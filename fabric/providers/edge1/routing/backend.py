@@ -44,7 +44,7 @@ class Edge1Routing:
     """`hide` is what no message may show."""
 
     kind = "edge1"
-    place = "edge1's load balancing"
+    place = "Cloudflare load balancing"
 
     def __init__(self, api: Edge1Api, hide: Redaction) -> None:
         self._calls = NameCalls(api, hide, "edit load balancers and read DNS of the zone")
@@ -141,7 +141,7 @@ def _pool(row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting)
     if row.monitor and row.monitor not in own:
         detail += " of ours"
     detail += "" if row.enabled else "; disabled"
-    detail += "" if row.steering == BY_WEIGHT else f"; steered by {row.steering}"
+    detail += "" if row.steering == BY_WEIGHT else f"; steering policy {row.steering}"
     weights = tuple((one.name, one.percent) for one in row.origins)
     is_ours = row.description == managed_by(desired.owner)
     return RouterPart(RouterResource.POOL, row.name, detail, is_ours, row.id, weights)
@@ -156,7 +156,7 @@ def _balancers(
         if not is_ours and row.name != desired.hostname:
             continue
         leads_there = pool is not None and row.default_pools == (pool.id,)
-        before = balancer_detail(pool.name if pool and leads_there else "of somebody else")
+        before = balancer_detail(pool.name if pool and leads_there else "of another owner")
         detail = "; ".join((before, *row.oddities))
         yield RouterPart(RouterResource.BALANCER, row.name, detail, is_ours, row.id)
 

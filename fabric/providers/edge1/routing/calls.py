@@ -35,7 +35,7 @@ class NameCalls:
         return self._api.once(call, kind)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "edge1", WAITING, UNWATCHED, self._api.rate.pause)
+        return patient(act, "Cloudflare", WAITING, UNWATCHED, self._api.rate.pause)
 
     def path(self, path: str) -> str:
         account = self._api.account
@@ -43,11 +43,13 @@ class NameCalls:
 
     @contextlib.contextmanager
     def told(self, hostname: str) -> Iterator[None]:
-        with explained(f"the name `{hostname}` at edge1", self._hide.quoted, self._judged):
+        with explained(f"the hostname `{hostname}` at Cloudflare", self._hide.quoted, self._judged):
             yield
 
     def _judged(self, whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
         problem = judged(whose, error, quoted)
         if "EDGE1_API_TOKEN" not in problem.hint:
             return problem
-        return replace(problem, hint=f"check `EDGE1_API_TOKEN`, and that it may {self._rights}")
+        return replace(
+            problem, hint=f"check `EDGE1_API_TOKEN` and its permission to {self._rights}"
+        )

@@ -39,7 +39,7 @@ class MonitorRow(Struct, frozen=True):
         text = f"{self.method} {self.path} by {self.type} every {self.interval} s"
         text += f", {self.expected_codes or 'any answer'}"
         text += " behind redirects" if self.follow_redirects else ""
-        return text + (", whatever its certificate" if self.allow_insecure else "")
+        return text + (", with any certificate" if self.allow_insecure else "")
 
 
 class OriginRow(Struct, frozen=True):
@@ -58,7 +58,9 @@ class OriginRow(Struct, frozen=True):
         """As `origin_detail` says it of what is wanted, with whatever is different about it."""
         text = f"{self.name}={self.address} {self.percent}%"
         asked_as = " ".join(self.header.get("Host", ()))
-        other = "" if asked_as == self.address else f" asked as {asked_as or 'the caller said'}"
+        other = (
+            "" if asked_as == self.address else (f" with the host {asked_as or 'of the request'}")
+        )
         return text + other + ("" if self.enabled else " disabled")
 
 
@@ -98,9 +100,9 @@ class BalancerRow(Struct, frozen=True):
         sticky = self.session_affinity or "none"
         found = {
             "not proxied, or disabled": not (self.proxied and self.enabled),
-            f"steered by {steered}": steered != IN_ORDER,
-            "another pool to fall back on": self.fallback_pool not in self.default_pools,
-            f"callers kept by {sticky}": sticky != "none",
+            f"steering policy {steered}": steered != IN_ORDER,
+            "another fallback pool": self.fallback_pool not in self.default_pools,
+            f"session affinity {sticky}": sticky != "none",
         }
         return tuple(text for text, is_so in found.items() if is_so)
 

@@ -51,7 +51,7 @@ def monitor_path(desired: DesiredRouting) -> str:
 
 
 def monitor_detail(path: str) -> str:
-    return f"GET {path} by https every {CHECK_SECONDS} s, {EXPECTED} behind redirects"
+    return f"GET {path} by https every {CHECK_SECONDS} s, expecting {EXPECTED} after redirects"
 
 
 def origin_detail(share: EndpointShare) -> str:
@@ -63,4 +63,4 @@ def pool_detail(origins: tuple[str, ...], *, has_monitor: bool) -> str:
 
 
 def balancer_detail(pool: str) -> str:
-    return f"proxy before the pool {pool}"
+    return f"proxy in front of the pool {pool}"

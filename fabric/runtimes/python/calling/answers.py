@@ -22,7 +22,9 @@ def answer_of_value(value: object) -> Document:
         code = int(value.status_code) if status == 200 else status  # noqa: PLR2004 - the default
         return answer_of(code, [*own, *headers.items()], _body_of_response(value))
     if not isinstance(value, str | bytes | bytearray | dict | list):
-        raise TypeError(f"the answer is {_named(value)}, and no response can be made of it")
+        raise TypeError(
+            f"the return value is {_named(value)}, which cannot be converted to a response"
+        )
     is_json = isinstance(value, dict | list)
     headers.setdefault("content-type", _JSON if is_json else _TEXT)
     return answer_of(status, headers.items(), _bytes(json.dumps(value) if is_json else value))
@@ -88,5 +90,5 @@ def as_mapping(value: object) -> Mapping[str, object]:
     if value is None:
         return {}
     if not is_object(value):
-        raise TypeError("parameters are an object: the payload is none")
+        raise TypeError("parameters must be an object: invalid payload")
     return value

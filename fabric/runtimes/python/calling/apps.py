@@ -64,7 +64,7 @@ def by_wsgi(app: WsgiApp, request: SentRequest) -> Document:
         if callable(close):
             close()
     if not started:
-        raise RuntimeError("the application gave a body and no status")
+        raise RuntimeError("the application returned a body without a status")
     status, headers = started[-1]
     return answer_of(int(status.split()[0]), headers, b"".join(written))
 
@@ -119,7 +119,7 @@ async def _lived(app: AsgiApp, request: SentRequest) -> Document:
     life = asyncio.ensure_future(live())
     await asked.put({"type": "lifespan.startup"})
     if await _said(life, told) == "lifespan.startup.failed":
-        raise RuntimeError("the application failed to start up")
+        raise RuntimeError("the application failed to start")
     answer = await _asked(app, request, scope["state"])
     await asked.put({"type": "lifespan.shutdown"})
     await _said(life, told)
@@ -180,7 +180,7 @@ def _scope(request: SentRequest) -> Document:
 def _answer(messages: list[Document]) -> Document:
     start = next((one for one in messages if one["type"] == "http.response.start"), None)
     if start is None:
-        raise RuntimeError("the application ended without an answer")
+        raise RuntimeError("the application ended without a response")
     listed = start.get("headers")
     pairs = listed if isinstance(listed, Iterable) else ()
     headers = [(bytes(name).decode("latin-1"), bytes(one).decode("latin-1")) for name, one in pairs]

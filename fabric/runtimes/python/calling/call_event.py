@@ -15,8 +15,8 @@ def call(handler: LoadedHandler, event: object) -> object:
     response = function(event, Context(handler.said))
     if hasattr(type(response), "__await__") and not handler.said.awaits:
         raise TypeError(
-            "the answer is a coroutine, and this provider awaits none: "
-            "let a plain function run it, as with asyncio.run"
+            "the return value is a coroutine, which this provider does not await: use a plain "
+            "function that runs it, such as with asyncio.run"
         )
     return finished(response)
 

@@ -83,7 +83,7 @@ def _sent(own: Document) -> Document:
         return _published(own, message)
     if isinstance(records, list):
         if len(records) != 1:
-            raise TypeError(f"one record is one event: the payload has {len(records)}")
+            raise TypeError(f"exactly one record is required: the payload has {len(records)}")
         return _stored(records[0])
     return {}
 

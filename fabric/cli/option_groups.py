@@ -1,0 +1,50 @@
+"""A command whose help lists many options in groups."""
+
+from collections.abc import Mapping, Sequence
+
+import click
+
+_SELECTION = "Selection"
+_SAFETY = "Safety"
+_EXECUTION = "Execution"
+_CACHE = "Cache"
+_OUTPUT = "Output"
+_SERVER = "Server"
+_ACCESS = "Access"
+_OTHER = "Options"
+_GROUPS: Mapping[str, Sequence[str]] = {
+    _SELECTION: (
+        "config stage provider params function functions compose services with_dependents "
+        "with_dependencies affected base source source_sha256 shard preview verb all_services "
+        "since until text level limit platform"
+    ).split(),
+    _SERVER: ("port", "address", "workspace", "dashboard"),
+    _ACCESS: ("api_key api_key_file rate_limit proxies hosts trust_bodies prefixes").split(),
+    _SAFETY: (
+        "force rollback plan keep_going lock_timeout yes allow_prod dry_run reason strict "
+        "detailed_exitcode sync_dns"
+    ).split(),
+    _EXECUTION: ("concurrency", "executor", "fail_fast"),
+    _CACHE: ("no_cache", "cache", "upload_wait", "url", "ttl"),
+    _OUTPUT: ("out graph events profile otlp logs junit as_json ndjson follow color").split(),
+}
+_GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
+# A list of this length fits a screen, and is read without groups.
+_SHORT = 12
+
+
+class GroupedCommand(click.Command):
+    """Prints more than twelve options under headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        rows = {one.name or "": one.get_help_record(ctx) for one in options}
+        shown = {name: row for name, row in rows.items() if row}
+        if len(shown) <= _SHORT:
+            super().format_options(ctx, formatter)
+            return
+        for group in (*_GROUPS, _OTHER):
+            listed = [row for name, row in shown.items() if _GROUP_OF.get(name, _OTHER) == group]
+            if listed:
+                with formatter.section(group):
+                    formatter.write_dl(listed)
