@@ -112,7 +112,7 @@ class Settings(Struct, frozen=True):
                 Problem(
                     "usage/bad-stage",
                     f"invalid stage name `{stage}`",
-                    hint="use letters, digits, `.`, `_` or `-`, at most 63, first a letter or digit",
+                    hint="use letters, digits, `.`, `_`, `-`, at most 63, first a letter or digit",
                 )
             )
         return stage
