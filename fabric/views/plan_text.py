@@ -18,6 +18,7 @@ from fabric.model.outcomes.planned import (
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
+_ACTIONS = {"run": "run ", "wait": "pending"}
 _SHOWN = 40
 # Of these, nothing in the config is told as none.
 _OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
@@ -105,8 +106,9 @@ def trigger_words(trigger: JsonObject) -> str:
 def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     shown = tasks[:_SHOWN]
     width = max((len(task.id) for task in shown), default=0)
+    word = max((len(_ACTIONS[task.action]) for task in shown), default=0)
     lines = [
-        f"  {_action(task.action, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
+        f"  {_action(task.action, word, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
         for task in shown
     ]
     if len(tasks) > _SHOWN:
@@ -114,8 +116,9 @@ def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _action(action: str, style: Style) -> str:
-    return style.note("run    ") if action == "run" else style.dim("pending")
+def _action(action: str, width: int, style: Style) -> str:
+    paint = style.note if action == "run" else style.dim
+    return paint(f"{_ACTIONS[action]:<{width}}")
 
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:

@@ -165,7 +165,9 @@ def _objstore2(wish: _Wish) -> BackEndPair:
         wish.env.reveal().get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT,
     )
     if is_plain(endpoint):
-        raise bad_url("OBJSTORE2_ENDPOINT_URL", "a token cannot be sent over plain HTTP")
+        raise bad_url(
+            "OBJSTORE2_ENDPOINT_URL", "it uses plain HTTP, and a token would be sent unencrypted"
+        )
     http = _http(wish)
     prefix = wish.settings.get("objstore2Prefix", "")
     return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
