@@ -141,7 +141,7 @@ def shared_checks(settings: Settings) -> Iterator[Check]:
         yield from (warned("shared-cache", problem) for problem in found.problems)
         return
     ways = " and ".join(
-        word for word, is_so in (("read", found.reads), ("written", found.writes)) if is_so
+        word for word, is_so in (("read", found.reads), ("write", found.writes)) if is_so
     )
     answered = f"`{found.place}` responds in {found.ms} ms ({ways})"
     yield passed("shared-cache", f"{answered}: {found.tasks} tasks")

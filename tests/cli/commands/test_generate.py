@@ -96,7 +96,7 @@ def test_a_resource_says_its_type_and_the_variable_of_its_address(tmp_path: Path
     before = read(made)
     words = ("generate", "resource", "db", "--type", "database", "--connection-env", "DB_URL")
     done = made.fabric(*words)
-    assert "the variable `DB_URL` is not set" in done.err
+    assert "variable `DB_URL` is not set" in done.err
     assert (done.code, lines_added(made, before)) == (
         0,
         ["resources:", "  - name: db", "    type: database", "    connectionEnv: DB_URL"],

@@ -159,7 +159,7 @@ def test_new_addresses_of_upstreams_are_named_in_a_warning(
     done = made.json("rollback", "-c", "b/fabric.yml", env=provider.env())
     found = [(row["code"], row["message"]) for row in done.result["warnings"]]
     names = "`FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT`, `SERVICE_A_URL`"
-    message = f"`b` receives new addresses of its upstreams: {names}"
+    message = f"`b` receives the current URLs of its dependencies: {names}"
     assert found == ([("rollback/upstream-moved", message)] if moved else [])
     assert provider.environments["b"]["SERVICE_A_URL"] == provider.addresses["a"]
 
