@@ -104,7 +104,7 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
         raise FabricError(_no_function(asked, [one.name for one in found], stage))
     if asked and len(chosen) > 1:
         places = ", ".join(sorted(one.entry.provider for one in chosen))
-        hint = f"set --provider to one of: {places}"
+        hint = f"set --provider to one of {places}"
         raise FabricError(
             Problem(
                 "usage/no-provider", "more than one deployment found, --provider is required", hint
@@ -113,7 +113,9 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
     if not asked and len(chosen) > 1:
         names = ", ".join(sorted({one.name for one in chosen}))
         raise FabricError(
-            Problem("usage/no-function", "--function is required", f"set it to one of: {names}")
+            Problem(
+                "usage/no-function", "--function is required", f"set --function to one of {names}"
+            )
         )
     return chosen[0]
 

@@ -38,7 +38,7 @@ def http_input(
             Problem("usage/bad-value", f"invalid value for --method: `{method}`", hint=hint)
         )
     if not path.startswith("/"):
-        hint = "use a path that begins with `/`, such as --path /users/7"
+        hint = "use a path that starts with `/`, such as --path /users/7"
         raise FabricError(Problem("usage/bad-value", f"invalid value for --path: `{path}`", hint))
     where, _, asked = path.partition("?")
     more = urlencode([_pair(one, "=", "--query") for one in query])

@@ -72,7 +72,7 @@ def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json
 
 def _only(names: Sequence[str]) -> str:
     if len(names) > 1:
-        hint = f"set it to one of: {', '.join(names)}"
+        hint = f"set --function to one of {', '.join(names)}"
         raise FabricError(Problem("usage/no-function", "--function is required", hint))
     return names[0]
 

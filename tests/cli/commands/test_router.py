@@ -515,7 +515,7 @@ def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
     for percent in range(10, 22):
         shift(made, "spare", percent, "--reason", "two\nlines")
     said = made.fabric("router", "dns-history").out
-    assert "3 older not shown" in said
+    assert "3 older entries not shown" in said
     assert "two lines" in said
 
 

@@ -58,7 +58,7 @@ def test_a_share_never_goes_down_by_a_step(tmp_path: Path) -> None:
     assert "already has 33 %: skipping 5 %, 25 %, 33 %" in done.err
     done = climb(made, "5,25,50")
     assert (done.code, done.error["code"]) == (64, "usage/bad-steps")
-    assert "50 % already" in done.error["message"]
+    assert "already has 50 %" in done.error["message"]
     assert weights(made)["spare"] == 50
 
 
