@@ -40,7 +40,7 @@ def missing_problem(
         f"the state of {ref.title} is missing in `{record_store.stores.state.place}`, "
         f"but these refer to it: {', '.join(found)}",
         hint=f"{_way_back(record_store, ref, options(ref))}, or continue without it: "
-        f"fabric state rm {options(ref)} (cloud resources stay)",
+        f"`fabric state rm {options(ref)}` (cloud resources stay)",
         where=Place(f"{record_store.stores.state.place}/{state_key(ref)}"),
     )
 
@@ -100,14 +100,14 @@ def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
     backup, kept = backup_path(record_store, ref), record_store.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
         push = f"fabric state push {options} --file {backup}"
-        return f"run: {push}"
+        return f"run `{push}`"
     if _is_backed_up(kept, ref):
-        return f"run: fabric state restore {options} --file {kept}"
+        return f"run `fabric state restore {options} --file {kept}`"
     elsewhere = record_store.home / "state" / state_key(ref)
     if not record_store.is_own_folder and _is_record(elsewhere, ref):
         kind = record_store.stores.state.kind
-        return f"run: fabric state migrate {options} --from local --to {kind}"
-    return f"run: fabric state restore {options} --file BACKUP"
+        return f"run `fabric state migrate {options} --from local --to {kind}`"
+    return f"run `fabric state restore {options} --file BACKUP`"
 
 
 def _is_record(path: Path, ref: RecordRef) -> bool:
