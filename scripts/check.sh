@@ -8,3 +8,4 @@ $bin/ruff check --quiet .
 $bin/mypy
 $bin/lint-imports
 $bin/deptry . --no-ansi
+$bin/codespell fabric docs schemas scripts sdk benchmarks examples ./*.md

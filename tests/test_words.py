@@ -1,20 +1,25 @@
-"""One name means one thing in the whole house."""
+"""Texts and names use the words of the field: stored counts of exceptions only fall."""
 
-import ast
-from collections import defaultdict
-from pathlib import Path
+import pytest
 
-FABRIC = Path(__file__).parents[1] / "fabric"
+from tests.support.plain_words import AREAS, counts, found_in, names, problem_texts, stored
 
-
-def class_names() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(FABRIC.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ClassDef):
-                found[node.name.lstrip("_")].append(str(path.relative_to(FABRIC)))
-    return found
+STRICT = ("help", "messages", "schema", "dashboard")
 
 
-def test_no_class_name_means_two_things() -> None:
-    assert {name: places for name, places in class_names().items() if len(places) > 1} == {}
+@pytest.mark.parametrize("area", STRICT)
+def test_texts_of_users_have_no_phrase_that_has_to_be_decoded(area: str) -> None:
+    found = found_in(area)
+    assert len(found) <= stored()[area], "\n".join(f"{one.where}: {one.text}" for one, _ in found)
+
+
+def test_no_count_rises() -> None:
+    before = stored()
+    risen = {rule: count for rule, count in counts().items() if count > before.get(rule, 0)}
+    assert risen == {}, "to see the places: python -m tests.support.plain_words"
+
+
+def test_every_area_has_texts() -> None:
+    assert [area for area, texts in AREAS.items() if not any(True for _ in texts())] == []
+    assert {kind for kind, _ in problem_texts()} == {"message", "hint"}
+    assert names().keys() <= stored().keys()

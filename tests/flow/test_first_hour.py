@@ -12,7 +12,7 @@ _PORT = "8787"
 
 
 def test_the_commands_of_the_first_hour_say_what_the_page_shows(tmp_path: Path) -> None:
-    page = (REPO / "docs/guide/first-hour.md").read_text()
+    page = (REPO / "docs/guide/getting-started.md").read_text()
     given = environment(tmp_path)
     env = {
         **given,
@@ -34,7 +34,7 @@ def test_the_commands_of_the_first_hour_say_what_the_page_shows(tmp_path: Path) 
 
 
 def test_the_page_shows_each_command_of_a_first_hour() -> None:
-    page = (REPO / "docs/guide/first-hour.md").read_text()
+    page = (REPO / "docs/guide/getting-started.md").read_text()
     typed = "\n".join(line for block in blocks(page) for line in block.text.splitlines())
     for command in ("init", "plan", "invoke local", "dev", "generate", "deploy", "invoke run"):
         assert f"$ fabric {command}" in typed

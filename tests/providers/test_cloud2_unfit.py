@@ -147,7 +147,8 @@ def test_more_time_than_a_clock_waits_is_named() -> None:
     draft = replace(with_settings(("timeout", "1801")), triggers=(cron("rate(1 hour)"),))
     (message,) = told(draft)
     assert message == (
-        "function `hello` has a timeout of 1801 s and a schedule; Cloud Scheduler waits at most 1,800 s"
+        "function `hello` has a timeout of 1801 s and a schedule; "
+        "Cloud Scheduler waits at most 1,800 s"
     )
     assert told(replace(draft, triggers=())) == []
 
@@ -161,7 +162,8 @@ def test_an_account_that_is_none_is_named_with_its_keys() -> None:
 def test_names_that_come_out_as_one_are_told() -> None:
     (message,) = told(GOOD, replace(GOOD, name="Hello"))
     assert message == (
-        "function `Hello` would be named `shop-dev-hello` at Google Cloud, which conflicts with `hello`"
+        "function `Hello` would be named `shop-dev-hello` at Google Cloud, "
+        "which conflicts with `hello`"
     )
 
 

@@ -34,8 +34,8 @@ def test_an_ordinary_function_fits() -> None:
 def test_python_is_not_run_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert (
-        message
-        == "function `hello` has the runtime `python3.12`, and Cloudflare Workers run only JavaScript"
+        message == "function `hello` has the runtime `python3.12`, "
+        "and Cloudflare Workers run only JavaScript"
     )
 
 

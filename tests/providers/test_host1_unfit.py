@@ -186,7 +186,7 @@ def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
 
 
 def wanted(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
-    """The function of the closest path that has the method, as reserved by fabric servers choose."""
+    """The function of the closest path that has the method, as fabric's own servers choose."""
     fitting = [row for row in routes if re.search(expression_of(row.shape), asked)]
     names = ["HEAD", "GET", "ANY"] if method == "HEAD" else [method, "ANY"]
     found = [row for row in fitting if row.method in names]

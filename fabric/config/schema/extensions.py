@@ -57,7 +57,7 @@ _CLOUD1 = Fields(
                 (Field("role", _ROLE, "ARN of the execution role.", {"statements": []}),),
                 is_open=True,
             ),
-            "Rights.",
+            "Permissions.",
             {"role": {"statements": []}},
         ),
     ),

@@ -13,7 +13,7 @@ from fabric.state.store import RecordStore
 
 def refuse_other_lineages(record_store: RecordStore, records: Iterable[Record]) -> None:
     """Raises for all records that are of another life than what is stored."""
-    _befores(record_store, records)
+    _earlier(record_store, records)
 
 
 def restore(
@@ -22,30 +22,30 @@ def restore(
     """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
     known = {one.ref: one.fence for one in records}
     with locked(record_store, known, "restore", around) as fences:
-        befores = _befores(record_store, records)
+        earlier = _earlier(record_store, records)
         # The newest last: the deploy record of a provider tells of its last deploy.
         ordered = sorted(records, key=lambda one: (one.updated_at, one.ref))
-        new = [successor(one, befores[one.ref], fences[one.ref]) for one in ordered]
+        new = [successor(one, earlier[one.ref], fences[one.ref]) for one in ordered]
         done: list[Record] = []
         for record in new:
             try:
-                put(record_store, record, befores[record.ref])
+                put(record_store, record, earlier[record.ref])
             except FabricError as error:
                 raise FabricError(_incomplete(done, new), *error.problems) from error
             done.append(record)
     return tuple(done), tuple(_lost_archives(record_store, done))
 
 
-def _befores(record_store: RecordStore, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
-    befores: dict[RecordRef, Before] = {}
+def _earlier(record_store: RecordStore, records: Iterable[Record]) -> Mapping[RecordRef, Before]:
+    earlier: dict[RecordRef, Before] = {}
     problems: list[Problem] = []
     for record in records:
-        befores[record.ref] = found_before(record_store, record.ref)
-        problem = lineage_problem(record, befores[record.ref])
+        earlier[record.ref] = found_before(record_store, record.ref)
+        problem = lineage_problem(record, earlier[record.ref])
         problems += [problem] if problem else []
     if problems:
         raise FabricError(*problems)
-    return befores
+    return earlier
 
 
 def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:

@@ -108,7 +108,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
         deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
-    said = "missing Kubernetes settings (`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE`"
+    said = "(`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE` not set"
     assert caught.value.first.message == said
 
 
