@@ -6,7 +6,7 @@ import re
 from msgspec import ValidationError
 
 EXPECTED = {
-    "str": "a text",
+    "str": "text",
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",

@@ -67,7 +67,7 @@ def _words(error: "ValidationError") -> Iterator[str]:
             yield from (at(path, f"`{one}` is required") for one in names)
         case "anyOf":
             names = [one for option in rule for one in option["required"]]
-            yield at(path, " or ".join(f"`{one}`" for one in names) + " is missing")
+            yield at(path, " or ".join(f"`{one}`" for one in names) + " is required")
         case "type":
             yield at(path, f"expected {_expected(rule)}, found {_kind(found)}")
         case "enum":

@@ -48,13 +48,13 @@ def test_what_was_written_can_be_pushed_and_restored() -> None:
 @pytest.mark.parametrize("fits", [True, False], ids=["checksum fits", "checksum does not"])
 def test_the_place_of_what_was_edited_is_told(fits: bool) -> None:  # noqa: FBT001
     message = pushed_wrong(as_state(STATE | {"endpoint": 5}, fits=fits))
-    assert "endpoint: expected a text, found a number" in message
+    assert "endpoint: expected text, found a number" in message
 
 
 def test_what_only_the_schema_sees_is_refused_too() -> None:
     functions = [one | {"triggers": ["GET /"]} for one in STATE["functions"]]
     message = pushed_wrong(as_state(STATE | {"functions": functions}))
-    assert "functions[0].triggers[0]: expected an object, found a text" in message
+    assert "functions[0].triggers[0]: expected an object, found text" in message
 
 
 def test_state_of_a_newer_version_is_said_to_be_that() -> None:
@@ -80,7 +80,7 @@ def test_the_place_in_a_backup_is_told() -> None:
     with pytest.raises(FabricError) as caught:
         restored_backup(as_backup(BACKUP | {"backend": None}), "b.json")
     assert caught.value.first.code == "input/broken-backup"
-    assert "backend: expected a text, found nothing" in caught.value.first.message
+    assert "backend: expected text, found nothing" in caught.value.first.message
 
 
 def test_a_damaged_plan_names_the_place(tmp_path: Path) -> None:
@@ -111,6 +111,6 @@ def test_a_receipt_is_read_or_its_damage_told(tmp_path: Path) -> None:
     assert damage is not None
     assert damage.code == "invoke/not-deployed"
     place = "deployments[0].functions[0].timeout"
-    assert f"{place}: expected a whole number, found a text" in damage.message
+    assert f"{place}: expected a whole number, found text" in damage.message
     path.write_text("{")
     assert "not valid JSON" in str(found_receipt(path).damage)

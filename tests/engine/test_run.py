@@ -64,7 +64,7 @@ def test_the_reason_names_the_file_that_changed(bench: Bench) -> None:
     reasons = {e.task: e.reason for e in bench.heard.events if isinstance(e, TaskStarted)}
     assert reasons == {
         "join:left": "a changed (1 of 1 inputs)",
-        "join:both": "join:left gave another result",
+        "join:both": "join:left result changed",
     }
 
 

@@ -119,10 +119,10 @@ def test_a_changed_document_is_a_record_or_a_problem(document: Any) -> None:
 
 
 MISFITS = {
-    "functions[0].key: expected a text, found a number": ("functions", 0, "key", 1),
+    "functions[0].key: expected text, found a number": ("functions", 0, "key", 1),
     "functions[1].settings: expected an object, found a list": ("functions", 1, "settings", []),
-    "functions[0].layers[0]: expected a text, found nothing": ("functions", 0, "layers", [None]),
-    "outputs[...]: expected a text, found true or false": ("outputs", "z", True),
+    "functions[0].layers[0]: expected text, found nothing": ("functions", 0, "layers", [None]),
+    "outputs[...]: expected text, found true or false": ("outputs", "z", True),
     "serial: expected a whole number, found true or false": ("serial", True),
     "serial: expected a whole number >= 0": ("serial", -1),
     "mode: invalid enum value 'magic'": ("mode", "magic"),
@@ -149,7 +149,7 @@ def test_what_does_not_fit_is_told_with_its_place(words: str, change: tuple[Any,
 def test_a_field_that_is_missing_is_named() -> None:
     document = json.loads(old_file("state-odd.json"))
     del document["functions"][0]["handler"]
-    with pytest.raises(FabricError, match=r"functions\[0\]: `handler` is missing"):
+    with pytest.raises(FabricError, match=r"functions\[0\]: `handler` is required"):
         from_document(redone(document), "here")
 
 

@@ -65,7 +65,7 @@ def led(weights: Weights, ttl: int = 60, strategy: str = "") -> DesiredRouting:
 def test_plain_records_have_no_weights_and_that_is_said() -> None:
     (found,) = routing_warnings(led((("main", 40), ("spare", 60)), strategy="latency"), "edge1-dns")
     assert found.code == "router/no-weights"
-    assert "leads to `spare` alone" in found.message
+    assert "routes only to `spare`" in found.message
     assert routing_warnings(led((("main", 100),)), "edge1-dns") == ()
 
 

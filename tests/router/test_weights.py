@@ -156,11 +156,11 @@ def test_who_asks_endpoints_is_known_of_each_back_end(
 def test_where_nobody_asks_it_is_told_who_is_still_led_to_who_is_down() -> None:
     first, second, everyone = chaos_scenarios((("a", 70), ("b", 30)), Watch.NOBODY)
     assert {one.verdict for one in (first, second, everyone)} == {Verdict.PASS}
-    assert "no health check, so 700 of 1000" in first.detail
-    assert "no health check, so 1000 of 1000" in everyone.detail
+    assert "no health check: 700 of 1000" in first.detail
+    assert "no health check: 1000 of 1000" in everyone.detail
 
 
 def test_where_one_has_all_it_matters_whether_that_one_is_down() -> None:
     first, second, _ = chaos_scenarios((("a", 40), ("b", 60)), Watch.ONE_ALONE)
     assert "no health check" not in first.detail
-    assert "no health check, so 1000 of 1000" in second.detail
+    assert "no health check: 1000 of 1000" in second.detail

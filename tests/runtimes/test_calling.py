@@ -158,7 +158,7 @@ FAILING = {
     ),
     "python-no-response": (
         of("cloud2-functions", "def app(request):\n    return None\n", "main.py"),
-        "the answer is None",
+        "the return value is None",
     ),
     "python-object": (of("host1", "app = 7\n", "main.py"), "has no function app"),
 }

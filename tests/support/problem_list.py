@@ -67,12 +67,8 @@ def _assigned(body: list[ast.stmt]) -> dict[str, list[str]]:
 def _shown(node: ast.expr | None, known: _Texts) -> list[str]:
     """The literal that an expression is, or the ways that it can be; else its source in braces."""
     match node:
-        case None | ast.Constant(value=None):
-            return [""]
-        case ast.Constant(value=str(text)):
-            return [text]
-        case ast.JoinedStr(values=values):
-            return ["".join(_part(one) for one in values)]
+        case None | ast.Constant() | ast.JoinedStr():
+            return [_literal(node)]
         case ast.IfExp(body=one, orelse=other):
             return [*_shown(one, known), *_shown(other, known)]
         case ast.BoolOp(values=values):
@@ -83,10 +79,16 @@ def _shown(node: ast.expr | None, known: _Texts) -> list[str]:
             return [f"{{{ast.unparse(node)}}}"]
 
 
-def _part(node: ast.expr) -> str:
-    if isinstance(node, ast.FormattedValue):
-        return f"{{{ast.unparse(node.value)}}}"
-    return str(node.value) if isinstance(node, ast.Constant) else ""
+def _literal(node: ast.expr | None) -> str:
+    match node:
+        case ast.JoinedStr(values=values):
+            return "".join(_literal(one) for one in values)
+        case ast.FormattedValue(value=value):
+            return f"{{{ast.unparse(value)}}}"
+        case ast.Constant(value=str(text)):
+            return text
+        case _:
+            return ""
 
 
 def main() -> None:

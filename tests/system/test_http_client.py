@@ -65,7 +65,7 @@ def test_a_compressed_answer_is_refused_before_it_is_inflated(coding: bytes) -> 
 def test_no_more_of_an_answer_is_read_than_it_may_have() -> None:
     with (
         answering(b"Connection: close", body=b"x" * 4096, endless=True) as (url, _),
-        pytest.raises(TransientError, match="larger than 100,000 bytes"),
+        pytest.raises(TransientError, match="exceeds 100,000 bytes"),
     ):
         answer_of(url, 100_000)
     with answering(b"Content-Length: 5", body=b"whole") as (url, _):

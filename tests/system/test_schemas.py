@@ -32,9 +32,9 @@ def test_a_key_that_nobody_knows_is_passed_over(schema: str) -> None:
 
 
 CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "functions[1].endpoint: expected a text, found a number": (
+    "functions[1].endpoint: expected text, found a number": (
         "state", ("functions", 1, "endpoint", 2.5)),
-    "functions[0].triggers[0]: expected an object, found a text": (
+    "functions[0].triggers[0]: expected an object, found text": (
         "state", ("functions", 0, "triggers", ["x"])),
     "mode: expected one of `simulated`, `command`, `real`, found `magic`": (
         "state", ("mode", "magic")),
@@ -45,7 +45,7 @@ CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "deployments[0].outputs: expected an object, found a list": (
         "receipt", ("deployments", 0, "outputs", [])),
     "records: expected a list, found true or false": ("backup", ("records", True)),
-    "stage: expected a text, found an object": ("deploy-record", ("stage", {})),
+    "stage: expected text, found an object": ("deploy-record", ("stage", {})),
 }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_every_key_that_is_missing_is_named_once() -> None:
     [
         ({}, "`endpoint` or `url` is required"),
         ({"url": ""}, "url: expected text that is not blank, found ``"),
-        ({"url": 1}, "url: expected a text, found a number"),
+        ({"url": 1}, "url: expected text, found a number"),
     ],
     ids=str,
 )

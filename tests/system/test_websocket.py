@@ -147,7 +147,7 @@ def test_an_answer_that_is_none_of_a_websocket_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         # What is sent before anybody has asked waits for him.
-        with pytest.raises(WebSocketError, match="answered 200"), _answering(server):
+        with pytest.raises(WebSocketError, match="returned status 200"), _answering(server):
             open_websocket(f"ws://127.0.0.1:{port}/", "p", 5)
 
 

@@ -93,7 +93,7 @@ function isText(type) {
 function resultOf({ status, headers, body }, method) {
   const grouped = {};
   for (const [name, value] of headers) {
-    if (/[\r\n\0]/.test(name + value)) throw new BadAnswer("a header of its answer has a line break in it");
+    if (/[\r\n\0]/.test(name + value)) throw new BadAnswer("a header of the response contains a line break");
     if (!HEADERS_OF_BYTES.has(name)) grouped[name] = name in grouped ? [grouped[name], value].flat() : value;
   }
   const hasBody = body.length && method !== "HEAD" && status !== 204 && status !== 304;

@@ -6,7 +6,7 @@ const TYPESCRIPT = /\.([mc]?ts|tsx)$/;
 const DECORATOR = /(?:^|[\s(,;{}])@[A-Za-z_$(]/;
 
 const MISSING =
-  "`emitDecoratorMetadata` needs the project's own TypeScript, and none is installed";
+  "`emitDecoratorMetadata` requires TypeScript in the project, and it is not installed";
 
 /** The plug-in for what a config asks for: `typescript` is the package's folder, empty without one. */
 export function decorators({ typescript, settings, sourcemap }) {

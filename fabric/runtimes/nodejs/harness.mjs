@@ -74,6 +74,6 @@ process.on("uncaughtException", (error) => {
 // Handlers that answer at the end of everything come first.
 process.on("beforeExit", () => {
   const id = current?.id;
-  const stuck = () => settle(id, { unanswered: "nothing is left that it could wait for" });
+  const stuck = () => settle(id, { unanswered: "nothing is left to wait for" });
   if (current) setImmediate(stuck);
 });

@@ -82,8 +82,8 @@ function requestIn({ rawPath, headers, queryParameters, body, isBase64Encoded, r
 function resultOf({ status, headers, body }, method) {
   const grouped = {};
   for (const [name, value] of headers) {
-    if (/[\r\n\0]/.test(name + value)) throw new BadAnswer("a header of its answer has a line break in it");
-    if (name === "set-cookie" && name in grouped) throw new BadAnswer("its answer has more than one cookie, and cloud4 passes on one");
+    if (/[\r\n\0]/.test(name + value)) throw new BadAnswer("a header of the response contains a line break");
+    if (name === "set-cookie" && name in grouped) throw new BadAnswer("warning: only one cookie of the response is sent at Alibaba Cloud");
     if (!HEADERS_OF_BYTES.has(name)) grouped[name] = name in grouped ? `${grouped[name]}, ${value}` : value;
   }
   const hasBody = body.length && method !== "HEAD" && status !== 204 && status !== 304;

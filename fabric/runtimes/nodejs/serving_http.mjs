@@ -96,7 +96,7 @@ function statusOf(status) {
 
 function bytesOf({ body, isBase64Encoded }) {
   if (body === undefined || body === null) return Buffer.alloc(0);
-  if (typeof body !== "string") throw new BadAnswer("its body is no text: make JSON of it first");
+  if (typeof body !== "string") throw new BadAnswer("its body is not text: convert it to JSON");
   return Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
 }
 

@@ -9,7 +9,7 @@ const [STORED, DEFLATED] = [0, 8];
 export function laidOut(parts, folder) {
   for (const [name, content] of entries(joined(parts))) {
     const file = join(folder, normalize(name));
-    if (!file.startsWith(folder)) throw new Error(`the archive has a file outside of itself: ${name}`);
+    if (!file.startsWith(folder)) throw new Error(`the archive contains a path outside itself: ${name}`);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, content);
   }
@@ -23,10 +23,10 @@ function joined(parts) {
 
 function* entries(zip) {
   const end = zip.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]));
-  if (end < 0 || zip.readUInt32LE(end) !== END) throw new Error("the archive is no zip, or not all of it");
+  if (end < 0 || zip.readUInt32LE(end) !== END) throw new Error("the archive is not a complete zip file");
   let at = zip.readUInt32LE(end + 16);
   for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
-    if (zip.readUInt32LE(at) !== ENTRY) throw new Error("the list of the archive's files is broken");
+    if (zip.readUInt32LE(at) !== ENTRY) throw new Error("the file list of the archive is damaged");
     const [nameLength, extra, comment] = [28, 30, 32].map((place) => zip.readUInt16LE(at + place));
     const name = zip.toString("utf8", at + 46, at + 46 + nameLength);
     if (!name.endsWith("/")) yield [name, content(zip, at, name)];
@@ -40,5 +40,5 @@ function content(zip, at, name) {
   const raw = zip.subarray(begin, begin + size);
   if (method === STORED) return raw;
   if (method === DEFLATED) return inflateRawSync(raw);
-  throw new Error(`the archive's file ${name} is packed by way ${method}, which is not known here`);
+  throw new Error(`the archive's file ${name} has the unsupported compression method ${method}`);
 }

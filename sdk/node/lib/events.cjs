@@ -17,7 +17,7 @@ const SHOWN_KEYS = 8;
 
 class NotHttpEventError extends TypeError {
   constructor(event) {
-    super(`${described(event)} is no http event: give the option onEvent for events of other kinds`);
+    super(`${described(event)} is not an HTTP event: set onEvent to handle other events`);
     this.name = "NotHttpEventError";
   }
 }

@@ -51,7 +51,7 @@ function failed(error, ends, reject) {
 function cutOff(reject) {
   return (error) => {
     const isCut = error.code === "ECONNRESET";
-    reject(isCut ? new Error("the application closed the connection before its answer was whole", { cause: error }) : error);
+    reject(isCut ? new Error("the application closed the connection before the response was complete", { cause: error }) : error);
   };
 }
 

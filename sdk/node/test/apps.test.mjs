@@ -109,11 +109,11 @@ for (const [name, app] of Object.entries({ nothing: undefined, null: null, text:
 
 const BAD_OPTIONS = {
   "unknown option basepath: there are basePath, timeout, binaryTypes, onEvent": { basepath: "/" },
-  "the option basePath is text, such as /api": { basePath: 1 },
-  "the option timeout is a number of milliseconds above zero": { timeout: 0 },
-  "the option binaryTypes is a list of types, such as application/pdf or font/*": { binaryTypes: ["pdf"] },
-  "the option onEvent is a function (event, context)": { onEvent: {} },
-  "the options are no object": null,
+  "basePath must be text, such as /api": { basePath: 1 },
+  "timeout must be a positive number of milliseconds": { timeout: 0 },
+  "binaryTypes must be a list of types, such as application/pdf or font/*": { binaryTypes: ["pdf"] },
+  "onEvent must be a function (event, context)": { onEvent: {} },
+  "the options must be an object": null,
 };
 
 for (const [message, options] of Object.entries(BAD_OPTIONS)) {

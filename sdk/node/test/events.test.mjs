@@ -132,7 +132,7 @@ for (const [name, event] of Object.entries(NO_HTTP)) {
   test(`${name} is no http event, and said to be none by name`, async () => {
     await assert.rejects(handler(echo)(event), (error) => {
       assert.equal(error.name, "NotHttpEventError");
-      assert.equal(error.message, `${name} is no http event: give the option onEvent for events of other kinds`);
+      assert.equal(error.message, `${name} is not an HTTP event: set onEvent to handle other events`);
       return true;
     });
   });

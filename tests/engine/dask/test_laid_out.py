@@ -181,7 +181,7 @@ def test_a_store_that_takes_nothing_is_told(
 ) -> None:
     (workspace / "a").write_text("a")
     carrier.is_full = True
-    with pytest.raises(FabricError, match="cannot be sent to the workers: no room"):
+    with pytest.raises(FabricError, match="cannot send the workspace to the workers: no room"):
         sent(store, workspace)
 
 

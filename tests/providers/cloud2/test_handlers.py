@@ -165,7 +165,7 @@ def test_pages_of_other_origins_are_let_in_as_the_trigger_says(
     ("content", "words"),
     [
         (packed("exports.handler = async () => {"), "Unexpected end of input"),
-        (packed("exports.other = 1;"), "exports no function handler"),
+        (packed("exports.other = 1;"), "does not export the function handler"),
         (packed("throw new Error('at the start');"), "at the start"),
         (archive(other_js="1"), "no module `index`"),
     ],

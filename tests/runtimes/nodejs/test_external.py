@@ -205,4 +205,4 @@ def test_a_native_module_for_another_machine_is_refused_with_the_command_that_he
     problem = caught.value.first
     assert problem.code == "build/foreign-native"
     processor = "arm64" if architecture == "arm64" else "x64"
-    assert problem.hint == f"npm install --os=linux --cpu={processor} --libc=glibc left"
+    assert problem.hint == f"run: npm install --os=linux --cpu={processor} --libc=glibc left"

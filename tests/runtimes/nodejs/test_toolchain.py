@@ -69,15 +69,15 @@ def silent(tmp_path: Path, script: str) -> dict[str, str]:
             "npm error FetchError: request to http://u:pw-canary@h/x failed, reason: refused\n"
             "npm error     at ClientRequest.<anonymous> (/x.js:1:1) {\nnpm error   port: 9\n"
             "npm error }\nnpm error A complete log of this run can be found in: /x",
-            "npm says: FetchError: request to http://[REDACTED]@h/x failed, reason: refused",
+            "npm error: FetchError: request to http://[REDACTED]@h/x failed, reason: refused",
         ),
         (
             "npm ERR! code E404\nnpm ERR! 404 Not Found - GET http://h/esbuild - no such package",
-            "npm says: 404 Not Found - GET http://h/esbuild - no such package",
+            "npm error: 404 Not Found - GET http://h/esbuild - no such package",
         ),
         ("npm warn config old\nnpm error nospc ENOSPC: no space left", "nospc ENOSPC: no space"),
-        ("npm error code EUSAGE", "npm says: code EUSAGE"),
-        ("killed", "npm says: killed"),
+        ("npm error code EUSAGE", "npm error: code EUSAGE"),
+        ("killed", "npm error: killed"),
         ("", "npm exited with code 1"),
     ],
 )

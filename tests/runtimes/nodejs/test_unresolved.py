@@ -61,15 +61,14 @@ def test_a_package_without_that_subpath_is_not_to_be_installed(tmp_path: Path) -
     folder = "node_modules/hono"
     write(tmp_path, {f"{folder}/package.json": manifest, f"{folder}/index.js": ""})
     assert hint(tmp_path, "hono/basic-auth") == (
-        "`hono` is installed, but does not export `./basic-auth`: update the package, or correct "
-        "the import"
+        "update `hono`, or correct the import: it does not export `./basic-auth`"
     )
 
 
 def test_an_installed_package_that_lacks_its_file_is_installed_again(tmp_path: Path) -> None:
     manifest = json.dumps({"name": "left", "version": "1.0.0", "main": "lib/index.js"})
     write(tmp_path, {"node_modules/left/package.json": manifest})
-    assert "installed without its file `lib/index.js`" in hint(tmp_path, "left")
+    assert "its file `lib/index.js` is missing" in hint(tmp_path, "left")
 
 
 @pytest.mark.parametrize("tsconfig", ["", "../tsconfig.json"])
@@ -108,5 +107,5 @@ def test_a_member_of_the_workspace_is_linked_and_not_fetched(
     member = {"libs/dynamodb/package.json": json.dumps({"name": "@mimir/dynamodb"})}
     write(tmp_path, {**manifests, **member})
     found = hint(tmp_path, "@mimir/dynamodb")
-    assert found.startswith("`@mimir/dynamodb` is the package of this workspace in `libs/dynamodb`")
+    assert found.startswith("add `@mimir/dynamodb`, the workspace package in `libs/dynamodb`")
     assert hint(tmp_path, "@mimir/other").startswith("install `@mimir/other`")

@@ -13,7 +13,7 @@ class LateError extends Error {}
 export function worker(module, said) {
   const found = handlerOf(module, said.name);
   if (isWorker(found)) return ownMethods(found);
-  if (typeof found !== "function") throw new TypeError(`the module of ${said.function} exports no function ${said.name}`);
+  if (typeof found !== "function") throw new TypeError(`the module of ${said.function} does not export the function ${said.name}`);
   const table = routeTable(said.routes);
   return {
     fetch: (request) => answered(found, said, table, request),
@@ -79,7 +79,7 @@ async function timed(found, said, controller) {
 function called(found, said, event) {
   return new Promise((resolve, reject) => {
     const end = (settle) => (value) => (clearTimeout(late), settle(value));
-    const late = said.timeout && setTimeout(() => reject(new LateError(`no answer within ${said.timeout} s`)), said.timeout * 1000);
+    const late = said.timeout && setTimeout(() => reject(new LateError(`timeout: no response within ${said.timeout} s`)), said.timeout * 1000);
     const [good, bad] = [end(resolve), end(reject)];
     const callback = (error, value) => (error ? bad(error) : good(value));
     const context = contextOf(said, callback, bad, good);

@@ -98,7 +98,7 @@ export function responseOf(value) {
 
 function statusOf(said) {
   const number = typeof said === "string" && /^\d+$/.test(said) ? Number(said) : said;
-  if (!Number.isInteger(number)) throw new BadAnswer(`its statusCode is ${JSON.stringify(said)}, which is no number`);
+  if (!Number.isInteger(number)) throw new BadAnswer(`its statusCode is ${JSON.stringify(said)}, which is not a number`);
   if (number < 200 || number > 599) throw new BadAnswer(`its statusCode is ${number}: answers have 200 to 599`);
   return number;
 }
@@ -115,6 +115,6 @@ function headersOf(value) {
 
 function contentOf({ body, isBase64Encoded }) {
   if (body === undefined || body === null) return "";
-  if (typeof body !== "string") throw new BadAnswer("its body is no text: make JSON of it first");
+  if (typeof body !== "string") throw new BadAnswer("its body is not text: convert it to JSON");
   return isBase64Encoded ? Buffer.from(body, "base64") : body;
 }

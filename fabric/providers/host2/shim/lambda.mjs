@@ -32,7 +32,7 @@ async function timed(handler, said) {
   const event = { version: "0", id: randomUUID(), "detail-type": "Scheduled Event", source: "aws.events", account: "", time, region: "", resources: [said.schedule], detail: {} };
   try {
     const answer = await inTime(call(handler, event), said.seconds);
-    if (answer === LATE) throw new Error(`no answer within ${said.seconds} s`);
+    if (answer === LATE) throw new Error(`timeout: no response within ${said.seconds} s`);
   } catch (error) {
     console.error(error?.stack ?? error);
     throw error;

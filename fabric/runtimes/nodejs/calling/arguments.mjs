@@ -39,6 +39,6 @@ function parametersOf(request) {
 
 function checked(event) {
   if (event === null || event === undefined) return {};
-  if (typeof event !== "object" || Array.isArray(event)) throw new TypeError("parameters are an object: the payload is none");
+  if (typeof event !== "object" || Array.isArray(event)) throw new TypeError("parameters must be an object: invalid payload");
   return event;
 }

@@ -34,6 +34,6 @@ export async function call({ found, exports, convention, said }, event) {
 }
 
 function checked(answer) {
-  if (["function", "symbol"].includes(typeof answer)) throw new TypeError(`the answer is a ${typeof answer}, which is no JSON`);
+  if (["function", "symbol"].includes(typeof answer)) throw new TypeError(`the return value is a ${typeof answer}, which is not JSON`);
   return answer;
 }

@@ -23,7 +23,7 @@ export async function load({ folder, module, name, names = ["default"], methods 
   const found = exports[asked] ?? (asked === "handler" ? exports.default : undefined);
   const isServer = convention === "request-response" && isListener(found);
   if (typeof found !== "function" && !isServer && !methods.some((one) => typeof found?.[one] === "function")) {
-    throw new TypeError(`${module} exports no function ${name}${hintOf(found, methods)}`);
+    throw new TypeError(`${module} does not export the function ${name}${hintOf(found, methods)}`);
   }
   return { found, exports, name: asked };
 }

@@ -26,7 +26,7 @@ function published({ message, subscription = "" }) {
 }
 
 function stored(records) {
-  if (records.length !== 1) throw new TypeError(`one record is one event: the payload has ${records.length}`);
+  if (records.length !== 1) throw new TypeError(`exactly one record is required: the payload has ${records.length}`);
   const [record] = records;
   const kept = record.objstore1 ?? record.s3;
   if (!kept) return { type: "fabric.invoked", source: "//fabric/invoke", data: record };

@@ -75,7 +75,7 @@ function asJson(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw Object.assign(new SyntaxError(`the body of the request is not JSON: ${error.message}`), { status: 400, statusCode: 400 });
+    throw Object.assign(new SyntaxError(`invalid JSON in the request body: ${error.message}`), { status: 400, statusCode: 400 });
   }
 }
 

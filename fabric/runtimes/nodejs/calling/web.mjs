@@ -18,7 +18,7 @@ export function webRequest({ method, target, host, headers, body }) {
 }
 
 export async function webAnswer(response, whose = "the handler") {
-  if (!isResponse(response)) throw new TypeError(`${whose} answered with ${named(response)}, not with a Response`);
+  if (!isResponse(response)) throw new TypeError(`${whose} returned ${named(response)} instead of a Response`);
   const headers = [...response.headers].map(([name, value]) => [name.toLowerCase(), value]);
   return answerOf(response.status, headers, Buffer.from(await response.arrayBuffer()));
 }
