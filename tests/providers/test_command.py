@@ -366,7 +366,7 @@ def test_the_last_lines_of_a_failed_command_are_quoted(tmp_path: Path) -> None:
     )
     problem = problem_of(says(tmp_path, script))
     assert problem.frame.splitlines() == [f"line {number}" for number in range(80, 100)]
-    assert "exit code 3" in problem.message
+    assert "exited with code 3" in problem.message
 
 
 def test_a_role_that_was_just_made_is_waited_for(tmp_path: Path) -> None:

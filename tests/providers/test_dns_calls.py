@@ -147,7 +147,7 @@ def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) 
     left = [one for one in drift.actions if one.action is RouterVerb.DELETE_CANDIDATE]
     assert {str(one.resource) for one in left} == {"lb_monitor"}
     assert sorted(one.detail for one in left) == [
-        "asks shop.one.example for /health", "asks shop.two.example for /health",
+        "checks shop.one.example at /health", "checks shop.two.example at /health",
     ]  # fmt: skip
     assert left_over_warnings(drift.actions, "cloud1") == ()
     assert at_cloud1.there()["checks"] == 4

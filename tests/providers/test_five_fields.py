@@ -42,7 +42,7 @@ def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:
         ("rate(90 minutes)", "60 minutes cannot be divided by 90"),
         ("rate(5 hours)", "24 hours cannot be divided by 5"),
         ("rate(2 days)", "not evenly distributed"),
-        ("cron(0 12 * * ? 2027)", "it has the year `2027`"),
+        ("cron(0 12 * * ? 2027)", "the year `2027`"),
         ("cron(0 12 L * ? *)", "`L`, `W` or `#`"),
         ("cron(0 12 ? * 6#3 *)", "`L`, `W` or `#`"),
         ("cron(0 12 ? * 5L *)", "`L`, `W` or `#`"),

@@ -37,8 +37,8 @@ def test_an_ordinary_function_fits() -> None:
 def test_python_is_not_deployed_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert message == (
-        "function `hello` has the runtime `python3.12`, and fabric deploys nodejs20, 22 and 24 "
-        "alone to host1"
+        "function `hello` has the runtime `python3.12`, and fabric supports only "
+        "nodejs20, 22 and 24 for Vercel"
     )
 
 
@@ -90,13 +90,13 @@ def test_variables_that_host1_sets_are_named(name: str) -> None:
 
 def test_longer_than_host1_waits_is_named() -> None:
     (message,) = told(replace(GOOD, settings=(*GOOD.settings, ("timeout", "801"))))
-    assert "host1 waits 800 s on its largest plan" in message
+    assert "the largest Vercel plan allows 800 s" in message
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (trigger("queue", queue="work"), "a trigger of the type `queue`"),
+        (trigger("queue", queue="work"), "a trigger of type `queue`"),
         (trigger("http", method="GET", path="/", authorizer="me"), "an authorizer"),
         (http("/_vercel/x"), "reserved by Vercel"),
         (http("/_fabric/x"), "reserved by fabric"),
@@ -128,13 +128,13 @@ def test_names_that_would_be_one_are_named() -> None:
     long = "a" * 70
     assert len(function_name(address("host1"), long)) == 63
     (message,) = told(replace(GOOD, name="a.b"), replace(GOOD, name="a-b"))
-    assert "would be called `shop-dev-a-b`" in message
+    assert "would be named `shop-dev-a-b`" in message
 
 
 def test_more_schedules_than_a_project_has_are_named_once() -> None:
     many = tuple(EVERY_HOUR for _ in range(60))
     (message,) = told(replace(GOOD, triggers=many), replace(GOOD, name="bye", triggers=many))
-    assert message.startswith("function `bye` has the schedule number 101")
+    assert message.startswith("function `bye` has schedule number 101")
 
 
 def test_more_routes_than_a_deployment_has_are_named() -> None:

@@ -68,8 +68,8 @@ def test_another_architecture_is_not_passed_over() -> None:
 def test_python_is_not_deployed_there() -> None:
     (message,) = told(replace(GOOD, settings=(("runtime", "python3.12"),)))
     assert message == (
-        "function `hello` has the runtime `python3.12`, and fabric deploys JavaScript alone to "
-        "host2"
+        "function `hello` has the runtime `python3.12`, and fabric supports only JavaScript "
+        "for Netlify"
     )
 
 
@@ -111,7 +111,7 @@ def test_longer_than_host2_waits_is_named(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (trigger("queue", queue="work"), "a trigger of the type `queue`"),
+        (trigger("queue", queue="work"), "a trigger of type `queue`"),
         (trigger("http", method="GET", path="/", authorizer="me"), "an authorizer"),
         (http("/", "HEAD"), "a route for HEAD"),
         (http("/.netlify/x"), "reserved by Netlify"),
@@ -131,7 +131,7 @@ def test_names_that_would_be_one_are_named() -> None:
     assert len(function_name(address("host2"), long)) == 63
     clock = (replace(GOOD, triggers=(EVERY_HOUR,)), replace(GOOD, name="hello-clock"))
     (message,) = told(*clock)
-    assert "would be called `shop-dev-hello-clock`" in message
+    assert "would be named `shop-dev-hello-clock`" in message
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def _look(
 ) -> Callable[[ObservedTarget, CallWatch], None]:
     def look(target: ObservedTarget, watch: CallWatch) -> None:
         def said(text: str) -> None:
-            note(f"{target.ref.service} on {target.ref.provider}: {text}")
+            note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
         def is_to_end() -> bool:
             return watch.is_to_end() or not stream.is_read
@@ -113,9 +113,9 @@ def _look(
 
 
 def _gone(target: ObservedTarget, problem: Problem) -> str:
-    whose = f"{target.ref.service} on {target.ref.provider}"
+    whose = f"{target.ref.service} at {target.ref.provider}"
     hint = f" ({problem.hint})" if problem.hint else ""
-    return f"{whose} cannot be followed: {problem.message}{hint}"
+    return f"{whose} is not followed: {problem.message}{hint}"
 
 
 class FollowedSource(Struct, frozen=True):
@@ -143,11 +143,11 @@ class FollowedSource(Struct, frozen=True):
                 if exit_code_of(error.first) is not ExitCode.UNREACHABLE:
                     raise
                 if not pause:
-                    self.watch.hear(f"{error.first.message} (retrying)")
+                    self.watch.hear(f"{error.first.message}; retrying")
                 pause = min(_LONGEST_PAUSE, pause * 2 or 1.0)
             else:
                 if pause:
-                    self.watch.hear("reachable again")
+                    self.watch.hear("connection restored")
                 pause = 0.0
             # What took long is a burden to whoever was asked: he has as long to himself.
             self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))

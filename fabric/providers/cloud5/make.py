@@ -43,7 +43,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
         key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
         return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))
 
-    titles = WhiskTitles(_ID, "cloud5")
+    titles = WhiskTitles(_ID, "DigitalOcean")
     provider = WhiskProvider(titles, _LIMITS, _JUDGED, connect, Cloud5Clocks(connect))
     return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
 

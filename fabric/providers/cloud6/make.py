@@ -49,7 +49,7 @@ def cloud6_functions(around: CommandEnvironment, connections: Connections) -> Wh
         key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
         return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
 
-    provider = WhiskProvider(WhiskTitles(_ID, "cloud6"), _LIMITS, _JUDGED, connect, Alarms())
+    provider = WhiskProvider(WhiskTitles(_ID, "OpenWhisk"), _LIMITS, _JUDGED, connect, Alarms())
     return WhiskFunctions(hide=hide, provider=provider, place=place)
 
 

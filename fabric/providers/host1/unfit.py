@@ -102,7 +102,7 @@ def _of_http(function: str, trigger: Mapping[str, object]) -> Iterator[Problem]:
     path = str(trigger.get("path") or "/")
     own = next((one for one in _OWN if path.startswith(one)), "")
     if own:
-        whose = "fabric's" if own == OWN_PATHS else "host1's"
+        whose = "fabric" if own == OWN_PATHS else "Vercel"
         why = f"has the path `{path}`, and paths below `{own}` are reserved by {whose}"
         yield _problem(function, why, "choose another path")
 

@@ -66,7 +66,7 @@ def test_the_summary_counts_what_the_rows_say(tmp_path: Path) -> None:
 def test_the_last_line_of_a_plan_sums_it_up(tmp_path: Path) -> None:
     last = typescript(tmp_path).fabric("plan").out.splitlines()[-1]
     assert last == (
-        "Plan: 2 to create, 0 to update, 0 to delete; 7 tasks: 2 run, 5 waiting, 0 up to date."
+        "Plan: 2 to create, 0 to update, 0 to delete; 7 tasks: 2 run, 5 pending, 0 up to date."
     )
 
 

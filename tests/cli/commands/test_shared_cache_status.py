@@ -64,7 +64,7 @@ def test_a_server_that_says_yes_to_everything_is_told(first: Project) -> None:
         place = CachePlaceOfTests(store.address + "/x")
         done = first.json("cache", "status", env=place.writing)
         assert (done.code, done.error["code"]) == (1, "cache/remote-off")
-        assert "does not give it back" in done.error["message"]
+        assert "did not return it" in done.error["message"]
         (found,) = checks(first.json("doctor", env=place.writing))
     assert "ask for a login" in found["fix"]
 

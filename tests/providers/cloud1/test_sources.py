@@ -215,7 +215,7 @@ def test_queues_and_buckets_stay_and_are_named(site: Cloud1Site) -> None:
     assert site.cloud1.client("s3").list_buckets()["Buckets"]
     told = [line for line in site.talk if "stays" in line]
     assert told == [
-        "hello: what led to it stays, with all that is in it: "
+        "hello: its event source is not deleted, because it contains "
         f"bucket `{uploads(site)}`, queue `work`"
     ]
 
@@ -228,9 +228,9 @@ def test_all_that_has_to_be_there_is_asked_for_before_anything_is_changed(site: 
         trigger("storage", bucket="none-of-this-name", events=[_CREATED], existingBucket=True),
     )
     assert [one.message.partition("the ")[2] for one in problems] == [
-        "queue `none`, and there is none",
-        "bus `none`, and there is none",
-        "bucket `none-of-this-name`, and there is none",
+        "queue `none`, which does not exist",
+        "bus `none`, which does not exist",
+        "bucket `none-of-this-name`, which does not exist",
     ]
     assert all("`hello`" in one.message for one in problems)
 

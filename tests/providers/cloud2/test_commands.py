@@ -214,7 +214,7 @@ def test_reconcile_misses_a_job(shop: CloudShop) -> None:
     shop.cloud2.project.jobs.clear()
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "missing"
-    assert "the job `shop-dev-hello-" in entry["detail"]
+    assert "the scheduler job `shop-dev-hello-" in entry["detail"]
 
 
 def test_what_cloud2_cannot_do_is_told_at_plan_with_its_place(shop: CloudShop) -> None:

@@ -61,7 +61,7 @@ def test_a_key_asks_for_one_token(
 def test_a_key_that_is_not_known_is_refused_with_its_account(site: Cloud2Site, pem: str) -> None:
     error = refused(site, key_of(site, pem, client_email="other@p.iam.gserviceaccount.com"))
     assert error.first.code == "credentials/refused"
-    assert "gives no token for `other@p.iam.gserviceaccount.com`" in error.first.message
+    assert "returned no token for `other@p.iam.gserviceaccount.com`" in error.first.message
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_no_token_goes_over_plain_http(site: Cloud2Site, pem: str) -> None:
     site.env = {"CLOUD2_API_BASE_URL": "http://cloud.example.com"}
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP))
-    assert "`CLOUD2_API_BASE_URL` is plain http" in raised.value.first.message
+    assert "`CLOUD2_API_BASE_URL` uses plain HTTP" in raised.value.first.message

@@ -74,7 +74,7 @@ def test_a_policy_against_everybody_is_told_with_what_to_do(site: Cloud2Site) ->
     site.cloud2.fault(":setIamPolicy", **plan)
     error = refused(site)
     assert message in error.first.message
-    assert "organisation" in error.first.hint
+    assert "organization" in error.first.hint
 
 
 def test_an_address_where_nobody_answers_is_69(site: Cloud2Site) -> None:
@@ -96,7 +96,7 @@ def test_a_page_in_place_of_an_answer_is_no_answer(site: Cloud2Site) -> None:
             ("CLOUD2_PROJECT_ID",),
             "missing Google Cloud credentials (`cloud2-functions`): `CLOUD2_PROJECT_ID`",
         ),
-        (("CLOUD2_ACCESS_TOKEN",), "no `CLOUD2_ACCESS_TOKEN` or `CLOUD2_SERVICE_ACCOUNT_KEY`"),
+        (("CLOUD2_ACCESS_TOKEN",), "`CLOUD2_ACCESS_TOKEN` or `CLOUD2_SERVICE_ACCOUNT_KEY`"),
         (
             ("CLOUD2_PROJECT_ID", "CLOUD2_ACCESS_TOKEN"),
             "`CLOUD2_PROJECT_ID` and `CLOUD2_ACCESS_TOKEN` or",
@@ -190,7 +190,7 @@ def test_a_function_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:
     assert f"`{_NAME}`" in raised.value.first.message
     site.dissolve()
     assert site.cloud2.left()["functions"] == [_NAME]
-    assert any("not changed" in one for one in site.talk)
+    assert any("was not deleted" in one for one in site.talk)
 
 
 def test_a_job_of_somebody_else_is_left_as_it_is(site: Cloud2Site) -> None:

@@ -107,4 +107,4 @@ def test_what_the_client_has_made_is_not_ours(site: Cloud4Site) -> None:
     assert raised.value.first.code == "deploy/foreign"
     site.dissolve()
     assert site.left() == before
-    assert any("was not changed" in line for line in site.talk)
+    assert any("was not deleted" in line for line in site.talk)

@@ -129,7 +129,7 @@ def test_a_removal_says_what_it_leaves(shop: ProviderShop, server: WhiskServer) 
     server.space.actions["shop-dev/foreign"] = foreign
     done = shop.project.fabric("remove", "--yes", env=shop.env)
     assert done.code == 0
-    assert "the action `foreign` is not of this service: it stays" in done.err
+    assert "the action `foreign` does not belong to this service and was not deleted" in done.err
     assert list(server.space.actions) == ["shop-dev/foreign"]
 
 

@@ -128,4 +128,4 @@ def test_a_function_of_schedules_alone_keeps_no_pod(site: ClusterSite) -> None:
 
 def test_the_rollout_is_told(site: ClusterSite) -> None:
     site.up(*both(site))
-    assert "rollout 2 of 2 pods" in site.talk
+    assert "rollout: 2 of 2 pods ready" in site.talk
