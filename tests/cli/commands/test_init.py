@@ -79,7 +79,7 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
         (("--provider", "edge1-worker"), "`edge1-worker`", "did you mean `edge1-workers`?"),
         (("--lang", "go"), "invalid value for --lang: `go`", "use one of ts, js, py"),
         (("--state-backend", "sqll"), "`sqll`", "did you mean `sql`?"),
-        (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none"),
+        (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none is installed"),
         (("--template", "amqp"), "no provider supports", "use one of http, queue"),
         (("--template", "logstream"), "no provider supports", "use one of http, queue"),
         (

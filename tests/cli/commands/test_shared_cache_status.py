@@ -66,7 +66,7 @@ def test_a_server_that_says_yes_to_everything_is_told(first: Project) -> None:
         assert (done.code, done.error["code"]) == (1, "cache/remote-off")
         assert "did not return it" in done.error["message"]
         (found,) = checks(first.json("doctor", env=place.writing))
-    assert "ask for a login" in found["fix"]
+    assert "a login page" in found["fix"]
 
 
 def test_without_a_key_it_says_how_to_make_one(first: Project) -> None:

@@ -162,7 +162,12 @@ def test_traces_have_their_steps(shop: LiveShop) -> None:
 @pytest.mark.parametrize(
     ("status", "fault", "code", "words"),
     [
-        (403, {"code": "InsufficientAccessError", "message": "no"}, "credentials/refused", "permission"),
+        (
+            403,
+            {"code": "InsufficientAccessError", "message": "no"},
+            "credentials/refused",
+            "permission",
+        ),
         (404, {"code": "WorkspaceNotFoundError", "message": "no"}, "provider/refused", "WORKSPACE"),
         (
             400,
