@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 _GROUPS = frozenset(("compose", "cache", "fabricd", "invoke", "router", "runs", "state"))
 _FACTS = (
-    '"code": "run/interrupted", "message": "interrupted", "hint": "run it again to go on", '
+    '"code": "run/interrupted", "message": "interrupted", '
+    '"hint": "run the command again to continue", '
     '"where": null'
 )
-_TEXT = "error[run/interrupted] interrupted\n  hint: run it again to go on\n"
+_TEXT = "error[run/interrupted] interrupted\n  hint: run the command again to continue\n"
 
 
 def told(argv: Sequence[str]) -> int:

@@ -43,7 +43,7 @@ def affected_services(request: Request, settings: Settings) -> Affected:
         if request.where.choice.base:
             raise FabricError(_no_repository(request.where.choice.base))
         names = _by_digest(replace(request, where=everything), project, settings)
-        return Affected(names, "To be done (there is no git repository here)")
+        return Affected(names, "Out of date (no git repository found)")
     compose = file_at(settings.cwd / request.where.compose, COMPOSE_NAME)
     files = [path for path in changes.files if ".fabric" not in Path(path).parts]
     names = affected(_territories(project, settings), {str(compose)}, files)
@@ -51,8 +51,8 @@ def affected_services(request: Request, settings: Settings) -> Affected:
 
 
 def _no_repository(base: str) -> Problem:
-    message = f"there is no git repository here to look for `{base}` in"
-    hint = "leave --base out: then it counts what is not up to date"
+    message = f"no git repository found, required for --base {base}"
+    hint = "omit --base to select the services that are not up to date"
     return Problem("usage/no-repository", message, hint=hint)
 
 

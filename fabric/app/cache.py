@@ -63,7 +63,9 @@ def _opened(settings: Settings) -> Iterator[Housekeeping]:
 def parse_size(text: str) -> int:
     found = re.fullmatch(r"(\d+)\s*([KMG]?)I?B?", text.strip().upper())
     if not found:
-        raise _bad(f"--max-size {text} is no size", "a number with K, M or G, such as 500M")
+        raise _bad(
+            f"invalid value for --max-size: `{text}`", "use a number with K, M or G, such as 500M"
+        )
     return int(found[1]) * _UNITS[found[2]]
 
 

@@ -31,7 +31,7 @@ from fabric.system.git_index import is_tracked
 # What is swept, emptied or thrown away there must be the cache's own.
 _PARTS = ("memo", "blobs", FOLDER, "running", "locks", "shared")
 _KEY_ID = "key-id"
-_HINT = "set FABRIC_CACHE_DIR to a folder of yours, or mend its owner and mode"
+_HINT = "set FABRIC_CACHE_DIR to a directory you own, or fix the owner and mode"
 
 
 class CachePlace(Struct, frozen=True):
@@ -102,10 +102,10 @@ def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> Ca
     """Whether a cache that is there is ours alone, and all its own."""
     parents = [folder.parent] if folder.parent.name == OWN else []
     if not all(is_ours(str(one)) for one in (folder, *parents)):
-        why = f"`{folder}` belongs to somebody else, or others may write it"
+        why = f"`{folder}` is owned or writable by another user"
         return CachePlace(folder, problem=_without(why, "cache/not-ours"))
     if any(one.is_symlink() for one in (*parents, *(folder / name for name in _PARTS))):
-        why = f"there are symbolic links in `{folder}`"
+        why = f"`{folder}` contains symbolic links"
         return CachePlace(folder, problem=_without(why, "cache/not-ours"))
     if is_tracked(folder):
         return CachePlace(folder, problem=_tracked(folder))
@@ -168,7 +168,7 @@ def _other_key(folder: Path, seal: CacheSeal) -> Problem | None:
     return Problem(
         "cache/other-key",
         f"ignoring the cached results in `{folder}`: they were stored with a different key",
-        hint=f"to reuse a restored cache, set {KEY_VARIABLE} to the same value on every machine",
+        hint=f"set {KEY_VARIABLE} to the same value on all machines to reuse a restored cache",
     )
 
 
@@ -183,14 +183,14 @@ def _tracked(folder: Path) -> Problem:
     return Problem(
         "cache/tracked",
         f"ignoring the cache `{folder}`: git tracks files in it",
-        hint="git rm -r --cached .fabric, then add `.fabric/` to .gitignore",
+        hint="run: git rm -r --cached .fabric, then add `.fabric/` to .gitignore",
     )
 
 
 def _without_key(why: str) -> Problem:
     return Problem(
         "cache/no-key",
-        f"no key for the cache: {why}; this run uses no cache",
+        f"running without a cache, because it has no key: {why}",
         hint=f"set {KEY_VARIABLE} to a random text, such as the output of: openssl rand -hex 32",
     )
 
@@ -208,4 +208,4 @@ def _own_parents(workspace: Path, folder: Path) -> tuple[Path, ...]:
 
 
 def _without(why: str, code: str = "cache/not-writable") -> Problem:
-    return Problem(code, f"{why}: this run goes on without a cache", hint=_HINT)
+    return Problem(code, f"running without a cache: {why}", hint=_HINT)

@@ -95,8 +95,8 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
         for function in entry.functions
     ]
     if not found:
-        hint = "`fabric deploy`; if it was deployed, `fabric state reconcile --fix` writes receipts"
-        message = f"there is no receipt of a deployment in stage `{stage}`"
+        hint = "run: fabric deploy, or `fabric state reconcile --fix` if it is deployed"
+        message = f"no deployment receipt found for stage `{stage}`"
         raise FabricError(Problem("invoke/not-deployed", message, hint))
     asked = next(iter(request.functions), "")
     chosen = [one for one in found if asked in ("", one.name)]
@@ -104,18 +104,24 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
         raise FabricError(_no_function(asked, [one.name for one in found], stage))
     if asked and len(chosen) > 1:
         places = ", ".join(sorted(one.entry.provider for one in chosen))
-        hint = f"--provider, of {places}"
-        raise FabricError(Problem("usage/no-provider", "which deployment is meant?", hint))
+        hint = f"set --provider to one of {places}"
+        raise FabricError(
+            Problem(
+                "usage/no-provider", "more than one deployment found, --provider is required", hint
+            )
+        )
     if not asked and len(chosen) > 1:
         names = ", ".join(sorted({one.name for one in chosen}))
         raise FabricError(
-            Problem("usage/no-function", "which function is meant?", hint=f"--function, of {names}")
+            Problem(
+                "usage/no-function", "--function is required", f"set --function to one of {names}"
+            )
         )
     return chosen[0]
 
 
 def _no_function(asked: str, known: list[str], stage: str) -> Problem:
     guess = nearest(asked, known)
-    hint = f"did you mean `{guess}`?" if guess else f"deployed are: {', '.join(sorted(known))}"
-    message = f"no function `{asked}` is deployed in stage `{stage}`"
+    hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(sorted(known))}"
+    message = f"function `{asked}` is not deployed in stage `{stage}`"
     return Problem("invoke/not-deployed", message, hint)

@@ -97,7 +97,7 @@ def _addition(wanted: NewEntry, place: HandlerPlace | None) -> Addition:
         fields = {"entry": place.entry, "triggers": [fields]}
     entry = tree(fields)
     if not isinstance(entry, Mapping):
-        raise TypeError("an entry is a map")
+        raise TypeError("an entry must be a map")
     return Addition(wanted.section, wanted.name, entry)
 
 
@@ -167,8 +167,8 @@ def _handler_changes(
     path = opened.path.parent / place.path
     _refuse_outside(opened, path)
     if module := hides_a_module(place):
-        message = f"`{place.path}` would be imported in place of Python's own module `{module}`"
-        raise FabricError(Problem("usage/bad-name", message, "take another name"))
+        message = f"`{place.path}` would hide the Python module `{module}`"
+        raise FabricError(Problem("usage/bad-name", message, "use another name"))
     content = handler_source(wanted.trigger, place.language).encode()
     old = _old_handler(path, place, force=options.force)
     if old != content:
@@ -178,8 +178,8 @@ def _handler_changes(
 def _refuse_outside(opened: OpenConfig, path: Path) -> None:
     """A folder of handlers may be a link."""
     if not path.resolve().is_relative_to(opened.path.parent.resolve()):
-        message = f"the handler `{path}` would lie outside of the project, behind a link"
-        hint = "entries lie beside or below the config"
+        message = f"the handler `{path}` would be outside the project, behind a symbolic link"
+        hint = "use a path beside or below the config"
         raise FabricError(Problem("disk/led-away", message, hint, Place(str(path))))
 
 
@@ -187,11 +187,11 @@ def _old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes | Non
     if not path.is_symlink() and not path.exists():
         return None
     if path.is_symlink() or not path.is_file():
-        message = f"`{place.path}`, where the handler would go, is no regular file"
+        message = f"the handler path `{place.path}` is not a regular file"
         raise FabricError(Problem("disk/handler-exists", message, where=Place(place.path)))
     if not force:
-        message = f"the handler `{place.path}` is there already"
-        hint = "take another name, or replace the file with --force"
+        message = f"the handler `{place.path}` already exists"
+        hint = "use another name, or --force to replace the file"
         raise FabricError(Problem("disk/handler-exists", message, hint, Place(place.path)))
     return read_bytes(path)
 

@@ -17,7 +17,7 @@ from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files
 from fabric.system.new_files import write_new_files
 
-_NEXT = "set the variables and secrets that the workflow names, then push it"
+_NEXT = "set the variables and secrets of the workflow, then push it"
 
 
 def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings) -> Report:
@@ -49,8 +49,10 @@ def _project(opened: OpenConfig, root: Path) -> CiProject:
         raise FabricError(*found.problems)
     if facts_of(found.provider) is None or not found.backend:
         what = "provider" if facts_of(found.provider) is None else "backend"
-        message = f"the {what} of `{found.file}` is not known: a variable is not set"
-        problem = Problem("config/unset-variable", message, "set it, then run the command again")
+        message = f"the {what} of `{found.file}` is unknown: a variable is not set"
+        problem = Problem(
+            "config/unset-variable", message, "set the variable, then run the command again"
+        )
         raise FabricError(problem)
     place = folder.resolve().relative_to(root.resolve()).as_posix()
     return CiProject(
@@ -103,7 +105,7 @@ def _old(path: Path, content: bytes, *, force: bool) -> bytes | None:
     old = read_bytes(path)
     if old != content and not force:
         message = f"the workflow `{WORKFLOW_FILE}` already exists"
-        hint = "replace it with --force, or compare with --dry-run --force"
+        hint = "use --force to replace it, or --dry-run --force to compare"
         raise FabricError(Problem("disk/workflow-exists", message, hint, Place(str(path))))
     return old
 

@@ -58,7 +58,7 @@ class InitRequest(Struct, frozen=True):
 _MANIFEST = "package.json"
 _LOCAL_STATE = (
     "State is stored on this machine (.fabric/state). Before another machine or CI deploys, "
-    "set `backend` in fabric.yml to a shared one."
+    "set a shared `backend` in fabric.yml."
 )
 # What a project goes without if these files were somebody's own.
 _WANTED = {".gitignore": (".env", ".fabric"), _MANIFEST: ("call:local", '"test"')}
@@ -135,8 +135,8 @@ def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
         return ask(asked)
     options = (("--template", asked.template), ("--provider", asked.provider))
     missing = " and ".join(option for option, said in options if not said)
-    message = f"without a terminal, {missing} must be given"
-    hint = "for example: fabric init --template http --provider cloud1-lambda"
+    message = f"missing options: {missing} (not a terminal, so fabric cannot prompt)"
+    hint = "set them, such as: fabric init --template http --provider cloud1-lambda"
     raise FabricError(Problem("usage/missing-option", message, hint))
 
 
@@ -152,8 +152,8 @@ def _choices(asked: InitRequest, find: "FindEntries | None") -> ProjectChoices:
 
 def _folder_problems(folder: Path) -> Iterator[Problem]:
     if os.path.lexists(folder / CONFIG_FILE):
-        message = f"there is a `{CONFIG_FILE}` already, and it stays as it is"
-        hint = "give another folder with --dir, or extend it with `fabric generate`"
+        message = f"`{CONFIG_FILE}` already exists; nothing was changed"
+        hint = "use another directory with --dir, or extend it with `fabric generate`"
         yield Problem("init/exists", message, hint, Place(str(folder / CONFIG_FILE)))
     yield from _no_folder(folder)
 
@@ -163,8 +163,8 @@ def _no_folder(folder: Path) -> Iterator[Problem]:
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if there.is_dir():
         return
-    what = "is a link to nothing" if there.is_symlink() and not there.exists() else "is no folder"
-    hint = "give another folder with --dir" if there == folder else "move it away"
+    what = "is a broken link" if there.is_symlink() and not there.exists() else "is not a directory"
+    hint = "use another directory with --dir" if there == folder else "move or delete it"
     yield Problem("disk/no-folder", f"`{there}` {what}", hint, Place(str(there)))
 
 
@@ -173,8 +173,8 @@ def _in_the_way(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
     for one in files:
         path = folder / one.path
         if os.path.lexists(path) and not one.may_be_kept and not _is_same(path, one):
-            message = f"there is a `{one.path}` already, and it stays as it is"
-            hint = "move it away, or give another folder with --dir"
+            message = f"`{one.path}` already exists; nothing was changed"
+            hint = "move or delete it, or use another directory with --dir"
             yield Problem("init/exists", message, hint, Place(str(path)))
     parents = dict.fromkeys((folder / one.path).parent for one in files)
     yield from dict.fromkeys(problem for parent in parents for problem in _no_folder(parent))
@@ -264,20 +264,22 @@ def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
         text = read_bytes(made.folder / one.path).decode(errors="replace")
         missing = [word for word in wanted if word not in text]
         if missing:
-            message = f"`{one.path}` was left as it was, and lacks {', '.join(missing)}"
-            yield Problem("init/kept-file", message, "add what you want of it by hand")
+            message = (
+                f"keeping the existing `{one.path}`, which does not contain {', '.join(missing)}"
+            )
+            yield Problem("init/kept-file", message, "add the missing entries by hand")
 
 
 def _derived(made: _NewProject) -> Iterator[Problem]:
     name, folder = made.choices.service, made.folder.name
     if name != folder and name == derived_service(folder):
         message = f"the service is named `{name}`, after the directory `{folder}`"
-        hint = "to choose another name, edit `service` in fabric.yml"
+        hint = "edit `service` in fabric.yml to use another name"
         yield Problem("init/derived-name", message, hint)
 
 
 def _warnings(choices: ProjectChoices) -> Iterator[Problem]:
     if choices.with_workflow and back_end_facts(choices.backend).is_own_folder:
-        message = f"the workflow forgets what it deployed: state backend `{choices.backend}`"
-        hint = "choose one that all machines reach, such as --state-backend objstore1"
+        message = f"the workflow loses its state after each run: state backend `{choices.backend}`"
+        hint = "use a shared backend, such as --state-backend objstore1"
         yield Problem("init/local-state", message, hint)

@@ -67,8 +67,10 @@ def _event(payload: bytes) -> str:
         text = payload.decode().strip()
         json.loads(text or "{}")
     except ValueError as error:
-        hint = """a payload is one JSON document, for example '{"id": 1}'"""
-        raise FabricError(Problem("input/bad-payload", "the payload is not JSON", hint)) from error
+        hint = """write one JSON document, such as '{"id": 1}'"""
+        raise FabricError(
+            Problem("input/bad-payload", "the payload is not valid JSON", hint)
+        ) from error
     return text or "{}"
 
 
@@ -198,15 +200,15 @@ def _there(request: Request, called: Called, event: str) -> Report:
     from fabric.system import http_check
 
     if not called.url:
-        message = f"`{called.name}` has no address to be called at"
-        hint = "it has no http trigger, and its provider gave it no address of its own"
+        message = f"`{called.name}` has no URL to call"
+        hint = "add an http trigger: the provider returned no URL for the function"
         raise FabricError(Problem("invoke/no-endpoint", message, hint))
     url = _with_parameters(called, event)
     answer = http_check.called(called.method, url, event.encode(), _SECONDS)
     report = _report(request, called, Answer(_json(answer.text), answer.ms))
     if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
         return report
-    message = f"`{called.name}` at {url} answered {answer.status}"
+    message = f"`{called.name}` at {url} returned {answer.status}"
     problems = (Problem("invoke/failed", message, frame=answer.text[:_SHOWN].strip()),)
     return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
 
@@ -221,8 +223,8 @@ def _with_parameters(called: Called, event: str) -> str:
     def value(found: re.Match[str]) -> str:
         name = found[1].rstrip("+")
         if not isinstance(values.get(name), str | int):
-            message = f"the path of `{called.name}` has the parameter `{name}`, and no value for it"
-            hint = f"""put it into the payload: {{"pathParameters": {{"{name}": "…"}}}}"""
+            message = f"missing value for the path parameter `{name}` of `{called.name}`"
+            hint = f"""add it to the payload: {{"pathParameters": {{"{name}": "…"}}}}"""
             raise FabricError(Problem("invoke/no-parameter", message, hint))
         return quote(str(values[name]), safe="/" if found[1].endswith("+") else "")
 

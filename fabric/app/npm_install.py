@@ -28,13 +28,13 @@ def npm_install(
     folder: Path, env: Mapping[str, str], tell: Callable[[str], None], seconds: float = _SECONDS
 ) -> Problem | None:
     """What kept it from ending well, if anything did."""
-    hint = f"all else is there: run `npm install` in `{folder}`, or init with --skip-install"
+    hint = f"run `npm install` in `{folder}`, or use --skip-install: all other files exist"
     try:
         argv = [*npm_command(env), "install", *_FLAGS, "--prefix", str(folder)]
         path = os.pathsep.join([str(find_node(env).parent), env.get("PATH", "")])
     except FabricError:
-        return Problem("init/no-npm", "there is no npm to install packages with", hint)
-    tell(f"npm install: for at most {seconds:.0f} s ...")
+        return Problem("init/no-npm", "npm not found, required to install packages", hint)
+    tell(f"npm install: running (limit {seconds:.0f} s) ...")
     talk = ChildTalk(hear=lambda line: tell(_told(line)))
     limits = Limits(seconds=seconds)
     try:
@@ -55,11 +55,11 @@ def _told(line: bytes) -> str:
 def _reason(heard: Overheard, seconds: float) -> str:
     match heard.ending:
         case Ending.TIMED_OUT:
-            return f"was not done after {seconds:.0f} s"
+            return f"timed out after {seconds:.0f} s"
         case Ending.TOO_MUCH:
-            return "said more than anybody reads"
+            return "printed too much output"
         case _ if heard.code == 0:
             return ""
     lines = without_credentials(heard.stderr.decode(errors="replace")).strip().splitlines()
-    said = npm_words("\n".join(lines[-_LINES:])) if lines else f"it ended with {heard.code}"
+    said = npm_words("\n".join(lines[-_LINES:])) if lines else f"exit code {heard.code}"
     return f"failed: {said}"

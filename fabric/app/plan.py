@@ -156,7 +156,7 @@ def _blind(
     request, settings, shared = asked
     session, seen = _live(stack, work, request, (settings, shared), blind=True)
     why = error.first
-    message = f"the state cannot be read: {why.message}; everything is shown as new"
+    message = f"planning without state, so everything is shown as new: {why.message}"
     told = Problem("plan/blind", message, why.hint)
     refused = (*error.problems, *seen.refused)
     return session, replace(_warned(seen, told), sources=None, refused=refused)
@@ -231,8 +231,8 @@ def _number(made: Plan, task_id: str) -> int:
     if task_id in ids:
         return ids.index(task_id)  # type: ignore[arg-type]
     guess = nearest(task_id, ids)
-    hint = f"did you mean `{guess}`?" if guess else "`fabric plan` lists the tasks"
-    raise FabricError(Problem("usage/unknown-task", f"no task is named `{task_id}`", hint=hint))
+    hint = f"did you mean `{guess}`?" if guess else "run: fabric plan"
+    raise FabricError(Problem("usage/unknown-task", f"unknown task `{task_id}`", hint=hint))
 
 
 def _names(work: Compiled, request: Request) -> "MakeNames | None":

@@ -20,7 +20,7 @@ class FoundReceipt(Struct, frozen=True):
 def found_receipt(path: Path) -> FoundReceipt:
     document = read_document(path)
     if document is None:
-        return FoundReceipt([], _damaged(path, "it is not JSON") if path.exists() else None)
+        return FoundReceipt([], _damaged(path, "not valid JSON") if path.exists() else None)
     wrong = misfits("receipt", document)
     if wrong:
         return FoundReceipt([], _damaged(path, listed(wrong)))
@@ -30,7 +30,7 @@ def found_receipt(path: Path) -> FoundReceipt:
 def _damaged(path: Path, why: str) -> Problem:
     return Problem(
         "invoke/not-deployed",
-        f"the receipt `{path.name}` cannot be used: {why}",
-        hint="`fabric state reconcile --fix` writes it anew from the record",
+        f"the receipt `{path.name}` is damaged: {why}",
+        hint="run: fabric state reconcile --fix, to re-create it from the state",
         where=Place(str(path)),
     )

@@ -78,10 +78,14 @@ def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     names = [name for name, _, _ in pairs]
     for (name, equals, _), word in zip(pairs, words, strict=True):
         if not equals or not name:
-            message = f"--param {word.partition('=')[0] or '='} is no NAME=VALUE"
-            raise FabricError(Problem("usage/bad-param", message, hint="as in --param color=blue"))
+            message = f"invalid value for --param: `{word.partition('=')[0] or '='}`"
+            raise FabricError(
+                Problem(
+                    "usage/bad-param", message, hint="use NAME=VALUE, such as --param color=blue"
+                )
+            )
         if names.count(name) > 1:
-            raise FabricError(Problem("usage/bad-param", f"--param {name} is given twice"))
+            raise FabricError(Problem("usage/bad-param", f"duplicate name in --param: `{name}`"))
     return tuple((name, value) for name, _, value in pairs)
 
 
@@ -92,8 +96,8 @@ def caps_of(concurrency: str, cores: int) -> Caps:
         raise FabricError(
             Problem(
                 "usage/bad-concurrency",
-                f"--concurrency {concurrency} is not a number of tasks",
-                hint="a whole number from 1 up, or a percentage of the cores such as 50%",
+                f"invalid value for --concurrency: `{concurrency}`",
+                hint="use a whole number of at least 1, or a percentage of the cores such as 50%",
             )
         )
     total = math.ceil(cores * int(number) / 100) if percent else int(number)

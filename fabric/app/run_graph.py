@@ -192,8 +192,8 @@ def _on_network(session: Session) -> Problem | None:
         return None
     return Problem(
         "cache/network",
-        f"the cache `{session.cache}` lies on a network file system",
-        hint="set FABRIC_CACHE_DIR to a local folder; the cache may be lost at any time",
+        f"the cache `{session.cache}` is on a network file system, which is slow",
+        hint="set FABRIC_CACHE_DIR to a local directory (the cache can be deleted at any time)",
     )
 
 

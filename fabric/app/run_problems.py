@@ -24,7 +24,7 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
         return found
     left = result.count(Status.CANCELLED)
     message = f"interrupted: {plural(left, 'task')} not started"
-    return (Problem("run/interrupted", message, hint="run it again to go on"), *found)
+    return (Problem("run/interrupted", message, hint="run the command again to continue"), *found)
 
 
 def owners_of(result: RunResult) -> tuple[str, ...]:

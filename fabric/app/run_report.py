@@ -7,7 +7,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.amounts import duration
 from fabric.model.report import Case
 
-NOTHING_RAN = "longest path: none, for nothing had to run"
+NOTHING_RAN = "critical path: none (no task ran)"
 
 
 def cases_of(result: RunResult) -> tuple[Case, ...]:
@@ -28,7 +28,7 @@ def longest_path(result: RunResult) -> str:
         return NOTHING_RAN
     path = critical_path(result)
     words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
-    return f"longest path of {duration(result.ms)}: {' -> '.join(words)}"
+    return f"critical path of {duration(result.ms)}: {' -> '.join(words)}"
 
 
 def untouched(graph: TaskGraph) -> tuple[Case, ...]:

@@ -65,8 +65,8 @@ def show_run(run_id: str, settings: Settings) -> Report:
 
 def _unknown(run_id: str, known: list[str]) -> Problem:
     guess = nearest(run_id, known)
-    hint = f"did you mean `{guess}`?" if guess else "`fabric runs list` lists them"
-    return Problem("usage/unknown-run", f"there is no run `{run_id}`", hint=hint)
+    hint = f"did you mean `{guess}`?" if guess else "run: fabric runs list"
+    return Problem("usage/unknown-run", f"unknown run `{run_id}`", hint=hint)
 
 
 def _journals(workspace: Path) -> list[Path]:

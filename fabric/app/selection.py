@@ -34,11 +34,16 @@ def _refuse_alone(request: Request) -> None:
     where, choice = request.where, request.where.choice
     named = bool(where.services) or choice.affected
     problems = [
-        Problem("usage/incomplete", f"{option} says nothing without {partner}", hint=hint)
+        Problem("usage/incomplete", f"{option} requires {partner}", hint=hint)
         for option, alone, partner, hint in (
             ("--with-dependents", choice.dependents and not named, _PARTNER, _NAME_ONE),
             ("--with-dependencies", choice.dependencies and not named, _PARTNER, _NAME_ONE),
-            ("--base", bool(choice.base) and not choice.affected, "--affected", "give both"),
+            (
+                "--base",
+                bool(choice.base) and not choice.affected,
+                "--affected",
+                "add --affected, or omit --base",
+            ),
         )
         if alone
     ]
@@ -47,7 +52,7 @@ def _refuse_alone(request: Request) -> None:
 
 
 _PARTNER = "--service or --affected"
-_NAME_ONE = "name a service with --service NAME, or give --affected"
+_NAME_ONE = "add --service NAME or --affected"
 
 
 def _chosen(request: Request, settings: Settings) -> tuple[Request, str]:

@@ -111,8 +111,8 @@ class Settings(Struct, frozen=True):
             raise FabricError(
                 Problem(
                     "usage/bad-stage",
-                    f"`{stage}` is not a stage name",
-                    hint="letters, digits, `.`, `_` and `-`, at most 63, first a letter or digit",
+                    f"invalid stage name `{stage}`",
+                    hint="use letters, digits, `.`, `_`, `-`, at most 63, first a letter or digit",
                 )
             )
         return stage
@@ -145,8 +145,8 @@ def _working_folder(*, needed: bool) -> Path:
     except FileNotFoundError as error:
         if not needed:
             return Path("/")
-        hint = "go to a folder that is there"
-        problem = Problem("usage/no-folder", "the working folder was deleted", hint=hint)
+        hint = "change to an existing directory"
+        problem = Problem("usage/no-folder", "the working directory does not exist", hint=hint)
         raise FabricError(problem) from error
 
 

@@ -84,7 +84,7 @@ def open_access(request: Request, settings: Settings) -> SharedAccess:
     try:
         return _opened(request, settings, modes)
     except ValueError as error:
-        return SharedAccess(problem=_off(f"`{URL_VARIABLE}` cannot be used: {error}"))
+        return SharedAccess(problem=_off(f"invalid `{URL_VARIABLE}`: {error}"))
 
 
 def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
@@ -202,10 +202,10 @@ def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((env[name] for name in names if env.get(name)), "")
 
 
-_UNSENDABLE = "has characters within it that no header takes"
-_MAKE_KEY = "make one with `fabric cache key`, and give it to all that share the cache"
+_UNSENDABLE = "contains characters that are invalid in an HTTP header"
+_MAKE_KEY = "run: fabric cache key, and set the same key on all machines"
 
 
 def _off(why: str, hint: str = "") -> Problem:
-    message = f"the shared cache is left out: {why}"
-    return Problem("cache/remote-off", message, hint or f"or unset `{URL_VARIABLE}`")
+    message = f"running without the shared cache: {why}"
+    return Problem("cache/remote-off", message, hint or f"fix this, or unset `{URL_VARIABLE}`")

@@ -25,8 +25,8 @@ from fabric.remote.seal import head_name, seal_head, seal_object
 _KEY_BYTES = 32
 # A head that nobody looks up: what is put there says only that it could be.
 _TRIAL = "trial"
-_NOT_A_CACHE = "check FABRIC_REMOTE_CACHE_URL: pages that ask for a login answer 200 as well"
-_LARGE = "let bodies of 5 MB through: `client_max_body_size 8m;` in nginx, BODY_LIMIT in others"
+_NOT_A_CACHE = "check FABRIC_REMOTE_CACHE_URL: a login page also returns 200"
+_LARGE = "allow request bodies of 5 MB, such as `client_max_body_size 8m;` in nginx"
 
 
 class SharedLook(Struct, frozen=True):
@@ -122,14 +122,14 @@ def _not_written(cache: SharedCache) -> Iterator[Problem]:
         yield Problem("cache/remote-off", message, _hint(error))
         return
     if any(trials[one] != content for one, content in got.items()):
-        message = "the shared cache says that it keeps what it is sent, and does not give it back"
+        message = "the shared cache accepted a test object, but did not return it"
         yield Problem("cache/remote-off", message, _NOT_A_CACHE)
 
 
 def _hint(error: Exception) -> str:
     if isinstance(error, OversizedError):
         return _LARGE
-    return "check the rights of FABRIC_REMOTE_CACHE_TOKEN, or read only: FABRIC_CACHE=remote:r"
+    return "check the permissions of FABRIC_REMOTE_CACHE_TOKEN, or set FABRIC_CACHE=remote:r"
 
 
 def shared_checks(settings: Settings) -> Iterator[Check]:
@@ -141,7 +141,7 @@ def shared_checks(settings: Settings) -> Iterator[Check]:
         yield from (warned("shared-cache", problem) for problem in found.problems)
         return
     ways = " and ".join(
-        word for word, is_so in (("read", found.reads), ("written", found.writes)) if is_so
+        word for word, is_so in (("read", found.reads), ("write", found.writes)) if is_so
     )
-    answered = f"`{found.place}` answers in {found.ms} ms, and is {ways}"
+    answered = f"`{found.place}` responds in {found.ms} ms ({ways})"
     yield passed("shared-cache", f"{answered}: {found.tasks} tasks")

@@ -46,7 +46,7 @@ def still_led_to(project: Project, refs: Iterable[RecordRef]) -> Iterator[Proble
         led = [one for one in rows if one.weight and (unit.service, one.label) in gone]
         if led:
             listed = ", ".join(f"`{one.label}` with {one.weight} %" for one in led)
-            message = f"{_name(home, project.stage)} still leads to what is removed: {listed}"
+            message = f"{_name(home, project.stage)} still routes to removed endpoints: {listed}"
             yield Problem("router/still-led", message, _way_out(rows, {one.label for one in led}))
 
 
@@ -55,9 +55,9 @@ def _name(home: Path, stage: str) -> str:
     try:
         found = _HISTORY.decode(read_bytes(history_path(home, stage)))
     except (OSError, DecodeError, UnicodeDecodeError):
-        return "the name of the router"
+        return "the hostname of the router"
     name = next((one.hostname for one in found.entries if one.hostname), "")
-    return f"`{name}`" if name else "the name of the router"
+    return f"`{name}`" if name else "the hostname of the router"
 
 
 def _endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoint, ...]:
@@ -71,5 +71,5 @@ def _endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoint, ..
 def _way_out(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
     staying = next((one.label for one in rows if one.label not in gone), "")
     if not staying:
-        return "nobody is left to lead it to: take the name away at its back end"
-    return f"`fabric router dns-shift --provider {staying} --percent 99` leads it away"
+        return "delete the DNS record at its DNS provider: no endpoint is left"
+    return f"run: fabric router dns-shift --provider {staying} --percent 99"

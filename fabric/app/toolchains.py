@@ -33,8 +33,8 @@ def tools_problem(settings: Settings) -> Problem | None:
 def _not_ours(folder: Path) -> Problem:
     return Problem(
         "runtime/toolchain-not-ours",
-        f"the tools in `{folder}` are not used: it, or a folder above it, can be written by "
-        "others; what is needed is fetched for this run alone",
-        hint="name another folder with FABRIC_TOOLCHAIN_DIR, or mend its owner and mode",
+        f"ignoring the tools in `{folder}`, which other users can write: fetching tools for this "
+        "run only",
+        hint="set FABRIC_TOOLCHAIN_DIR to another directory, or fix the owner and mode",
         where=Place(str(folder)),
     )

@@ -66,6 +66,6 @@ def _internal(error: BaseException) -> FabricError:
         Problem(
             "internal/error",
             f"{type(error).__name__}: {error}",
-            hint=f"this is a bug in fabric, at {place.name}:{place.lineno}: report it",
+            hint=f"report this bug in fabric, at {place.name}:{place.lineno}",
         )
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fabric.app.generate import OpenConfig
 from fabric.cli.questions import Asks, OpenQuestion, Person, answers
 from fabric.config.schema.entries import RESOURCE_TYPES
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of, titled
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
@@ -178,8 +178,9 @@ def _supported(opened: OpenConfig) -> tuple[str, ...]:
 def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
     choices = _supported(opened)
     if kind not in choices:
-        provider = opened.overview.provider or "any provider"
-        message = f"unsupported trigger type for `{provider}`: `{kind}`"
+        provider = opened.overview.provider
+        name = titled(provider) if provider else "all providers"
+        message = f"unsupported trigger type for {name}: `{kind}`"
         hint = f"use one of {', '.join(choices)}"
         raise FabricError(Problem("usage/trigger-unsupported", message, hint))
 

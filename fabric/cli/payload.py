@@ -66,7 +66,7 @@ def event_of(file: str, settings: Settings) -> Json:
 def event_in(file: str, cwd: Path) -> Json:
     content = _content(file, cwd)
     if not content.strip():
-        hint = """an event is one JSON document, for example '{"id": 1}'"""
+        hint = """write one JSON document, such as '{"id": 1}'"""
         problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
         raise FabricError(problem)
     return _parsed(content, f"`{file}`", Place(file))
@@ -76,6 +76,6 @@ def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
     try:
         return event_in_text(content)
     except ValueError as error:
-        hint = """a payload is one JSON document, for example '{"id": 1}'"""
+        hint = """write one JSON document, such as '{"id": 1}'"""
         message = f"invalid JSON in {source}: {error}"
         raise FabricError(Problem("input/bad-payload", message, hint, where)) from error

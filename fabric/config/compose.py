@@ -14,7 +14,9 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.spelling import did_you_mean
 from fabric.model.walks import cycle_in
 
-_NONE = Problem("compose/no-services", "the file names no services", "list them under `services`")
+_NONE = Problem(
+    "compose/no-services", "no services found in the compose file", "list them under `services`"
+)
 
 
 def load_compose(file: str, text: bytes) -> Compose:
@@ -80,7 +82,7 @@ def _bad_includes(root: Node) -> Iterator[Problem]:
     for item in include.items if isinstance(include, Sequence) else ():
         reason = _no_pattern(item.text) if isinstance(item, Scalar) else ""
         if reason:
-            hint = "a pattern relative to the compose file, such as `services/*/fabric.yml`"
+            hint = "use a pattern relative to the compose file, such as `services/*/fabric.yml`"
             yield Problem("compose/bad-include", reason, hint, place_of(item))
 
 
@@ -88,11 +90,11 @@ def _no_pattern(text: str) -> str:
     """Why no file can be looked for by a text, else nothing."""
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/"):
-        return f"`{shown(text)}` in `include` is an absolute path"
+        return f"absolute path in `include`: `{shown(text)}`"
     if not parts:
-        return f"`{shown(text)}` in `include` names no file"
+        return f"pattern in `include` does not name a file: `{shown(text)}`"
     if any("**" in part and part != "**" for part in parts):
-        return f"`{shown(text)}` in `include` is no pattern: `**` stands for whole folders only"
+        return f"invalid pattern in `include`: `{shown(text)}` (`**` must be a whole path segment)"
     return ""
 
 
@@ -112,8 +114,8 @@ def _duplicate_names(services: tuple[ComposeService, ...]) -> Iterator[tuple[str
     seen: dict[str, str] = {}
     for service in services:
         if service.name in seen:
-            message = f"two services are called `{shown(service.name)}`"
-            configs = f"their configs: {seen[service.name]} and {service.config}"
+            message = f"duplicate service name `{shown(service.name)}`"
+            configs = f"rename the service of {seen[service.name]} or {service.config}"
             yield service.name, Problem("compose/duplicate-service", message, configs)
         seen.setdefault(service.name, service.config)
 
@@ -131,8 +133,8 @@ def _unknown_names(services: tuple[ComposeService, ...]) -> Iterator[tuple[str, 
 def _cycles(services: tuple[ComposeService, ...]) -> Iterator[Problem]:
     cycle = cycle_in({service.name: service.depends_on for service in services})
     if cycle:
-        message = f"the services depend on each other in a circle: {' -> '.join(cycle)}"
-        yield Problem("compose/cycle", message, "drop one of these dependencies")
+        message = f"dependency cycle between services: {' -> '.join(cycle)}"
+        yield Problem("compose/cycle", message, "remove one of these dependencies")
 
 
 def _at(problem: Problem, places: dict[str, Place], name: str) -> Problem:

@@ -66,17 +66,17 @@ def _assignment(text: str, position: int) -> tuple[str, str, int]:
     """A name, its value, and where its last line ends."""
     head = _NAME.match(text, position)
     if head is None:
-        raise _SlipError("it is no `NAME=value`")
+        raise _SlipError("expected NAME=value")
     quote = text[head.end() : head.end() + 1]
     if quote not in _QUOTED:
         end = _end_of_line(text, head.end())
         return head[1], _COMMENT.sub("", text[head.end() : end]).strip(), end
     body = _QUOTED[quote].match(text, head.end())
     if body is None:
-        raise _SlipError(f"the quote {quote} is not closed")
+        raise _SlipError(f"missing closing {quote}")
     rest = _END.match(text, body.end())
     if rest is None:
-        raise _SlipError(f"something follows the closing {quote}")
+        raise _SlipError(f"unexpected text after the closing {quote}")
     return head[1], _unescaped(body[1]) if quote == '"' else body[1], rest.end()
 
 

@@ -177,5 +177,5 @@ def _with_later(filled: Node, root: Mapping) -> Mapping:
 
 def _no_map(root: Node) -> Problem:
     where = Place("", root.line, root.column) if root.line else None
-    hint = "a config begins with `service: <name>`"
-    return Problem("config/empty", "the file holds no map of settings", hint, where)
+    hint = "start the config with `service: <name>`"
+    return Problem("config/empty", "the config is empty or not a mapping", hint, where)

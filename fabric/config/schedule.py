@@ -60,7 +60,7 @@ def normalised(schedule: str) -> str:
 def _rate(text: str) -> str:
     found = _RATE.fullmatch(text)
     if not found or not int(found[1]):
-        raise ScheduleError("a rate is `rate(<n> minutes|hours|days)` with n of at least 1")
+        raise ScheduleError("expected `rate(<n> minutes|hours|days)` with n ≥ 1")
     count, unit = int(found[1]), found[2]
     return f"rate({count} {unit if count == 1 else unit + 's'})"
 
@@ -68,8 +68,8 @@ def _rate(text: str) -> str:
 def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
     fields = text.split()
     if len(fields) != len(rules):
-        asked = "`cron(...)` takes 6 fields" if rules is _SIX else "a schedule has 5 cron fields"
-        raise ScheduleError(f"{asked}, here are {len(fields)}; or write `rate(5 minutes)`")
+        asked = "`cron(...)` requires 6" if rules is _SIX else "cron requires 5"
+        raise ScheduleError(f"{asked} fields, found {len(fields)} (or use `rate(5 minutes)`)")
     for field, rule in zip(fields, rules, strict=True):
         for item in field.split(","):
             _check_item(item, rule)
@@ -86,7 +86,7 @@ def _check_dates(days: str, months: str, weekdays: str) -> None:
     named = [_month_of(one) for one in months.upper().split(",")]
     lengths = [_LENGTHS[one] for one in named if one]
     if all(named) and min(map(int, days.split(","))) > max(lengths):
-        raise ScheduleError("none of its months has such a day: it would never fire")
+        raise ScheduleError("the day does not exist in these months, so it would never run")
 
 
 def _month_of(text: str) -> int:
@@ -101,13 +101,13 @@ def _check_item(item: str, rule: _FieldRule) -> None:
         return
     span, slash, step = item.partition("/")
     if slash and not (_is_number(step) and int(step)):
-        raise ScheduleError(f"`{item[:20]}` is no {rule.noun}: a step is a number from 1")
+        raise ScheduleError(f"invalid {rule.noun} `{item[:20]}`: a step must be a number ≥ 1")
     if span == "*":
         return
     low, dash, high = span.partition("-")
     ends = [_number(low, rule), *([_number(high, rule)] if dash else [])]
     if ends != sorted(ends) and rule.noun != "day of week":
-        raise ScheduleError(f"`{item[:20]}` is no {rule.noun}: the range runs backwards")
+        raise ScheduleError(f"invalid {rule.noun} `{item[:20]}`: the range is reversed")
 
 
 def _check_begin(item: str, rule: _FieldRule) -> None:
@@ -116,7 +116,7 @@ def _check_begin(item: str, rule: _FieldRule) -> None:
     if slash and begin != "*" and "-" not in begin:
         last = rule.high - 1 if rule.noun == "day of week" else rule.high
         raise ScheduleError(
-            f"`{item[:20]}` has steps without an end: write `{begin}-{last}/{step}`"
+            f"`{item[:20]}` has a step without a range: write `{begin}-{last}/{step}`"
         )
 
 
@@ -124,7 +124,7 @@ def _number(text: str, rule: _FieldRule) -> int:
     if text.upper() in rule.words:
         return rule.words.index(text.upper()) + rule.low
     if not _is_number(text) or not rule.low <= int(text) <= rule.high:
-        raise ScheduleError(f"`{text[:20]}` is no {rule.noun} ({rule.low}-{rule.high})")
+        raise ScheduleError(f"invalid {rule.noun} `{text[:20]}` ({rule.low}-{rule.high})")
     return int(text)
 
 

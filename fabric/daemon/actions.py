@@ -37,8 +37,15 @@ class Actions:
 
 def action_routes(actions: Actions) -> Sequence[ApiRoute]:
     return (
-        _route("deploy", actions.deploy, "Deploy the daemon's own project.", schemas.DEPLOY_ACTION),
-        _route("remove", actions.remove, "Remove what is live of it.", schemas.REMOVE_ACTION),
+        _route(
+            "deploy", actions.deploy, "Deploy the project of the daemon.", schemas.DEPLOY_ACTION
+        ),
+        _route(
+            "remove",
+            actions.remove,
+            "Remove the deployments of the project.",
+            schemas.REMOVE_ACTION,
+        ),
     )
 
 

@@ -17,11 +17,11 @@ def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
     """What the Configuration API answers, and the daemon too."""
     own = (
         _config(
-            "validate", endpoints.validate, "Whether a config is sound.",
+            "validate", endpoints.validate, "Check a config for errors.",
             (STAGE, PROVIDER), schemas.VALIDATED,
         ),
         _config(
-            "resolve", endpoints.resolve, "A config as it is for a stage, without its secrets.",
+            "resolve", endpoints.resolve, "Resolve a config for a stage, with secrets redacted.",
             (STAGE, PROVIDER), schemas.RESOLVED,
         ),
     )  # fmt: skip
@@ -32,11 +32,11 @@ def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
     """What only the daemon answers."""
     return (
         _config(
-            "plan", endpoints.plan, "What a deploy would do, and why.",
+            "plan", endpoints.plan, "Plan a deploy: the changes and their reasons.",
             (STAGE, PROVIDER, FUNCTION), schemas.PLANNED,
         ),
         _config(
-            "releases", endpoints.releases, "What is live, and what can be gone back to.",
+            "releases", endpoints.releases, "List current deployments and rollback targets.",
             (STAGE, PROVIDER), schemas.RELEASES,
         ),
         _changing(_config(
@@ -44,7 +44,7 @@ def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.DEPLOYED,
         )),
         _changing(_config(
-            "remove", endpoints.remove, "Remove what is live of a service.",
+            "remove", endpoints.remove, "Remove a deployed service.",
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.REMOVED,
         )),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 _TURN = 3600.0
-_CUT_OFF = Problem("run/cancelled", "the run was cut off")
+_CUT_OFF = Problem("run/cancelled", "the run was cancelled")
 
 
 class WorldChange(Struct, frozen=True):

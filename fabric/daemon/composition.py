@@ -214,15 +214,17 @@ def _looks(
 
 def _reached(store: "RedisStore") -> Check:
     if store.answers():
-        return passed("cache", "the cache answers")
-    message = "the cache does not answer: requests are served without it"
-    return warned("cache", Problem("doctor/cache", message, "look whether its server runs"))
+        return passed("cache", "the cache is reachable")
+    message = "the cache is unreachable: serving requests without it"
+    return warned(
+        "cache", Problem("doctor/cache", message, "check that the Redis server is running")
+    )
 
 
 def _gauges(runs: Runs) -> tuple[Gauge, ...]:
     return (
-        Gauge("fabric_runs_under_way", "Runs at work, or waiting for their turn.", runs.under_way),
-        Gauge("fabric_streams_open", "Event streams that are open.", lambda: runs.places.taken),
+        Gauge("fabric_runs_under_way", "Runs that are running or queued.", runs.under_way),
+        Gauge("fabric_streams_open", "Open event streams.", lambda: runs.places.taken),
     )
 
 

@@ -120,7 +120,7 @@ class ConfigEndpoints:
     def _require_own(self) -> None:
         path = config_in(self._settings.cwd / self._options.project.config)
         if self._options.kind is not ServerKind.DAEMON or not path.is_file():
-            message = "the request has no body, and the server no config of its own"
+            message = "the request body is empty, and the server has no config"
             hint = "send the text of a fabric.yml as the body"
             raise FabricError(Problem("input/no-config", message, hint))
 

@@ -67,10 +67,10 @@ class Metrics:
 
 _ABOUT = {
     "fabric_http_requests_total": "Requests by route and status.",
-    "fabric_cache_lookups_total": "Answers looked for in the cache, by whether they were there.",
-    "fabric_tasks_total": "Tasks of runs by how they ended.",
-    "fabric_runs_total": "Runs by how they ended.",
-    "fabric_locks_waited_total": "Runs that met a held lock.",
+    "fabric_cache_lookups_total": "Cache lookups by result (hit or miss).",
+    "fabric_tasks_total": "Tasks by status.",
+    "fabric_runs_total": "Runs by status.",
+    "fabric_locks_waited_total": "Runs that waited for a lock.",
 }
 _DURATION = "fabric_http_request_seconds"
 
@@ -86,7 +86,7 @@ def _counters(counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
 
 def _histogram(seconds: Mapping[str, tuple[int, ...]], sums: Mapping[str, float]) -> Iterator[str]:
     if seconds:
-        yield from _head(_DURATION, "How long answers took, by route.", "histogram")
+        yield from _head(_DURATION, "Duration of responses by route, in seconds.", "histogram")
     for route, buckets in sorted(seconds.items()):
         below = 0
         for bound, count in zip((*_BOUNDS, None), buckets, strict=True):

@@ -13,27 +13,27 @@ _VARIABLE = re.compile(r"<([a-z_]+)>")
 _OF_ALL = (400, 408, 413, 421, 429, 431, 500, 501, 503, 505)
 _WITH_KEY = (401, 403)
 _MEANINGS = {
-    200: "As asked.",
-    202: "It goes on; its address says how.",
-    204: "Done; there is nothing to say.",
-    304: "What you have is what there is.",
-    400: "The request, or the config in it, is wrong.",
-    401: "The key is missing or unknown.",
-    403: "This caller may not.",
-    404: "There is nothing here.",
-    405: "Not with this method.",
-    408: "The request did not come in time.",
-    409: "What is live, or going on, forbids it.",
-    413: "The body is too large.",
-    421: "This server does not go by that name.",
-    422: "It failed.",
+    200: "Success.",
+    202: "Accepted: the run continues. `Location` is the URL of the run.",
+    204: "Done, without a response body.",
+    304: "Not modified.",
+    400: "The request or its config is invalid.",
+    401: "The API key is missing or wrong.",
+    403: "The API key or the origin does not have permission.",
+    404: "Not found.",
+    405: "Method not allowed.",
+    408: "The request timed out.",
+    409: "Conflict with the deployed state, a lock or a running run.",
+    413: "The request body is too large.",
+    421: "Unknown Host.",
+    422: "The action failed.",
     429: "Too many requests.",
-    431: "The head of the request is too large.",
-    500: "The server failed.",
-    501: "The body is encoded in a way that is not known here.",
-    502: "Somebody that the server asked failed.",
-    503: "Not now.",
-    505: "Another version of HTTP.",
+    431: "The request headers are too large.",
+    500: "Server error.",
+    501: "Unsupported transfer encoding.",
+    502: "A provider or backend failed.",
+    503: "The server is busy or stopping.",
+    505: "Unsupported HTTP version.",
 }
 
 
@@ -78,7 +78,7 @@ functions:
 """
 _CONFIG: JsonObject = {
     "type": "string",
-    "description": "The text of a fabric.yml; nothing means the server's own.",
+    "description": "The text of a fabric.yml. An empty body selects the config of the server.",
     "examples": [_EXAMPLE],
 }
 

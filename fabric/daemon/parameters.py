@@ -23,17 +23,21 @@ class Parameter(Struct, frozen=True):
 
 STAGE = Parameter(
     "stage",
-    "The stage that is meant; the server's own where it is left out.",
+    "The stage. Default: the stage of the server.",
     pattern=f"^{STAGE_NAME}$",
     example="prod",
 )
-FUNCTION = Parameter("function", "Only this function and what it needs.", many=True)
-PROVIDER = Parameter("provider", "The provider, or the label of one in `providerOverrides`.")
-WAIT = Parameter(
-    "wait", "`0` answers at once with the id of the run; else its end is waited for.", ("0", "1")
+FUNCTION = Parameter(
+    "function", "Only this function and its dependencies. Can be repeated.", many=True
 )
-LIMIT = Parameter("limit", "At most so many of them, 1 to 500.")
-CONFIRM = Parameter("confirm", "The name of a protected stage once more.")
+PROVIDER = Parameter("provider", "A provider id, or a label of `providerOverrides`.")
+WAIT = Parameter(
+    "wait",
+    "`0` returns the id of the run immediately. Default: wait for the end of the run.",
+    ("0", "1"),
+)
+LIMIT = Parameter("limit", "Maximum number of runs, 1 to 500.")
+CONFIRM = Parameter("confirm", "The name of the protected stage, as confirmation.")
 
 
 class Parameters(Struct, frozen=True):
@@ -68,16 +72,17 @@ def read_parameters(query: Sequence[tuple[str, str]], known: Sequence[Parameter]
 def _wrong(parameter: Parameter, value: str, *, is_again: bool) -> Sequence[Problem]:
     name = parameter.name
     if is_again and not parameter.many:
-        return (Problem("usage/bad-param", f"`{name}` is given twice in the query"),)
+        return (Problem("usage/bad-param", f"duplicate query parameter `{name}`"),)
     if not value:
-        hint = f"leave `{name}` out, or give it a value"
-        return (Problem("usage/empty-value", f"`{name}` in the query has no value", hint),)
+        hint = f"omit `{name}`, or set a value"
+        return (Problem("usage/empty-value", f"query parameter `{name}` has no value", hint),)
     if parameter.choices and value not in parameter.choices:
-        said = " or ".join(f"`{one}`" for one in parameter.choices)
-        return (Problem("usage/bad-value", f"`{name}={value}`: it is {said}"),)
+        hint = "use " + " or ".join(f"`{one}`" for one in parameter.choices)
+        message = f"invalid value for the query parameter `{name}`: `{value}`"
+        return (Problem("usage/bad-value", message, hint),)
     return ()
 
 
 def _unknown(name: str, known: Sequence[str]) -> Problem:
-    hint = did_you_mean(name, known) if known else "this address takes none"
-    return Problem("usage/bad-param", f"nothing here is called `{name}` in the query", hint)
+    hint = did_you_mean(name, known) if known else "remove it: this path has no parameters"
+    return Problem("usage/bad-param", f"unknown query parameter `{name}`", hint)

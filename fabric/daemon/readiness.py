@@ -61,5 +61,5 @@ class _Turn:
         self._over.wait(max(0.0, seconds))
         if self._check is not None:
             return self._check
-        said = f"the look failed: {self._failure}" if self._failure else "it did not answer in time"
+        said = f"the check failed: {self._failure}" if self._failure else "the check timed out"
         return failed(name, Problem(f"doctor/{name}", said))

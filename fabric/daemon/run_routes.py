@@ -63,21 +63,21 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
     one, of_run = "/runs/<run>", (404,)
     return (
         ApiRoute(
-            "GET", "/runs", "runs", Right.LOOK, endpoints.list, "Its runs, newest first.",
+            "GET", "/runs", "runs", Right.LOOK, endpoints.list, "List the runs, newest first.",
             (LIMIT,), good=(GoodAnswer(schemas.RUNS),),
         ),
         ApiRoute(
-            "GET", one, "run", Right.LOOK, endpoints.show, "A run, and what it came to.",
+            "GET", one, "run", Right.LOOK, endpoints.show, "Show a run and its result.",
             good=(GoodAnswer(schemas.RUN),), statuses=of_run,
         ),
         ApiRoute(
             "DELETE", one, "stop", Right.CHANGE, endpoints.stop,
-            "Ask a run to stop; once more cuts it off.",
+            "Stop a run. A second request cancels it immediately.",
             good=(GoodAnswer(schemas.RUN),), statuses=of_run,
         ),
         ApiRoute(
             "GET", f"{one}/events", "events", Right.LOOK, endpoints.events,
-            "What happens in a run, as it happens; `Last-Event-ID` goes on behind that one.",
+            "Stream the events of a run. `Last-Event-ID` resumes after that event.",
             good=(GoodAnswer(schemas.EVENT, content=_STREAM), GoodAnswer({}, NO_CONTENT)),
             statuses=of_run,
         ),
@@ -90,11 +90,11 @@ def _limit(text: str) -> int:
         return KEPT_RUNS
     if text.isascii() and text.isdecimal() and len(text) <= _DIGITS and 1 <= int(text) <= KEPT_RUNS:
         return int(text)
-    problem = Problem("usage/bad-value", f"`limit={text}`: it is a number from 1 to {KEPT_RUNS}")
+    problem = Problem("usage/bad-value", f"invalid value for `limit`: `{text}` (1 to {KEPT_RUNS})")
     raise FabricError(problem)
 
 
 def _number(text: str) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 10:  # noqa: PLR2004 - so many events there are never
         return int(text)
-    raise FabricError(Problem("request/malformed", "Last-Event-ID is no number of an event"))
+    raise FabricError(Problem("request/malformed", "invalid Last-Event-ID"))

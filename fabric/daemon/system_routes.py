@@ -44,24 +44,24 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
 
     own = (
         ApiRoute(
-            "GET", "/healthz", "healthz", Right.OPEN, health, "Whether the server lives.",
+            "GET", "/healthz", "healthz", Right.OPEN, health, "Check that the server is running.",
             is_free=True,
             good=(GoodAnswer(schemas.HEALTHY),),
         ),
         ApiRoute(
-            "GET", "/readyz", "readyz", Right.LOOK, ready, "Whether it can do its work now.",
+            "GET", "/readyz", "readyz", Right.LOOK, ready, "Check that the server is ready.",
             good=(GoodAnswer(schemas.READY), GoodAnswer(schemas.READY, NOT_NOW)),
         ),
         ApiRoute(
-            "GET", "/version", "version", Right.LOOK, version, "Which version it is.",
+            "GET", "/version", "version", Right.LOOK, version, "Show the version of the server.",
             good=(GoodAnswer(schemas.VERSION),),
         ),
         ApiRoute(
-            "GET", "/metrics", "metrics", Right.LOOK, metrics, "What it did, for a collector.",
+            "GET", "/metrics", "metrics", Right.LOOK, metrics, "Metrics in the Prometheus format.",
             good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
         ),
         ApiRoute(
-            "GET", "/openapi.json", "openapi", Right.LOOK, described, "What it can be asked.",
+            "GET", "/openapi.json", "openapi", Right.LOOK, described, "This OpenAPI document.",
             good=(GoodAnswer(schemas.ANYTHING),),
         ),
     )  # fmt: skip

@@ -56,7 +56,9 @@ def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:
     """Whoever sends a config where the daemon's own is meant is not to find that one deployed."""
     if route.method == "POST" and environ["wsgi.input"].read(1):
         hint = "send the request without a body"
-        raise FabricError(Problem("request/needless-body", "this address takes no body", hint))
+        raise FabricError(
+            Problem("request/needless-body", "this path accepts no request body", hint)
+        )
 
 
 def _call(
@@ -73,7 +75,7 @@ def _query(text: str) -> Sequence[tuple[str, str]]:
     try:
         return parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
     except ValueError as error:
-        message = f"the query has more than {_MOST_PARAMETERS} parts"
+        message = f"the query has more than {_MOST_PARAMETERS} parameters"
         raise FabricError(Problem("usage/bad-param", message)) from error
 
 
@@ -102,9 +104,9 @@ def _failed(error: bottle.HTTPError) -> bytes:
 
 
 def _problem(status: int) -> Problem:
-    hint = "GET /openapi.json lists what there is"
+    hint = "list the paths with GET /openapi.json"
     if status == NOT_FOUND:
-        return Problem("request/no-such-path", "there is nothing at this path", hint)
+        return Problem("request/no-such-path", "path not found", hint)
     if status == NO_METHOD:
-        return Problem("request/wrong-method", "this method is not for this path", hint)
-    return Problem("request/malformed", "the request cannot be read")
+        return Problem("request/wrong-method", "method not allowed for this path", hint)
+    return Problem("request/malformed", "malformed request")

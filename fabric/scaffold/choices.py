@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.config.schema.service_name import SERVICE_NAME
 from fabric.model.back_ends import BackendKind
-from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of
+from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of, titled
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
@@ -90,10 +90,10 @@ def _unknown(option: str, word: str, known: Iterable[str]) -> Problem | None:
     if not word or word in known:
         return None
     if option == "--template" and word in tuple(TriggerKind):
-        message = f"no provider can deploy a function with the trigger `{word}`"
-        return Problem("usage/unsupported", message, f"templates: {', '.join(known)}")
-    hint = did_you_mean(word, known) or f"known are {', '.join(known)}"
-    return Problem("usage/unknown-choice", f"{option} knows no `{word}`", hint)
+        message = f"no provider supports the trigger `{word}`"
+        return Problem("usage/unsupported", message, f"use one of {', '.join(known)}")
+    hint = did_you_mean(word, known) or f"use one of {', '.join(known)}"
+    return Problem("usage/unknown-choice", f"invalid value for {option}: `{word}`", hint)
 
 
 def refused_pairs(choices: ProjectChoices) -> tuple[Problem, ...]:
@@ -110,8 +110,8 @@ def _refused_template(choices: ProjectChoices) -> Problem | None:
     able = providers_for(choices.template)
     if choices.provider in able:
         return None
-    message = f"provider `{choices.provider}` has no trigger of type `{choices.template}`"
-    hint = f"{', '.join(able)} can; {choices.provider} has {_listed(choices.facts)}"
+    message = f"{titled(choices.provider)} does not support triggers of type `{choices.template}`"
+    hint = f"use a provider of {', '.join(able)}, or a trigger of {_listed(choices.facts)}"
     return Problem("usage/unsupported", message, hint)
 
 
@@ -123,8 +123,8 @@ def _refused_language(choices: ProjectChoices) -> Problem | None:
     able = languages_for(choices.provider)
     if choices.lang in able:
         return None
-    message = f"provider `{choices.provider}` runs no `{choices.lang}`"
-    return Problem("usage/unsupported", message, f"it runs {', '.join(able)}")
+    message = f"{titled(choices.provider)} does not support `{choices.lang}`"
+    return Problem("usage/unsupported", message, f"use one of {', '.join(able)}")
 
 
 def derived_service(folder: str) -> str:
@@ -138,11 +138,11 @@ def service_problem(name: str, *, is_folder: bool) -> Problem | None:
     if SERVICE_NAME.fits(name):
         return None
     shown = name if len(name) <= _LONGEST_HINT else f"{name[:40]}…"
-    whose = f"the folder's name `{shown}`" if is_folder else f"`{shown}`"
+    whose = f"directory name `{shown}`" if is_folder else f"`{shown}`"
     near = _NO_LETTERS.sub("-", name).strip("-_")[:_LONGEST_HINT]
-    example = f"; for example --service {near}" if near else ""
-    hint = f"{SERVICE_NAME.rule}{example}"
-    return Problem("usage/bad-service", f"{whose} is no name of a service", hint)
+    example = f", such as --service {near}" if near else ""
+    hint = f"use {SERVICE_NAME.rule}{example}"
+    return Problem("usage/bad-service", f"invalid service name: {whose}", hint)
 
 
 def length_problem(choices: ProjectChoices) -> Problem | None:
@@ -151,6 +151,6 @@ def length_problem(choices: ProjectChoices) -> Problem | None:
     whole = f"{choices.service}-{_STAGE}-{template_of(choices.template).function}"
     if not limit or len(whole) <= limit:
         return None
-    message = f"the function would be called `{whole}`: {len(whole)} letters"
-    hint = f"provider `{choices.provider}` takes {limit}: give a shorter --service"
+    message = f"the resource name `{whole}` has {len(whole)} characters, the limit is {limit}"
+    hint = "use a shorter --service"
     return Problem("usage/bad-service", message, hint)

@@ -11,10 +11,10 @@ from fabric.scaffold.templates import template_of
 SCHEMA_FILE = ".fabric/config.schema.json"
 _HEAD = f"""\
 # yaml-language-server: $schema={SCHEMA_FILE}
-# What each key means: docs/guide/config.md of fabric, or hover in an editor with YAML support.
+# All keys: docs/guide/config.md of fabric, or hover in an editor with YAML support.
 """
 _STAGES = """\
-# What is different in a stage, for example with `fabric deploy --stage prod`:
+# Settings of one stage, such as `fabric deploy --stage prod`:
 # stages:
 #   prod:
 #     protected: true
@@ -24,11 +24,11 @@ _STAGES = """\
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _NO_TEXTS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 _STATE_TITLES = {
-    BackendKind.LOCAL: "on this machine, in .fabric/state; teams choose another kind.",
-    BackendKind.SQL: "in the database at FABRIC_STATE_SQL_URL, else in .fabric/state.db.",
-    BackendKind.OBJSTORE1: "in this bucket, which has to be there.",
-    BackendKind.OBJSTORE2: "in this bucket, which has to be there.",
-    BackendKind.OBJSTORE3: "in this container, which has to be there.",
+    BackendKind.LOCAL: "on this machine, in .fabric/state. Teams need a shared backend.",
+    BackendKind.SQL: "in the database at FABRIC_STATE_SQL_URL (default: .fabric/state.db).",
+    BackendKind.OBJSTORE1: "in this bucket, which must exist.",
+    BackendKind.OBJSTORE2: "in this bucket, which must exist.",
+    BackendKind.OBJSTORE3: "in this container, which must exist.",
 }
 
 
@@ -65,7 +65,7 @@ def runtime_of(choices: ProjectChoices) -> str:
 def _backend(choices: ProjectChoices) -> str:
     kind = BackendKind(choices.backend)
     rows = "".join(f"  {key}: {scalar(value)}\n" for key, value in _settings(choices).items())
-    return f"# Records of what is live: {_STATE_TITLES[kind]}\nbackend:\n  kind: {kind}\n{rows}"
+    return f"# State is stored {_STATE_TITLES[kind]}\nbackend:\n  kind: {kind}\n{rows}"
 
 
 def _settings(choices: ProjectChoices) -> Mapping[str, str]:
@@ -84,7 +84,7 @@ def _settings(choices: ProjectChoices) -> Mapping[str, str]:
 
 def _secrets(manager: ManagerFacts) -> str:
     return (
-        f"# Secrets come from `{manager.id}`; env values take them as ${{secret:API_KEY}}.\n"
+        f"# Secrets are stored in `{manager.id}`. Use them in env values as ${{secret:API_KEY}}.\n"
         f"# secrets:\n#   API_KEY: {manager.id}://path/of/the/secret\n"
     )
 

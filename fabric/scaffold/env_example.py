@@ -7,19 +7,19 @@ from fabric.model.catalog import ProviderFacts
 from fabric.scaffold.choices import ProjectChoices
 
 _HEAD = """\
-# Copy this file to .env and fill in what you use; .env stays out of git.
-# Deploys are simulated, and ask no provider, until FABRIC_REAL_DEPLOY=1 is in the environment.
+# Copy this file to .env and set the variables you need. .env is not committed to git.
+# Deploys are simulated and call no provider, unless FABRIC_REAL_DEPLOY=1 is set in the shell.
 """
 # Such a line in .env has no effect.
 _SWITCH = "FABRIC_"
-_ELSEWHERE = "# Not read from this file: set it in the environment."
+_ELSEWHERE = "# Not read from this file. Set it in the shell."
 
 
 def env_example(choices: ProjectChoices) -> str:
     shown: set[str] = set()
     parts = [
         _part(choices.facts.title, _provider_lines(choices.facts, shown)),
-        _part(f"State back end `{choices.backend}`", _backend_lines(choices.backend, shown)),
+        _part(f"State backend `{choices.backend}`", _backend_lines(choices.backend, shown)),
     ]
     if choices.manager:
         lines = _needed([choices.manager.variables], shown)
@@ -36,15 +36,15 @@ def _provider_lines(facts: ProviderFacts, shown: set[str]) -> Iterator[str]:
     for group in facts.credentials.required:
         yield from _needed([(name,) for name in group], shown)
     for name in _new(facts.credentials.optional, shown):
-        yield from _optional(name, "# Only where it is needed:")
-    yield from _optional(facts.real_deploy_variable, "# For real deploys to this provider alone:")
+        yield from _optional(name, "# Optional:")
+    yield from _optional(facts.real_deploy_variable, "# For real deploys to this provider only:")
 
 
 def _backend_lines(kind: str, shown: set[str]) -> Iterator[str]:
     facts = back_end_facts(kind)
     yield from _needed(facts.credentials, shown)
     if facts.endpoint:
-        yield from _optional(facts.endpoint, "# Only for another address of the service:")
+        yield from _optional(facts.endpoint, "# Only for a custom endpoint URL:")
 
 
 def _needed(ways: Iterable[Iterable[str]], shown: set[str]) -> Iterator[str]:

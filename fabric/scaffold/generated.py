@@ -48,37 +48,37 @@ def as_json(value: object) -> Json:
         return [as_json(one) for one in value]
     if value is None or isinstance(value, str | int | float):
         return value
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def name_complaint(name: str) -> str:
     """Why a name cannot be taken; empty if it can."""
     if not FUNCTION_NAME.fits(name):
-        return f"a name has {FUNCTION_NAME.rule}"
+        return f"must be {FUNCTION_NAME.rule}"
     if _RESERVED.fullmatch(name):
-        return "the name is reserved: files or keys of that name mean something else"
+        return "this name is reserved"
     return ""
 
 
 def route_complaint(route: str) -> str:
-    return "" if ROUTE.fits(route) else f"a route is {ROUTE.rule}"
+    return "" if ROUTE.fits(route) else f"must be {ROUTE.rule}"
 
 
 def schedule_complaint(schedule: str) -> str:
     try:
         normalised(schedule)
     except ScheduleError as error:
-        return f"the schedule is not valid: {error}"
+        return f"{error}"
     return ""
 
 
 def variable_complaint(name: str) -> str:
-    return "" if ENV_NAME.fits(name) else f"a variable's name has {ENV_NAME.rule}"
+    return "" if ENV_NAME.fits(name) else f"must be {ENV_NAME.rule}"
 
 
 def text_complaint(text: str) -> str:
-    return "" if text.strip() and text.isprintable() else "it must be a text that is not empty"
+    return "" if text.strip() and text.isprintable() else "must not be empty"
 
 
 def type_complaint(word: str) -> str:
-    return "" if word in RESOURCE_TYPES else f"a resource is one of {', '.join(RESOURCE_TYPES)}"
+    return "" if word in RESOURCE_TYPES else f"must be one of: {', '.join(RESOURCE_TYPES)}"

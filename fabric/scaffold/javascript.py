@@ -15,7 +15,7 @@ export async function handler(event) {
 }
 """
 _QUEUE = """\
-/** Messages that the answer names come again, the others are done. */
+/** Messages listed in the response are retried. All others are deleted from the queue. */
 export async function handler(event) {
   const batchItemFailures = [];
   for (const { messageId, body } of event.Records) {
@@ -42,7 +42,7 @@ export async function handler(event) {
 _STORAGE = """\
 export async function handler(event) {
   const objects = event.Records.map(({ objstore1: { bucket, object } }) => {
-    // Keys come encoded as forms are.
+    // Keys are URL-encoded.
     const key = decodeURIComponent(object.key.replaceAll("+", " "));
     return `${bucket.name}/${key}`;
   });

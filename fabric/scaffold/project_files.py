@@ -29,7 +29,7 @@ import { handler } from "%(module)s";
 
 const template = new URL("../event.template.json", import.meta.url);
 
-test("%(function)s answers its event", async () => {
+test("%(function)s handles its event", async () => {
   const answer = await handler(JSON.parse(await readFile(template, "utf8")), {});
 %(asserts)s
 });
@@ -43,7 +43,7 @@ from src.%(function)s import handler
 TEMPLATE = Path(__file__).parents[1] / "event.template.json"
 
 
-def test_%(function)s_answers_its_event():
+def test_%(function)s_handles_its_event():
     answer = handler(json.loads(TEMPLATE.read_text()), None)
 %(asserts)s
 """

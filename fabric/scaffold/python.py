@@ -23,7 +23,7 @@ import traceback
 
 
 def handler(event, context):
-    """Messages that the answer names come again, the others are done."""
+    """Messages listed in the response are retried. All others are deleted from the queue."""
     failed = [record["messageId"] for record in event["Records"] if not _is_done(record)]
     return {"batchItemFailures": [{"itemIdentifier": one} for one in failed]}
 
@@ -56,7 +56,7 @@ def handler(event, context):
 
 
 def _name_of(stored):
-    # Keys come encoded as forms are.
+    # Keys are URL-encoded.
     return f"{stored['bucket']['name']}/{unquote_plus(stored['object']['key'])}"
 """
 _EVENTBUS = """\

@@ -23,7 +23,7 @@ interface QueueEvent {
   Records: { messageId: string; body: string }[];
 }
 
-/** Messages that the answer names come again, the others are done. */
+/** Messages listed in the response are retried. All others are deleted from the queue. */
 export async function handler(event: QueueEvent) {
   const batchItemFailures: { itemIdentifier: string }[] = [];
   for (const { messageId, body } of event.Records) {
@@ -61,7 +61,7 @@ interface StorageEvent {
 
 export async function handler(event: StorageEvent) {
   const objects = event.Records.map(({ objstore1: { bucket, object } }) => {
-    // Keys come encoded as forms are.
+    // Keys are URL-encoded.
     const key = decodeURIComponent(object.key.replaceAll("+", " "));
     return `${bucket.name}/${key}`;
   });

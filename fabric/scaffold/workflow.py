@@ -21,9 +21,9 @@ PYTHON_CHECKS = ("pip install -r requirements-dev.txt", "python -m pytest")
 _AWS, _GOOGLE, _AZURE, _CLUSTER = "cloud1-lambda", "cloud2-functions", "cloud3-functions", "CLUSTER"
 _CACHE_KEY = "FABRIC_CACHE_KEY"
 _TEXT = """\
-# Plans pull requests and deploys what is on main.
+# Plans pull requests and deploys the main branch.
 %(needs)s
-# Variables that fabric.yml binds with ${env:NAME} belong into `env` of the last two steps.
+# Add the variables that fabric.yml reads with ${env:NAME} to `env` of the last two steps.
 name: fabric
 on:
   pull_request:
@@ -33,7 +33,7 @@ on:
 permissions:
   contents: read
 %(permissions)s
-# Deploys of one branch wait for each other; none is cut off.
+# Deploys of one branch run one after another and are not cancelled.
 concurrency:
   group: fabric-${{ github.ref }}
   cancel-in-progress: false
@@ -45,8 +45,8 @@ jobs:
       - uses: actions/checkout@v4
 %(tools)s
       - run: pipx install "%(package)s"
-      # What an earlier run built is not built again, if FABRIC_CACHE_KEY is set: the output of
-      # `openssl rand -hex 32`. Without it, the runs ignore each other's cache.
+      # Results of earlier runs are reused if FABRIC_CACHE_KEY is set, such as to the output of
+      # `openssl rand -hex 32`. Without this key, each run ignores the cache of the others.
       - uses: actions/cache@v4
         with:
           path: %(cache)s

@@ -64,6 +64,6 @@ def _bare(node: Node) -> object:
 def _given_up(document: Document, root: Span, addition: Addition) -> Problem:
     where = find(document.root, addition.section) or document.root
     why = obstacle(root, addition.section)
-    message = f"`{addition.name}` cannot be put in without rewriting the file: {why}"
-    hint = "add it by hand, or write the section out"
+    message = f"cannot add `{addition.name}` without rewriting the file: {why}"
+    hint = "add the entry by hand, or write the section without aliases"
     return Problem("config/not-extended", message, hint, Place("", where.line, where.column))

@@ -74,12 +74,12 @@ def obstacle(root: Span, section: str) -> str:
     """Why an entry cannot be put in, as far as the form of the section tells."""
     found = root.child(section)
     if found is None:
-        return f"`{section}` comes from elsewhere, or the file is no plain map of settings"
+        return f"`{section}` is merged from another place, or the file is not a plain mapping"
     if found.value.kind == ALIAS:
         return f"`{section}` is an alias, `*{found.value.first.text}`"
     if found.value.anchored:
-        return f"`{section}` is used in other places too, by its anchor"
-    return f"an entry put into `{section}` would change what else the file says"
+        return f"`{section}` has an anchor that is used in other places"
+    return f"an entry in `{section}` would change other values of the file"
 
 
 def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:

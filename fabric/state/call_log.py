@@ -81,7 +81,7 @@ def _calls_in(path: Path) -> Iterator[CallEntry | None]:
         return
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        message = f"the log of calls on this machine cannot be read: {why}"
+        message = f"cannot read the log of local calls: {why}"
         raise FabricError(
             Problem("observe/unreadable-log", message, where=Place(str(path)))
         ) from error
@@ -99,7 +99,7 @@ def _bounded(one: CallEntry) -> CallEntry:
     left, kept = _MOST_TEXT, []
     for number, line in enumerate(one.lines):
         if len(line) > left:
-            kept.append(f"{line[:left]}… ({len(one.lines) - number} lines are cut off here)")
+            kept.append(f"{line[:left]}… ({len(one.lines) - number} lines truncated)")
             break
         kept.append(line)
         left -= len(line)

@@ -80,16 +80,16 @@ def read_journal(home: Path, ref: RecordRef) -> DevJournal | None:
     except OSError as error:
         raise FabricError(_damaged(path, ref, (error.strerror or str(error)).lower())) from error
     if not is_ours(str(path)):
-        raise FabricError(_damaged(path, ref, "it is somebody else's, or others may write it"))
+        raise FabricError(_damaged(path, ref, "owned or writable by another user"))
     try:
         journal = _understood(content)
     except (ValueError, RecursionError) as error:
         is_text = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
         why = misfit(error) if isinstance(error, ValidationError) else str(error)
-        why = why if is_text else "it is no JSON"
+        why = why if is_text else "not valid JSON"
         raise FabricError(_damaged(path, ref, why)) from error
     if journal.ref != ref:
-        raise FabricError(_damaged(path, ref, f"it is that of {journal.ref.title}"))
+        raise FabricError(_damaged(path, ref, f"it belongs to {journal.ref.title}"))
     return journal
 
 
@@ -123,11 +123,11 @@ def wired_problem(home: Path, ref: RecordRef) -> Problem | None:
     except FabricError as error:
         return error.first
     if journal is not None and is_surely_alive(journal.process):
-        message = f"{ref.title} is led to a tunnel by `fabric invoke dev`, which is at work"
-        hint = f"end it first: it is process {journal.process.pid}"
+        message = f"{ref.title} is routed to a tunnel by a running `fabric invoke dev`"
+        hint = f"stop process {journal.process.pid} first"
         return Problem("dev/wired", message, hint, Place(str(path)))
-    message = f"{ref.title} is still led to the tunnel of a `fabric invoke dev` that was killed"
-    return Problem("dev/left-wired", message, f"put it back: {back}", Place(str(path)))
+    message = f"{ref.title} is still routed to the tunnel of a killed `fabric invoke dev`"
+    return Problem("dev/left-wired", message, f"run: {back}", Place(str(path)))
 
 
 def _folder(home: Path) -> Path:
@@ -137,10 +137,10 @@ def _folder(home: Path) -> Path:
 def _understood(content: bytes) -> DevJournal:
     sealed = convert(json.loads(content), _Sealed)
     if sealed.checksum != _checksum(sealed.journal):
-        raise ValueError("its checksum does not fit")
+        raise ValueError("the checksum does not match")
     found = convert(sealed.journal, _Written)
     if found.format != _FORMAT:
-        raise ValueError(f"it has the format {found.format}, and this fabric reads {_FORMAT}")
+        raise ValueError(f"unsupported format {found.format}, expected {_FORMAT}")
     return DevJournal(
         RecordRef(found.service, found.stage, found.provider),
         *(found.provider_id, found.region, found.process, found.began_at),
@@ -153,9 +153,6 @@ def _checksum(document: dict[str, object]) -> str:
 
 
 def _damaged(path: Path, ref: RecordRef, why: str) -> Problem:
-    hint = (
-        "no route was touched: what they led to before may be read in it; without it "
-        f"`fabric deploy --force --stage {ref.stage}` sets all routes anew, once it is deleted"
-    )
-    message = f"the journal of `fabric invoke dev` cannot be used: {why}"
+    hint = f"delete the journal, then run: fabric deploy --force --stage {ref.stage}"
+    message = f"invalid journal of `fabric invoke dev`: {why} (no route was changed)"
     return Problem("dev/damaged-journal", message, hint, Place(str(path)))

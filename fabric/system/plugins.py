@@ -47,7 +47,7 @@ def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
     """What a package says of the one of that name; nothing of it is loaded."""
     entries = {one.name: one for one in find()}
     if name not in entries:
-        known = ", ".join(sorted(entries)) or "install a plugin first: none is installed"
+        known = ", ".join(sorted(entries)) or "none is installed"
         hint = did_you_mean(name, entries) or f"use an installed plugin: {known}"
         raise FabricError(Problem("plugin/unknown", f"unknown plugin `{name}`", hint=hint))
     return entries[name]

@@ -72,8 +72,9 @@ def _last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
         return f"Nothing to do: {plural(len(functions), 'function')} up to date."
     said = [f"{count} {word}" for word, count in counts.items() if count]
     back = sum(row.status == _BACK for row in rows)
-    said += [f"{plural(back, 'service')} taken back"] * bool(back)
-    return f"Deploy: {', '.join(said) or 'no function'} ({duration(summary.ms)})."
+    said += [f"{plural(back, 'service')} rolled back"] * bool(back)
+    end = "failed" if back or any(counts[word] for word in words[4:]) else "complete"
+    return f"Deploy {end}: {', '.join(said) or 'no functions'} ({duration(summary.ms)})."
 
 
 def removal_text(done: RemoveOutcome, _style: Style) -> str:
@@ -81,20 +82,19 @@ def removal_text(done: RemoveOutcome, _style: Style) -> str:
     lines += [
         f"- {row.service}/{row.function} on {row.provider}: removed" for row in done.functions
     ]
-    lines += [f"  {row.service} on {row.provider}: nothing was there" for row in done.absent]
+    lines += [f"  {row.service} on {row.provider}: not deployed" for row in done.absent]
     return "\n".join(lines)
 
 
 def rollback_text(done: RollbackOutcome, _style: Style) -> str:
     count = plural(len(done.functions), "function")
-    return (
-        f"{done.service} on {done.provider} is back at {done.to} ({count}; it was {done.before})."
-    )
+    place = f"{done.service} on {done.provider}"
+    return f"Rolled back {place} to {done.to} ({count}, previously {done.before})."
 
 
 def releases_text(found: ReleasesOutcome, _style: Style) -> str:
     if not found.releases:
-        return "Nothing was deployed yet."
+        return "No deployments yet."
     lines = []
     for row in found.releases:
         mark = "*" if row.current else " "

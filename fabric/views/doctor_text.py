@@ -24,7 +24,7 @@ def _lines(row: CheckRow, width: int) -> Iterator[str]:
 def _summary(rows: Sequence[CheckRow]) -> str:
     bad = [row.severity for row in rows if not row.ok]
     if not bad:
-        return f"All is well: {plural(len(rows), 'check')}."
+        return f"All {plural(len(rows), 'check')} passed."
     counts = [(bad.count(word), word) for word in ("error", "warning")]
     said = ", ".join(plural(count, word) for count, word in counts if count)
     return f"{plural(len(rows), 'check')}: {said}."

@@ -17,7 +17,7 @@ def services_text(found: ServicesOutcome, style: Style) -> str:
     width = max((len(one.name) for one in found.services), default=0)
     return "\n".join(
         f"{style.strong(one.name.ljust(width))}  {one.config}"
-        + style.dim(f"  needs {', '.join(one.depends_on)}" if one.depends_on else "")
+        + style.dim(f"  depends on {', '.join(one.depends_on)}" if one.depends_on else "")
         for one in found.services
     )
 

@@ -28,7 +28,7 @@ _SHORT_REQUEST = 8
 
 def logs_text(found: LogsOutcome, style: Style) -> str:
     if not found.found:
-        return f"No lines since {_here(found.since)}."
+        return f"No log lines since {_here(found.since)}."
     return "\n".join(line_text(one, style) for one in found.found)
 
 
@@ -76,7 +76,7 @@ def _local(at: int) -> datetime.datetime:
 
 def metrics_text(found: MetricsOutcome, style: Style) -> str:
     if not found.functions:
-        return "There is no function to count calls of."
+        return "No functions found."
     head = ("function", "provider", "calls", "errors", "p50", "p95", "calls over time")
     rows = [
         (

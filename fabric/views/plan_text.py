@@ -18,9 +18,10 @@ from fabric.model.outcomes.planned import (
 from fabric.views.style import Style
 
 _SIGNS = {"create": "+", "update": "~", "delete": "-"}
+_ACTIONS = {"run": "run ", "wait": "pending"}
 _SHOWN = 40
 # Of these, nothing in the config is told as none.
-_OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "the provider's own"
+_OWN_WITHOUT, _UNSET, _OWN = ("memory", "timeout"), "0", "provider default"
 _DIGEST_LENGTH = 64
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
@@ -43,7 +44,7 @@ def _last_line(summary: PlanSummary) -> str:
     if not (summary.run or summary.wait):
         return "No changes."
     # A waiting task may turn out to be needless, so it is no part of "up to date" either.
-    waiting = f", {summary.wait} waiting" if summary.wait else ""
+    waiting = f", {summary.wait} pending" if summary.wait else ""
     return (
         f"Plan: {summary.create} to create, {summary.update} to update, "
         f"{summary.delete} to delete; {plural(summary.tasks, 'task')}: "
@@ -105,8 +106,9 @@ def trigger_words(trigger: JsonObject) -> str:
 def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     shown = tasks[:_SHOWN]
     width = max((len(task.id) for task in shown), default=0)
+    word = max((len(_ACTIONS[task.action]) for task in shown), default=0)
     lines = [
-        f"  {_action(task.action, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
+        f"  {_action(task.action, word, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
         for task in shown
     ]
     if len(tasks) > _SHOWN:
@@ -114,8 +116,9 @@ def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _action(action: str, style: Style) -> str:
-    return style.note("run ") if action == "run" else style.dim("wait")
+def _action(action: str, width: int, style: Style) -> str:
+    paint = style.note if action == "run" else style.dim
+    return paint(f"{_ACTIONS[action]:<{width}}")
 
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
@@ -127,7 +130,7 @@ def explain_text(told: ExplainOutcome, style: Style) -> str:
         lines += [f"  {_change_line(change, style)}" for change in cause.changed]
     if lines:
         return "\n".join([head, *lines])
-    return f"{head} ({plural(told.inputs, 'input')} looked at)"
+    return f"{head} ({plural(told.inputs, 'input')} checked)"
 
 
 def _change_line(change: ChangedInput, style: Style) -> str:

@@ -20,36 +20,39 @@ _SIGNS = {
 
 def deploy_text(done: routed.RouterDeployOutcome, style: Style) -> str:
     rows = [(one.provider, one.status, one.endpoint) for one in done.deployments]
-    said = table(rows) if rows else "Nothing was deployed."
+    said = table(rows) if rows else "No deployments."
     return f"{said}\n{sync_text(done.sync, style)}" if done.sync else said
 
 
 def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
     rows = [(one.label, f"{one.weight} %", one.url) for one in done.endpoints]
-    said = "would lead" if done.dry_run else "leads"
-    where = f"kept in {done.place}" if done.simulated else f"at {done.place}"
+    said = "would route" if done.dry_run else "routes"
+    where = f"stored in {done.place}" if done.simulated else f"at {done.place}"
     head = f"{done.hostname} {said} to ({where}):"
     return "\n".join([head, _indented(table(rows)), *_actions(done.actions), _sum(done.summary)])
 
 
 def steps_text(done: routed.StepsOutcome, _style: Style) -> str:
-    gone = ", ".join(f"{one.percent} %" for one in done.steps) or "no step"
+    gone = ", ".join(f"{one.percent} %" for one in done.steps) or "no steps"
     now = ", ".join(f"{label} {weight} %" for label, weight in done.weights.items())
     if done.dry_run:
-        return f"{done.label} would go up: {gone}"
-    return f"{done.label} went {'back after' if done.went_back else 'up'}: {gone}\nNow: {now}"
+        return f"{done.label} would be set to: {gone}"
+    end = " (previous weights restored)" if done.went_back else ""
+    return f"{done.label} was set to: {gone}{end}\nWeights: {now}"
 
 
 def reconcile_text(found: routed.RouterReconcileOutcome, _style: Style) -> str:
     if not found.summary.drift_detected:
-        return "No drift: the back end has what is wanted."
-    last = "Nothing was changed: --apply mends it." if found.dry_run else "It is as wanted again."
+        return "No drift: the DNS backend is up to date."
+    last = (
+        "Nothing was changed. To apply: --apply" if found.dry_run else "The changes were applied."
+    )
     return "\n".join([*_actions(found.actions), _sum(found.summary), last])
 
 
 def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
     if not found.entries:
-        return "Nothing was done to the name yet."
+        return "No DNS changes yet."
     last = found.entries[0]
     rows = [
         (
@@ -64,7 +67,7 @@ def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
     ]
     head = f"Last: {last.operation} by {last.trigger}{_dry(last, ', ')}, {last.created_at}"
     left = len(found.entries) - len(rows)
-    more = [f"{left} older not shown: --json tells all"]
+    more = [f"{left} older entries not shown (--json lists them all)"]
     return "\n".join([head, *_trend(found.trend), table(rows), *(more if left else ())])
 
 
@@ -94,15 +97,15 @@ def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
     if drift is None:
         said = "not all endpoints are deployed"
     else:
-        said = _sum(drift) if drift.drift_detected else "as wanted"
-    taken = [f"  somebody else's: {one.resource} {one.name}: {one.detail}" for one in found.foreign]
+        said = _sum(drift) if drift.drift_detected else "up to date"
+    taken = [f"  other owner: {one.resource} {one.name}: {one.detail}" for one in found.foreign]
     if taken and drift is not None:
-        said = "not led: the name is somebody else's"
-    kept = "kept in" if found.simulated else "at"
+        said = "not managed: the hostname has records of another owner"
+    kept = "stored in" if found.simulated else "at"
     return "\n".join(
         [
             f"{found.hostname}: {found.provider}, {kept} {found.place}",
-            f"  {found.routing}, answers kept {found.ttl} s; {said}",
+            f"  {found.routing}, TTL {found.ttl} s: {said}",
             *taken,
             endpoints_text(
                 routed.EndpointsOutcome(found.service, found.stage, found.endpoints), style
@@ -112,7 +115,7 @@ def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
 
 
 def endpoints_text(found: routed.EndpointsOutcome, _style: Style) -> str:
-    head = ("LABEL", "PROVIDER", "SHARE", "HEALTH", "ANSWERS IN", "ADDRESS")
+    head = ("LABEL", "PROVIDER", "WEIGHT", "HEALTH", "LATENCY", "URL")
     rows = [
         (
             one.label,
@@ -152,9 +155,9 @@ def _actions(actions: Sequence[routed.RouterActionRow]) -> list[str]:
 
 
 def _sum(summary: routed.DriftRow) -> str:
-    left = plural(summary.delete_candidate, "thing") + " of ours left over, and left alone"
-    more = f"; {left}" if summary.delete_candidate else ""
-    return f"{summary.create} to create, {summary.update} to update, {summary.noop} as wanted{more}"
+    more = f", {plural(summary.delete_candidate, 'unused record')} kept"
+    counts = f"{summary.create} to create, {summary.update} to update, {summary.noop} up to date"
+    return f"{counts}{more if summary.delete_candidate else ''}"
 
 
 def _indented(text: str) -> str:

@@ -5,7 +5,7 @@ from fabric.views.style import Style
 
 
 def init_text(made: InitOutcome, style: Style) -> str:
-    kept = (style.dim(f"  left as they were: {', '.join(made.kept)}"),) if made.kept else ()
+    kept = (style.dim(f"  kept unchanged: {', '.join(made.kept)}"),) if made.kept else ()
     return "\n".join(
         (
             f"{style.good('✓')} {style.strong(made.service)}: {made.title}",

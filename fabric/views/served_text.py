@@ -63,7 +63,7 @@ def ready_text(
         f"  {f'{method} {path}':<{width}}  {style.dim(name)}" for method, path, name in routes
     ]
     lines += [f"  {style.dim('POST')} /_fabric/events/{name}" for name in others]
-    lines.append(style.dim("`exit` or Ctrl-C ends it."))
+    lines.append(style.dim("Type `exit` or press Ctrl-C to stop."))
     return "\n".join(lines)
 
 
@@ -85,9 +85,9 @@ def preset_text(call: PresetCall, style: Style) -> str:
 
 def _batch_lines(call: PresetCall, style: Style) -> Iterator[str]:
     if call.messages_back:
-        yield f"  {style.warn('come back')}: {', '.join(call.messages_back)}"
+        yield f"  {style.warn('retried')}: {', '.join(call.messages_back)}"
     if call.messages_done:
-        yield f"  {style.good('done with')}: {', '.join(call.messages_done)}"
+        yield f"  {style.good('processed')}: {', '.join(call.messages_done)}"
     if call.batch_note:
         yield f"  {style.warn('note')}: {call.batch_note}"
 

@@ -24,7 +24,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def list_text(found: recorded.RecordsOutcome, _style: Style) -> str:
     if not found.records:
-        return f"There is no state of {found.service} in {found.place}."
+        return f"No state of {found.service} found in {found.place}."
     head = ("STAGE", "PROVIDER", "MODE", "LIFECYCLE", "SERIAL", "FUNCTIONS", "UPDATED", "")
     cells = [
         (
@@ -50,13 +50,13 @@ def _shown(found: recorded.RecordOutcome) -> Iterator[str]:
     record = found.record
     yield f"{record.ref.service} ({record.ref.stage}, {record.ref.provider})"
     yield f"  {record.lifecycle}, {record.mode}, serial {record.serial}"
-    yield f"  kept in {found.place}"
+    yield f"  stored in {found.place}"
     yield f"  {record.deployment_id or 'never deployed'}  {record.updated_at}"
     if record.endpoint:
         yield f"  {record.endpoint}"
     yield from _section("Functions", [_function(one) for one in record.functions])
     yield from _section("Outputs", [f"{key} = {value}" for key, value in sorted(record.outputs)])
-    yield from _section("Unfinished", [one.task for one in record.pending])
+    yield from _section("Pending", [one.task for one in record.pending])
     yield from _section("History", [_release(one) for one in record.history[:_HISTORY]])
     yield from _alarms(found)
 
@@ -81,7 +81,7 @@ def _alarms(found: recorded.RecordOutcome) -> Iterator[str]:
     if lock:
         yield f"Locked by {lock['who']} (pid {lock['pid']}) for `{lock['operation']}`."
     if found.is_unwritten:
-        yield "A later state waits to be written: fabric state push"
+        yield "A newer state is waiting to be written. Run: fabric state push"
 
 
 def stored_text(found: recorded.StoredOutcome, _style: Style) -> str:
@@ -89,7 +89,7 @@ def stored_text(found: recorded.StoredOutcome, _style: Style) -> str:
 
 
 def backup_text(done: recorded.BackupOutcome, _style: Style) -> str:
-    return _records_text(done.records, f"backed up in {done.file}")
+    return _records_text(done.records, f"backed up to {done.file}")
 
 
 def restore_text(done: recorded.RestoreOutcome, _style: Style) -> str:
@@ -103,20 +103,21 @@ def _records_text(rows: Sequence[recorded.SavedRecord | recorded.CopiedRecord], 
 
 def migrate_text(done: recorded.MigrateOutcome, _style: Style) -> str:
     if not done.records:
-        return f"There is nothing in {done.source} to copy."
+        return f"No state found in {done.source}."
     archives = plural(done.archives, "archive")
-    how = f"and {archives} copied from {done.source} to {done.target}, read back and equal"
-    advice = f"Set `backend.kind: {done.target}` to use them from there."
+    how = f"and {archives} copied from {done.source} to {done.target} and verified"
+    advice = f"Set `backend.kind: {done.target}` to use the new backend."
     return f"{_records_text(done.records, how)}\n{advice}"
 
 
 def push_text(done: recorded.PushOutcome, _style: Style) -> str:
-    return f"{_title(done)} is stored with serial {done.serial}."
+    return f"Stored the state of {_title(done)} with serial {done.serial}."
 
 
 def forget_text(done: recorded.ForgetOutcome, _style: Style) -> str:
-    said = "is forgotten; its provider was not asked" if done.removed else "had no state"
-    return f"{_title(done)} {said}."
+    if not done.removed:
+        return f"No state of {_title(done)} found."
+    return f"Removed {_title(done)} from state. Its cloud resources still exist."
 
 
 def _title(one: recorded.PushOutcome | recorded.ForgetOutcome) -> str:
@@ -126,12 +127,12 @@ def _title(one: recorded.PushOutcome | recorded.ForgetOutcome) -> str:
 def unlock_text(done: recorded.UnlockOutcome, _style: Style) -> str:
     if not done.unlocked:
         return f"{done.title} is not locked."
-    return f"{done.title} is free; it was locked by {done.by}."
+    return f"Removed the lock of {done.title}, which was held by {done.by}."
 
 
 def reconcile_text(found: recorded.ReconcileOutcome, _style: Style) -> str:
     if not found.entries:
-        return "Nothing was deployed, as far as config, state and receipts tell."
+        return "No deployments found in config, state or receipts."
     rows = table([(one.status, one.service, one.provider, one.detail) for one in found.entries])
     fixed = () if found.fixed is UNSET else found.fixed
-    return rows + (f"\n{plural(len(fixed), 'receipt')} made anew." if fixed else "")
+    return rows + (f"\n{plural(len(fixed), 'receipt')} re-created." if fixed else "")

@@ -6,17 +6,19 @@ from fabric.views.style import Style
 
 
 def wired_text(tunnel: str, routes: tuple[str, ...], style: Style) -> str:
-    lines = [f"{style.good('wired')}: {plural(len(routes), 'route')} of the stage led to {tunnel}"]
+    lines = [f"{style.good('routed')}: {plural(len(routes), 'route')} of the stage to {tunnel}"]
     return "\n".join((*lines, *(f"  {style.dim(route)}" for route in routes)))
 
 
 def back_text(left_alone: tuple[str, ...], style: Style) -> str:
-    return "\n".join((f"{style.good('back')}: users meet the cloud again", *_left(left_alone)))
+    return "\n".join(
+        (f"{style.good('restored')}: the cloud receives the traffic again", *_left(left_alone))
+    )
 
 
 def restored_text(service: RestoredService, style: Style) -> str:
     """What an earlier run had left."""
-    head = f"{style.good('back')}: `{service.service}` at {service.provider}, which was left turned"
+    head = f"{style.good('restored')}: routes of `{service.service}` on {service.provider}"
     return "\n".join((head, *_left(service.left_alone)))
 
 
@@ -28,10 +30,10 @@ def streamed_text(streamed: StreamedOutcome, _style: Style) -> str:
 
 def restoration_text(outcome: RestoredOutcome, style: Style) -> str:
     if not outcome.services:
-        return f"Nothing of stage {outcome.stage} is turned."
+        return f"No routes of stage {outcome.stage} point to a tunnel."
     return "\n".join(restored_text(one, style) for one in outcome.services)
 
 
 def _left(routes: tuple[str, ...]) -> tuple[str, ...]:
     """Whoever changed them meanwhile knows what they are to be."""
-    return tuple(f"  left alone, as somebody has changed it: {route}" for route in routes)
+    return tuple(f"  kept, because it was changed meanwhile: {route}" for route in routes)

@@ -47,14 +47,14 @@ def _shards(built: BuildOutcome) -> Iterator[str]:
         return
     each = zip_longest(built.shard.results, built.shard.expected_ms)
     for number, (results, expected) in enumerate(each, start=1):
-        here = "  (here)" if number == built.shard.number else ""
+        here = "  (this run)" if number == built.shard.number else ""
         lasts = "" if expected is None else f", about {duration(expected)}"
-        part = f"part {number} of {built.shard.count}"
+        part = f"shard {number} of {built.shard.count}"
         yield f"{part}: {plural(results, 'function')}{lasts}{here}"
 
 
 def _build_summary(built: BuildOutcome) -> str:
-    bad = ((built.failed, "failed"), (built.blocked, "blocked"), (built.left, "not begun"))
+    bad = ((built.failed, "failed"), (built.blocked, "blocked"), (built.left, "not started"))
     if not built.ran and not any(count for count, _ in bad):
         return f"Nothing to do: {plural(built.cached, 'task')} up to date{_shared(built)}."
     counts = [f"{built.ran} run", f"{built.cached} up to date{_shared(built)}"]
@@ -104,7 +104,7 @@ def warning_lines(warnings: Sequence[Problem], style: Style) -> list[str]:
     for code, alike in kinds.items():
         lines += [problem_text(one, style, severity="warning") for one in alike[:_ALIKE]]
         if len(alike) > _ALIKE:
-            lines.append(f"{style.warn('warning')}[{code}] and {len(alike) - _ALIKE} more like it")
+            lines.append(f"{style.warn('warning')}[{code}] and {len(alike) - _ALIKE} more warnings")
     return lines
 
 

@@ -113,4 +113,4 @@ def test_a_receipt_is_read_or_its_damage_told(tmp_path: Path) -> None:
     place = "deployments[0].functions[0].timeout"
     assert f"{place}: expected a whole number, found text" in damage.message
     path.write_text("{")
-    assert "not JSON" in str(found_receipt(path).damage)
+    assert "not valid JSON" in str(found_receipt(path).damage)

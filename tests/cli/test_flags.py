@@ -115,7 +115,7 @@ def test_only_an_answer_that_hangs_on_nothing_else_may_be_kept(
 
 
 def test_a_bad_number_of_tasks_is_a_slip_at_once() -> None:
-    with pytest.raises(Exception, match="not a number of tasks"):
+    with pytest.raises(Exception, match="invalid value for --concurrency"):
         line(RunFlags, "--concurrency", "0")
 
 

@@ -29,10 +29,10 @@ def test_services_are_a_list_or_a_map() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [
-        ("", "compose/no-services", "names no services"),
-        ("~", "compose/no-services", "names no services"),
-        ("services: []", "compose/no-services", "names no services"),
-        ("services: {}", "compose/no-services", "names no services"),
+        ("", "compose/no-services", "no services found"),
+        ("~", "compose/no-services", "no services found"),
+        ("services: []", "compose/no-services", "no services found"),
+        ("services: {}", "compose/no-services", "no services found"),
         ("- a", "config/wrong-type", "a map"),
         ("services: [{name: a}]", "config/missing-key", "config"),
         ("service: [{name: a}]", "config/unknown-key", "service"),

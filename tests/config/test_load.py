@@ -67,7 +67,7 @@ def test_a_frame_never_shows_a_secret() -> None:
 
 def test_duplicate_keys_are_refused_with_both_lines() -> None:
     (found,) = problems(HEAD + ONE + "service: other\n")
-    assert found.message == "the key `service` stands in lines 1 and 4"
+    assert found.message == "duplicate key `service` (lines 1 and 4)"
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

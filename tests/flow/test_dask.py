@@ -339,7 +339,7 @@ def test_a_cluster_that_goes_away_costs_nothing_but_time(
     may_end.touch()
     done = ended(run)
     assert done.result["summary"]["failed"] == 0
-    assert done.err.count("cannot be reached any more") == 1
+    assert done.err.count("can no longer be reached") == 1
 
 
 def test_a_cluster_behind_tls_is_reached_with_what_dask_itself_is_told(

@@ -78,7 +78,7 @@ def test_a_command_that_is_ended_answers_with_one_document(
 
 @pytest.mark.parametrize("argv", [(), ("plan",), ("compose", "deploy", "-f", "x"), ('a"\\ü\n',)])
 def test_the_last_words_have_the_shape_of_every_failure(argv: tuple[str, ...]) -> None:
-    problem = Problem("run/interrupted", "interrupted", hint="run it again to go on")
+    problem = Problem("run/interrupted", "interrupted", hint="run the command again to continue")
     usual = as_document(failure(last_words.command_of(argv), FabricError(problem)))
     assert json.loads(last_words.document(argv)) == usual
 

@@ -56,7 +56,7 @@ def test_users_are_answered_here_until_it_ends(shop: Shop, number: signal.Signal
         found.until_said("GET /hello 200")
         found.child.send_signal(number)
         assert found.child.wait(60) == 0
-    assert "back: users meet the cloud again" in found.text
+    assert "restored: the cloud receives the traffic again" in found.text
     assert shop.said("hello") == "cloud"
     assert not journals(shop)
     assert {one["IntegrationType"] for one in integrations(shop)} == {"AWS_PROXY"}
@@ -106,7 +106,7 @@ def test_after_a_kill_deploys_refuse_and_the_next_run_puts_all_back(shop: Shop) 
     checks = {one["name"]: one for one in shop.run("doctor").document["result"]["checks"]}
     assert "--restore --stream-from dev" in checks["dev-stream"]["fix"]
     with streaming(shop) as found:
-        found.until_said("back: `shop` at cloud1-lambda, which was left turned")
+        found.until_said("restored: routes of `shop` on cloud1-lambda")
         found.until_said("wired")
         assert shop.said("hello") == "here"
         assert ended(found) == 0
@@ -225,7 +225,7 @@ def test_routes_that_somebody_else_has_changed_are_left_alone(shop: Shop) -> Non
         (bye,) = (one for one in routes if one["RouteKey"] == "GET /bye")
         client.update_route(ApiId=api, RouteId=bye["RouteId"], Target=target)
         assert ended(found) == 0
-    assert "left alone, as somebody has changed it: GET /bye" in found.text
+    assert "kept, because it was changed meanwhile: GET /bye" in found.text
     assert shop.said("hello") == "cloud"
     routes = client.get_routes(ApiId=api)["Items"]
     assert target in {one["Target"] for one in routes}

@@ -361,7 +361,7 @@ def test_a_plan_with_nothing_to_do_and_one_without_tasks_say_so(pages: Pages) ->
     done = shop()
     nothing = plan_of(done.graph.tasks, dict.fromkeys(done.graph.ids, Action.SKIP))
     tab = pages.open(nothing)
-    assert tab.run(TEXT.format("path")).startswith("Nothing to do. Longest chain: 8 tasks")
+    assert tab.run(TEXT.format("path")).startswith("Nothing to do. Critical path: 8 tasks")
     empty = pages.open(plan_of([]))
     assert empty.run(TEXT.format("none")) == "The plan has no tasks."
     assert empty.run("getComputedStyle(document.getElementById('route')).display") == "none"

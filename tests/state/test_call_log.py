@@ -63,7 +63,7 @@ def test_a_call_that_says_very_much_is_cut_short_and_says_so(tmp_path: Path) -> 
     noted(path, entry(1, "short", "x" * 300_000, "last"))
     (found,) = noted_calls(path).entries
     assert len(found.lines) == 2
-    assert found.lines[1].endswith("(2 lines are cut off here)")
+    assert found.lines[1].endswith("(2 lines truncated)")
     assert path.stat().st_size < 300_000
 
 

@@ -85,10 +85,10 @@ def test_that_of_another_record_or_of_somebody_else_is_not_used(tmp_path: Path) 
     path = journal_path(tmp_path, other)
     path.parent.mkdir(parents=True)
     path.write_bytes(journal_path(tmp_path, REF).read_bytes())
-    with pytest.raises(FabricError, match="it is that of"):
+    with pytest.raises(FabricError, match="it belongs to"):
         read_journal(tmp_path, other)
     journal_path(tmp_path, REF).chmod(0o666)
-    assert "others may write it" in damage(tmp_path)
+    assert "another user" in damage(tmp_path)
 
 
 def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:

@@ -106,5 +106,5 @@ def test_warnings_that_say_the_same_are_counted() -> None:
     many = [Problem("deploy/upstream-not-deployed", f"`s{number}`") for number in range(200)]
     lines = warning_lines([many[0], Problem("lock/waiting", "wait"), *many[1:]], PLAIN)
     assert len(lines) == 5
-    assert lines[3] == "warning[deploy/upstream-not-deployed] and 197 more like it"
+    assert lines[3] == "warning[deploy/upstream-not-deployed] and 197 more warnings"
     assert lines[4] == "warning[lock/waiting] wait"

@@ -20,10 +20,10 @@ def test_what_was_taken_back_is_not_told_as_made() -> None:
         "web on cloud1-lambda (command): failed",
         "  \u2717 main",
         "api on cloud1-lambda (command): rolled-back",
-        "Deploy: 1 failed, 1 service taken back (1.2 s).",
+        "Deploy failed: 1 failed, 1 service rolled back (1.2 s).",
     ]
 
 
 def test_without_a_way_back_nothing_is_said_of_one() -> None:
     lines = told(service_end("web", "failed", "failed"), service_end("api", "deployed", "created"))
-    assert lines[-1] == "Deploy: 1 created, 1 failed (1.2 s)."
+    assert lines[-1] == "Deploy failed: 1 created, 1 failed (1.2 s)."

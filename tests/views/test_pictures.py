@@ -195,7 +195,7 @@ def test_an_unknown_form_is_a_usage_problem() -> None:
 
 def test_the_tree_has_a_line_for_each_task_under_its_service() -> None:
     blocks = draw("tree", shop()).split("\n\n")
-    assert blocks[0] == "21 tasks in 8 levels: 10 run, 4 wait, 7 up to date"
+    assert blocks[0] == "21 tasks in 8 levels: 10 run, 4 pending, 7 up to date"
     assert blocks[1].splitlines()[0] == "auth on cloud1-lambda: 7 up to date"
     assert [block.split(" ")[0] for block in blocks[1:]] == ["auth", "cart", "checkout"]
     assert sum(len(block.splitlines()) - 1 for block in blocks[1:]) == 21

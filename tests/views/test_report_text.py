@@ -51,7 +51,7 @@ def test_a_build_that_had_nothing_to_do_says_so() -> None:
     )
     assert outcome_text(outcome, PLAIN) == "Nothing to do: 2 tasks up to date."
     cut_off = replace(outcome, left=3)
-    assert outcome_text(cut_off, PLAIN).startswith("Package: 0 run, 2 up to date, 3 not begun (")
+    assert outcome_text(cut_off, PLAIN).startswith("Package: 0 run, 2 up to date, 3 not started (")
 
 
 def test_a_plan_counts_what_is_up_to_date_and_lists_the_rest() -> None:
@@ -78,7 +78,7 @@ def test_an_explanation_names_each_input_with_old_and_new() -> None:
 
 def test_colour_is_the_screens_affair() -> None:
     outcome = ServicesOutcome((ListedService("api", "api/fabric.yml", ("db",)),))
-    assert outcome_text(outcome, PLAIN) == "api  api/fabric.yml  needs db"
+    assert outcome_text(outcome, PLAIN) == "api  api/fabric.yml  depends on db"
     assert outcome_text(outcome, Style(colour=True)) != outcome_text(outcome, PLAIN)
 
 

@@ -7,7 +7,7 @@ from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.executor import DaskAddress
 from fabric.system.optional_packages import requiring
 
-_NEED = PackageNeed("--executor needs", Extra.DASK, "usage/no-package")
+_NEED = PackageNeed("--executor requires", Extra.DASK, "usage/no-package")
 
 
 def open_executor(address: DaskAddress, settings: Settings) -> Executor:

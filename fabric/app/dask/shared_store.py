@@ -31,8 +31,8 @@ def _unusable(why: str) -> FabricError:
     return FabricError(
         Problem(
             "usage/no-shared-cache",
-            f"--executor needs a shared cache, which carries files to workers and back: {why}",
-            hint="FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY have to be right, here and "
-            "for the workers: `fabric cache key` makes a key",
+            f"--executor requires a shared cache: {why}",
+            hint="set FABRIC_REMOTE_CACHE_URL and FABRIC_REMOTE_CACHE_KEY, here and on the "
+            "workers (`fabric cache key` prints a new key)",
         )
     )

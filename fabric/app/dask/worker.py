@@ -44,7 +44,9 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
     try:
         return encode(_this_side().answer(decode_question(asked), is_wanted))
     except (ValueError, msgspec.DecodeError):
-        return encode(FarAnswer(worker.address, lacks="was asked in another way, or cannot answer"))
+        return encode(
+            FarAnswer(worker.address, lacks="runs a different version of fabric, or cannot build")
+        )
 
 
 def side_of(store: SharedStore | None) -> SameSide:

@@ -74,7 +74,7 @@ class DaskWorkers:
             try:
                 return self._asked(question)
             except KilledWorker as error:
-                message = "workers ended while they built it, one after the other"
+                message = "several workers stopped during the build"
                 raise GaveUpError(message) from error
 
     def _asked(self, question: bytes) -> bytes:
@@ -92,8 +92,8 @@ class DaskWorkers:
             raise
         except (Exception, CancelledError) as error:
             if is_cut.is_set():
-                raise StoppedError(Problem("run/cancelled", "the run was cut off")) from error
-            raise GoneError("cannot be reached any more") from error
+                raise StoppedError(Problem("run/cancelled", "the run was cancelled")) from error
+            raise GoneError("can no longer be reached") from error
         finally:
             with self._lock:
                 self._under_way.discard(future)
@@ -109,19 +109,19 @@ class DaskWorkers:
             except TimeoutError:
                 without = 0 if set(self._client.ncores()) - self._left_out else without + 1
         future.cancel()
-        raise GoneError("has no worker any more")
+        raise GoneError("no longer has workers")
 
     def _submitted(self, question: bytes) -> Future[bytes]:
         key = f"fabric-build-{self._run}-{next(self._numbers)}"
         with self._lock:
             if self._is_closed:
-                raise GoneError("was left")
+                raise GoneError("is disconnected")
             try:
                 future = self._client.submit(
                     build_on_worker, question, key, key=key, pure=False, workers=self._fit()
                 )
             except Exception as error:
-                raise GoneError("cannot be reached any more") from error
+                raise GoneError("can no longer be reached") from error
             self._under_way.add(future)
             return future
 
@@ -179,7 +179,7 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tupl
     """Those that do not say what they are."""
     workers = sorted(client.ncores())
     if not workers:
-        hint = "start one with `dask worker`; an adaptive cluster needs a minimum of one"
+        hint = "run: dask worker, or set the minimum of an adaptive cluster to 1"
         message = f"the cluster at {address} has no worker"
         raise FabricError(Problem("executor/no-workers", message, hint))
     found = _in_time(lambda: _said(client, workers), _ANSWER_SECONDS)
@@ -189,7 +189,7 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tupl
         answers = [_result(call, _ANSWER_SECONDS) or {} for _, call in calls]
         found = {worker: said for one in answers for worker, said in one.items()}
     if not found:
-        message, hint = f"no worker of the cluster at {address} answers", "start them anew"
+        message, hint = f"no worker of the cluster at {address} responds", "restart the workers"
         raise FabricError(Problem("executor/no-workers", message, hint))
     told = [
         f"{worker} {why}" for worker, said in sorted(found.items()) if (why := _why(said, side))
@@ -198,7 +198,7 @@ def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tupl
         more = f", and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
         message = f"{'; '.join(told[:_NAMED])}{more}"
         wanted = requirement(Extra.DASK, Extra.CLOUD)
-        hint = f"workers need the same {wanted} and Python, and the same shared cache"
+        hint = f"run the workers with the same {wanted}, Python and shared cache"
         raise FabricError(Problem("executor/other-worker", message, hint))
     return tuple(one for one in workers if one not in found)
 
@@ -232,22 +232,24 @@ def _result(call: PlainFuture[T], seconds: float) -> T | None:
 
 def _why(said: object, side: SameSide) -> str:
     if not isinstance(said, bytes):
-        return "cannot load fabric: is it installed there?"
+        return "cannot import fabric, which must be installed there"
     try:
         return unlike(msgspec.msgpack.decode(said, type=SameSide), side)
     except msgspec.DecodeError:
-        return "has another fabric"
+        return "runs a different version of fabric"
 
 
 def _unreachable(address: DaskAddress) -> Problem:
-    hint = "is `dask scheduler` running there, and is it reached with TLS just where it uses it?"
-    return Problem("executor/unreachable", f"no Dask scheduler answers at {address}", hint)
+    hint = (
+        "check that `dask scheduler` is running there, and that both sides use TLS or neither does"
+    )
+    return Problem("executor/unreachable", f"no Dask scheduler found at {address}", hint)
 
 
 def _unsealed(address: DaskAddress) -> Problem:
     return Problem(
         "usage/unsealed-executor",
-        f"{address} is another machine, and nothing says how to reach it by TLS",
-        hint="set Dask's own distributed.comm.tls, as DASK_DISTRIBUTED__COMM__TLS__CA_FILE does: "
-        "without it anybody who reaches the scheduler runs code on the workers",
+        f"refusing to connect to the Dask scheduler at {address} without TLS",
+        hint="set `distributed.comm.tls` of Dask, such as DASK_DISTRIBUTED__COMM__TLS__CA_FILE: "
+        "without TLS, any client can run code on the workers",
     )

@@ -17,10 +17,10 @@ def no_addresses(scope: DeployScope) -> Iterator[Problem]:
             names = apart.get(upstream, ())
             if names:
                 message = (
-                    f"`{taker.service}` is given nothing in {_listed(variables)}: each public "
-                    f"function of `{upstream.service}` has an address of its own ({_listed(names)})"
+                    f"{_listed(variables)} of `{taker.service}` is not set: each public function "
+                    f"of `{upstream.service}` has a separate URL ({_listed(names)})"
                 )
-                hint = "keep one public function in a service that others call"
+                hint = "keep only one public function in a service that other services call"
                 yield Problem("deploy/no-address", message, hint, service=taker.service)
 
 

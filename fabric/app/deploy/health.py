@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from fabric.config.values import Config, HttpTrigger
+from fabric.model.catalog import titled
 from fabric.model.problems import Problem
 from fabric.providers.contract import Deployer, Released, Unfit
 from fabric.providers.places import ApartAddresses
@@ -44,12 +45,12 @@ def health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
     if not is_enabled or "://" in said or not isinstance(deployer, ApartAddresses):
         return
     if not _meant(config, said):
-        what = f"the path `{said}`, which no function answers GET at" if said else "no `url`"
+        what = f"url `{said}` is not a GET route" if said else "no url is set"
         message = (
-            f"`deploy.healthCheck` of `{config.service}` has {what}, and each function has an "
-            f"address of its own at `{config.provider.id}`"
+            f"invalid `deploy.healthCheck` of `{config.service}`: {what} "
+            f"(each function has a separate URL on {titled(config.provider.id)})"
         )
-        hint = "name the path of a GET route without parameters, or a whole address"
+        hint = "set `deploy.healthCheck.url` to a GET route without parameters, or to a full URL"
         yield Unfit("", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2])
 
 

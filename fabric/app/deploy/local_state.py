@@ -39,7 +39,7 @@ def _is_local(scope: DeployScope, placement: Placement) -> bool:
 def _warning(services: list[str], *, in_ci: bool) -> Problem:
     names = ", ".join(f"`{one}`" for one in services[:_NAMED])
     more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
-    danger = "it is lost when this CI job ends" if in_ci else "another machine could deploy over it"
-    message = f"the state of {names}{more} is stored on this machine only: {danger}"
+    danger = "this CI job deletes it at its end" if in_ci else "another machine could overwrite it"
+    message = f"the state of {names}{more} is stored only on this machine: {danger}"
     hint = "set `backend` to sql or an object store, then run: fabric state migrate"
     return Problem("state/local-only", message, hint)

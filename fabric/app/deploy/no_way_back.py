@@ -24,8 +24,8 @@ from fabric.tasks.kept_versions import keeps_versions
 from fabric.tasks.past_environment import PastFunction
 
 _ROLLBACK_VARIABLE = "FABRIC_ROLLBACK_ON_FAILURE"
-_KEEPS = f"deploys with {STATE_KEY_VARIABLE} keep values, sealed"
-_GO_ON = "to go on without a way back: --no-rollback-on-failure"
+_KEEPS = f"set {STATE_KEY_VARIABLE} before the next deploys to store values"
+_GO_ON = "or use --no-rollback-on-failure"
 # By function, the digests of what a run would give it; None where it would take it away.
 _Changes = dict[str, Pairs | None]
 
@@ -98,8 +98,8 @@ def _is_moving(past: PastFunction, env: Pairs | None) -> bool:
 
 def _archive_problem(past: PastFunction) -> Problem:
     sha256 = past.record.artifact_sha256[:12]
-    message = f"{past.title} could not be put back: its archive {sha256} is not kept any more"
-    return Problem("rollback/no-way-back", message, f"bring the file back; {_GO_ON}")
+    message = f"{past.title} could not be rolled back: its archive {sha256} no longer exists"
+    return Problem("rollback/no-way-back", message, f"restore the archive file, {_GO_ON}")
 
 
 def _values_problem(scope: DeployScope, past: PastFunction) -> Iterator[Problem]:
@@ -111,9 +111,9 @@ def _values_problem(scope: DeployScope, past: PastFunction) -> Iterator[Problem]
     if not lost:
         return
     names = ", ".join(lost)
-    change = f"the config no longer gives {names} as live"
+    change = f"the deployed values of {names} are not in the config"
     if today is None:
-        change = f"the config no longer names it, and it has {names}"
-    kept = f"its values are kept, but {opened.why_not}" if opened.why_not else "no value is kept"
-    message = f"{past.title} could not be put back: {change}; {kept}"
-    yield Problem("rollback/no-way-back", message, f"{_KEEPS}; {_GO_ON}")
+        change = f"it is not in the config, and it uses {names}"
+    kept = f"stored values: {opened.why_not}" if opened.why_not else "no values are stored"
+    message = f"{past.title} could not be rolled back: {change} ({kept})"
+    yield Problem("rollback/no-way-back", message, f"{_KEEPS}, {_GO_ON}")

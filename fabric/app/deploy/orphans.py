@@ -7,6 +7,7 @@ from pathlib import Path
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.placement import Placement
 from fabric.app.project.services_beside import services_in
+from fabric.model.catalog import titled
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.receipt import entries_of
 from fabric.model.records.record import RecordRef
@@ -60,20 +61,20 @@ def _is_live(record_store: RecordStore, ref: RecordRef) -> bool:
 
 def _warning(ref: RecordRef, options: str) -> Problem:
     message = (
-        f"`{ref.service}` ({ref.stage}) is live at `{ref.provider}` still, which its config does "
-        "not name any more: a deploy elsewhere leaves it there"
+        f"`{ref.service}` ({ref.stage}) is still deployed to {titled(ref.provider)}, which is no "
+        "longer in the config"
     )
-    return Problem("deploy/left-behind", message, hint=f"`fabric remove {options}` takes it away")
+    return Problem("deploy/left-behind", message, hint=f"run: fabric remove {options}")
 
 
 def _unnamed(ref: RecordRef, service: str) -> Problem:
     message = (
-        f"`{ref.service}` ({ref.stage}) is live at `{ref.provider}` still, and no config of its "
-        "folder names it any more"
+        f"`{ref.service}` ({ref.stage}) is still deployed to {titled(ref.provider)}, but is not in "
+        f"a config of its directory (was it renamed to `{service}`?)"
     )
     hint = (
-        f"was it renamed to `{service}`? with `service: {ref.service}` and its provider in the "
-        f"config `fabric remove --stage {ref.stage}` takes it away"
+        f"set `service: {ref.service}` and its provider in the config, then run: "
+        f"fabric remove --stage {ref.stage}"
     )
     return Problem("deploy/left-behind", message, hint)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.project.compiled import Compiled
 from fabric.graph.judge import dropped_functions
-from fabric.model.catalog import DeployUnit, facts_of
+from fabric.model.catalog import DeployUnit, facts_of, titled
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.task_inputs import DeployInputs
@@ -25,10 +25,10 @@ def parts_of_wholes(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
 
 def _without_others(inputs: DeployInputs) -> Problem:
     message = (
-        f"`{inputs.service}` is one version as a whole at `{inputs.provider}`: {_named(inputs)} "
-        "cannot be deployed without its other functions"
+        f"cannot deploy only {_named(inputs)} of `{inputs.service}`: {titled(inputs.provider)} "
+        "deploys all functions of a service together"
     )
-    hint = "leave `--function` out: what has not changed is not uploaded again"
+    hint = "omit --function: unchanged functions are not uploaded again"
     return Problem(_CODE, message, hint)
 
 
@@ -39,10 +39,10 @@ def _would_drop(inputs: DeployInputs, scope: DeployScope) -> Iterator[Problem]:
     if dropped:
         names = ", ".join(f"`{name}`" for name in dropped)
         message = (
-            f"a deploy of {_named(inputs)} would take {names} away, which the config of "
-            f"`{inputs.service}` does not name any more"
+            f"refusing to deploy {_named(inputs)}: this would also delete {names}, no longer in "
+            f"the config of `{inputs.service}`"
         )
-        yield Problem(_CODE, message, "leave `--function` out to deploy just what is configured")
+        yield Problem(_CODE, message, "omit --function to deploy all configured functions")
 
 
 def _named(inputs: DeployInputs) -> str:

@@ -105,7 +105,7 @@ class PlacedDeployers:
                 Problem(
                     "deploy/unhealthy",
                     f"the health check of `{ref.service}` failed: {', '.join(failed)}",
-                    hint="mend the service or the check and deploy again, or `fabric rollback`",
+                    hint="fix the service or the check and deploy again, or run: fabric rollback",
                 )
             )
 

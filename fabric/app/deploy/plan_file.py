@@ -62,7 +62,7 @@ def _seal(made: Plan, serials: Mapping[str, int]) -> Seal:
 def read_seal(path: Path) -> SavedPlan:
     document = _document(path)
     if "seal" not in document or document.get("formatVersion") != FORMAT:
-        raise FabricError(_bad(path, "is no plan that this fabric saved"))
+        raise FabricError(_bad(path, "is not a plan saved by this version of fabric"))
     wrong = misfits("saved-plan", document)
     if wrong:
         raise FabricError(_bad(path, f"is damaged: {listed(wrong)}"))
@@ -76,7 +76,7 @@ def _document(path: Path) -> dict[str, object]:
         reason = (error.strerror or str(error)).lower()
         raise FabricError(_bad(path, f"cannot be read: {reason}")) from error
     except (ValueError, RecursionError) as error:
-        raise FabricError(_bad(path, "is not JSON")) from error
+        raise FabricError(_bad(path, "is not valid JSON")) from error
     return document if isinstance(document, dict) else {}
 
 
@@ -93,15 +93,15 @@ def refuse_moved(file: Path, session: Session, seen: Preview) -> None:
     if not moved:
         return
     rest = f" and {len(moved) - _SHOWN} more" if len(moved) > _SHOWN else ""
-    message = f"the plan does not fit any more: {'; '.join(moved[:_SHOWN])}{rest}"
-    hint = f"look at a new plan: fabric {saved.command} --out FILE"
+    message = f"the saved plan is out of date: {', '.join(moved[:_SHOWN])}{rest}"
+    hint = f"save a new plan: fabric {saved.command} --out FILE"
     raise FabricError(Problem("plan/stale", message, hint))
 
 
 def _tasks(old: Seal, new: Seal) -> Iterator[str]:
     was, now = old.tasks, new.tasks
     yield from (f"{one} is new" for one in sorted(now.keys() - was.keys()))
-    yield from (f"{one} is gone" for one in sorted(was.keys() - now.keys()))
+    yield from (f"{one} was removed" for one in sorted(was.keys() - now.keys()))
     changed = (one for one in sorted(was.keys() & now.keys()) if was[one] != now[one])
     yield from (f"the config of {one} changed" for one in changed)
 
@@ -122,8 +122,8 @@ def _states(old: Seal, new: Seal) -> Iterator[str]:
 
 def _moved_state(path: str, was: int | None, now: int | None) -> str:
     if was is None:
-        return f"there is a state of {path} now"
-    return f"the state of {path} is gone" if now is None else f"the state of {path} has moved on"
+        return f"the state of {path} was created"
+    return f"the state of {path} was {'deleted' if now is None else 'updated'}"
 
 
 def _declared(task: Task) -> str:
@@ -132,5 +132,5 @@ def _declared(task: Task) -> str:
 
 
 def _bad(path: Path, what: str) -> Problem:
-    message, hint = f"`{path.name}` {what}", "save a new one: fabric plan --out FILE"
+    message, hint = f"`{path.name}` {what}", "save a new plan: fabric plan --out FILE"
     return Problem("input/bad-plan", message, hint, Place(str(path)))

@@ -125,16 +125,16 @@ def moved_sources(
     for path, digest in was.files.items():
         now = look.digest(path)
         if now != digest:
-            yield f"{path} {'changed' if now != ABSENT else 'is gone'}"
+            yield f"{path} {'changed' if now != ABSENT else 'was deleted'}"
         elif look.real(path) != was.links.get(path, path):
-            yield f"{path} leads elsewhere"
+            yield f"the link target of {path} changed"
     yield from (f"{path} is new" for path in was.absent if path != own and look.digest(path))
-    yield from (f"{path} leads elsewhere" for path in _led(was, look))
+    yield from (f"the link target of {path} changed" for path in _led(was, look))
     yield from (
         f"the files of {one.folder}/{one.pattern} changed" for one in _listed(was, look, own)
     )
     others = (one for one in sorted(was.tools) if tools.get(one, was.tools[one]) != was.tools[one])
-    yield from (f"the tools of {one} are others" for one in others)
+    yield from (f"the tools of {one} changed" for one in others)
 
 
 def _led(was: PlannedSources, look: Look) -> Iterator[str]:

@@ -111,7 +111,7 @@ def grown_too_large(scope: DeployScope) -> dict[tuple[str, str], tuple[Problem, 
         limit = limit_of(placement.provider_id)
         if waits and size + sum(count * _length(one, ref, scope) for one, count in waits) > limit:
             found[ref.service, ref.provider] = tuple(
-                replace(one, message=f"{one.message}, with the addresses of its upstreams")
+                replace(one, message=f"{one.message}, with the URLs of its dependencies")
                 for one in scope.values.too_large_now(ref)
             )
     return found

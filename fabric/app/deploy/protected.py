@@ -24,12 +24,12 @@ def confirm_stage(
         return
     if settings.env.get(CONFIRMING) == stage:
         return
-    if ask(f"The stage `{stage}` is protected. Its name, to go on") == stage:
+    if ask(f"Stage `{stage}` is protected. Type its name to confirm") == stage:
         return
     raise FabricError(
         Problem(
             "usage/protected-stage",
-            f"the stage `{stage}` is protected, and its name was not said: nothing was changed",
-            hint=f"type it when you are asked, or set {CONFIRMING}={stage}",
+            f"stage `{stage}` is protected and was not confirmed: nothing was changed",
+            hint=f"type its name to confirm, or set {CONFIRMING}={stage}",
         )
     )

@@ -36,7 +36,7 @@ from fabric.config.resolve.provider import unknown_provider
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.undo import way_out, without_functions
-from fabric.model.catalog import PROVIDER_IDS, facts_of
+from fabric.model.catalog import PROVIDER_IDS, facts_of, titled
 from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
@@ -111,7 +111,7 @@ def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tupl
     from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
 
     freed = size(make_room(cache))
-    message = f"the disk is full: the cache `{cache}` was emptied to make room ({freed})"
+    message = f"the disk is full: fabric emptied the cache `{cache}` ({freed})"
     return (Problem("cache/emptied", message),)
 
 
@@ -125,8 +125,8 @@ def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Probl
         names = [name for name in takers if name in staying]
         if names:
             listed = ", ".join(f"`{name}`" for name in names)
-            message = f"what depends on `{entry.name}` is not removed with it: {listed}"
-            hint = f"`fabric compose remove --service {entry.name} --with-dependents` takes all"
+            message = f"services that depend on `{entry.name}` are not removed with it: {listed}"
+            hint = f"run: fabric compose remove --service {entry.name} --with-dependents"
             yield Problem("remove/still-needed", message, hint)
 
 
@@ -164,7 +164,7 @@ def _ask(
     needed = () if functions else (*_still_needed(project, real), *still_led_to(project, real))
     told = "".join(f" ({one.message})" for one in needed)
     what = f"{', '.join(sorted(functions))} of {names}" if functions else names
-    if real and not options.agrees(f"Delete {what} for real?{told}"):
+    if real and not options.agrees(f"Delete {what} from the provider?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
 
 
@@ -181,9 +181,9 @@ def _not_enabled(record: Record, settings: Settings) -> Problem | None:
         return None
     return Problem(
         "remove/not-enabled",
-        f"`{record.ref.service}` ({record.ref.stage}) is live at {record.provider_id}; "
-        "nothing was deleted",
-        hint=f"set {facts.real_deploy_variable}=1 to delete it there",
+        f"refusing to delete `{record.ref.service}` ({record.ref.stage}) from "
+        f"{titled(record.provider_id)}: {facts.real_deploy_variable} is not set",
+        hint=f"set {facts.real_deploy_variable}=1 to delete it",
     )
 
 
@@ -195,9 +195,9 @@ def _no_command(record: Record, settings: Settings) -> Problem | None:
         return None
     return Problem(
         "remove/no-destroy-command",
-        f"`{record.ref.service}` ({record.ref.stage}) was deployed by a command, and there is none "
-        "to remove it",
-        hint=f"set {facts.destroy_command_variable}",
+        f"`{record.ref.service}` ({record.ref.stage}) was deployed by a custom command, but "
+        f"{facts.destroy_command_variable} is not set",
+        hint=f"set {facts.destroy_command_variable} to the command that removes it",
     )
 
 
@@ -280,10 +280,10 @@ def _other_back_ends(project: Project) -> Iterator[Problem]:
         for one in config.overrides:
             if one.has_backend and one.label != config.provider.label:
                 message = (
-                    f"the records of `{unit.service}` on `{one.label}` lie in a back end of their "
-                    "own, which was not looked at"
+                    f"`{one.label}` of `{unit.service}` has a separate backend, which was not "
+                    "checked: deployments there are not removed"
                 )
-                hint = f"`fabric remove --provider {one.label}` removes what is there"
+                hint = f"run: fabric remove --provider {one.label}"
                 yield Problem("remove/other-back-end", message, hint)
 
 

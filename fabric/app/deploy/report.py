@@ -179,7 +179,7 @@ def _functions(
 
 def _taken_back(row: FunctionEnd) -> FunctionEnd:
     status = "cancelled" if row.status == "created" else "unchanged"
-    return replace(row, status=status, reason="taken back")
+    return replace(row, status=status, reason="rolled back")
 
 
 def _done(

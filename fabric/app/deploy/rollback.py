@@ -142,12 +142,12 @@ def _target(
         return found[0]
     ids = [one.deployment_id for _, one in known]
     if any(record.deployment_id == options.to for record in records.values()):
-        raise FabricError(Problem("rollback/current", f"`{options.to}` is what is live now"))
+        raise FabricError(
+            Problem("rollback/current", f"`{options.to}` is already the deployed version")
+        )
     guess = nearest(options.to, ids)
-    hint = f"did you mean `{guess}`?" if guess else "`fabric releases` lists what there is"
-    message = (
-        f"no deployment is named `{options.to}`" if options.to else "there is no earlier deployment"
-    )
+    hint = f"did you mean `{guess}`?" if guess else "run: fabric releases"
+    message = f"unknown deployment `{options.to}`" if options.to else "no earlier deployment found"
     raise FabricError(Problem("rollback/unknown", message, hint=hint))
 
 

@@ -156,8 +156,8 @@ def _lease(settings: Settings) -> float:
     seconds = seconds_of(LEASE_VARIABLE, text, "usage/bad-value")
     if 0 < seconds <= _LONGEST_LEASE:
         return seconds
-    message = f"{LEASE_VARIABLE} {text} is no lease: more than nothing, and at most an hour"
-    raise FabricError(Problem("usage/bad-value", message, hint=f"for example {FORMS}"))
+    message = f"{LEASE_VARIABLE} must be more than 0 and at most 1h, got `{text}`"
+    raise FabricError(Problem("usage/bad-value", message, hint=f"use a duration such as {FORMS}"))
 
 
 def new_deployment_id(ref: RecordRef, settings: Settings) -> str:
@@ -222,7 +222,7 @@ def mismatch(placement: Placement, record: Record | None) -> Problem | None:
     variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
     return Problem(
         "deploy/mode-mismatch",
-        f"{placement.ref.title} was deployed in mode {record.mode}; "
-        "this run is simulated, and nothing was touched",
-        hint=f"set {variable}=1, or choose another stage",
+        f"refusing to simulate {placement.ref.title}, deployed in {record.mode} mode: "
+        f"{variable} is not set; nothing was changed",
+        hint=f"set {variable}=1, or use another stage",
     )

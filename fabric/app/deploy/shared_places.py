@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from fabric.app.deploy.scope import DeployScope
+from fabric.model.catalog import titled
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.providers.places import SoleTenant
@@ -18,8 +19,10 @@ def shared_places(scope: DeployScope) -> Iterator[Problem]:
     for (provider_id, place), services in sorted(tenants.items()):
         if len(services) > 1:
             names = ", ".join(f"`{one}`" for one in services)
-            message = f"{names} would all be {place} at `{provider_id}`, and it has room for one"
-            hint = "name another one for each of them, in an `.env` file beside its config"
+            message = (
+                f"{names} would all be {place} on {titled(provider_id)}: only one service fits"
+            )
+            hint = "set a different one for each of them, in a `.env` file beside its config"
             yield Problem("deploy/shared-place", message, hint)
 
 

@@ -22,8 +22,8 @@ def chosen_functions(asked: frozenset[str], project: Project, found: LiveRecords
     unknown = sorted(asked - live - configured)
     if unknown:
         known = sorted(live | configured)
-        hint = did_you_mean(unknown[0], known) or "functions here: " + ", ".join(known[:12])
-        message = f"no function is named `{unknown[0]}`"
+        hint = did_you_mean(unknown[0], known) or "use one of " + ", ".join(known[:12])
+        message = f"unknown function `{unknown[0]}`"
         raise FabricError(Problem("usage/unknown-function", message, hint))
     return frozenset() if asked and asked >= live else asked
 
@@ -38,8 +38,8 @@ def no_single_functions(record: Record, names: frozenset[str]) -> Problem | None
         return None
     return Problem(
         "remove/whole-service",
-        f"{record.ref.title} is deployed as a whole: no single function of it can be removed",
-        hint="take it out of the config and deploy",
+        f"cannot remove single functions of {record.ref.title}: it is deployed as one unit",
+        hint="remove the function from the config, then run: fabric deploy",
     )
 
 

@@ -91,8 +91,8 @@ def _all_left(locked: Iterable[LockedRecord]) -> Iterator[Problem]:
     if any(map(has_moved, locked)):
         yield Problem(
             "rollback/interrupted",
-            "the run was interrupted, so nothing was taken back",
-            hint="run it again to go on; `fabric rollback` takes a service back by itself",
+            "the run was interrupted, so nothing was rolled back",
+            hint="run the command again to continue, or run: fabric rollback",
         )
 
 
@@ -103,8 +103,8 @@ def _not_taken_back(base: Record, scope: DeployScope) -> Problem:
     verb = f"rollback --to {target}" if target else "remove"
     return Problem(
         "rollback/incomplete",
-        f"{base.ref.title} could not be put back as it was",
-        hint=f"when the cause is gone: fabric {verb} {scope.work.options(base.ref)}",
+        f"{base.ref.title} could not be rolled back",
+        hint=f"fix the cause, then run: fabric {verb} {scope.work.options(base.ref)}",
     )
 
 

@@ -57,8 +57,8 @@ def _unknown_keys(config: Config) -> Iterator[Unfit]:
     given = json.loads(config.extensions).get(provider_id)
     known = extension_keys(provider_id)
     for key in sorted(given.keys() - known) if isinstance(given, dict) else ():
-        message = f"`extensions.{provider_id}.{key}` has no effect where fabric deploys itself"
-        hint = did_you_mean(key, known) or "take it out; deploy commands alone are passed such keys"
+        message = f"`extensions.{provider_id}.{key}` has no effect on built-in deploys"
+        hint = did_you_mean(key, known) or "remove the key: only custom deploy commands receive it"
         keys = ("extensions", provider_id, key)
         yield Unfit("", Problem("config/unfit", message, hint), keys=keys)
 

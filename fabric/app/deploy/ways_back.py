@@ -31,9 +31,9 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
         places.append(record_store.stores.state.place)
     return Problem(
         "state/archive-missing",
-        f"the archive of `{ref.service}/{one.name}` is not kept any more: "
-        f"{one.artifact_sha256[:12]} is not in {' nor in '.join(places)}",
-        hint="bring the file back, or deploy from the source of then instead",
+        f"the archive of `{ref.service}/{one.name}` no longer exists: "
+        f"{one.artifact_sha256[:12]} is not in {' or '.join(places)}",
+        hint="restore the archive file, or deploy from the sources of that version",
     )
 
 
@@ -52,9 +52,9 @@ def moved_upstreams(
     names = [name for name in had if name.startswith(_prefixes(scope, ref, moved))]
     if names:
         listed = ", ".join(f"`{name}`" for name in names)
-        message = f"`{ref.service}` receives new addresses of its upstreams: {listed}"
+        message = f"`{ref.service}` receives the current URLs of its dependencies: {listed}"
         services = ", ".join(f"`{one}`" for one in moved)
-        hint = f"to restore the old addresses, roll back {services} first"
+        hint = f"roll back {services} first to restore the previous URLs"
         yield Problem("rollback/upstream-moved", message, hint, service=ref.service)
 
 

@@ -137,7 +137,7 @@ def _config(project: Project, request: Request, settings: Settings) -> list[Chec
         plan_files(project, request, settings)
     except FabricError as error:
         return [failed("config", problem) for problem in error.problems]
-    return [passed("config", f"`{project.units[0].config.file}` can be planned")]
+    return [passed("config", f"`{project.units[0].config.file}` is valid")]
 
 
 def _ran(

@@ -40,7 +40,7 @@ def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> It
 
 _NO_BUNDLER = Problem(
     "runtime/bundler-missing",
-    "there is no bundler, and no npm to fetch one: TypeScript cannot be built",
+    "esbuild and npm not found: TypeScript cannot be built",
     hint="add `esbuild` to the project's devDependencies, or install npm",
 )
 
@@ -68,32 +68,32 @@ def cache_checks(folder: Path, settings: Settings) -> Iterator[Check]:
     elif not is_private(folder):
         yield warned("cache", _not_private(folder))
     else:
-        yield passed("cache", f"`{folder}` can be written, by its owner only")
+        yield passed("cache", f"`{folder}` is writable by its owner only")
     if is_network(folder):
         yield warned("cache-place", _on_network(folder))
     else:
-        yield passed("cache-place", "the cache lies on a file system of this machine")
+        yield passed("cache-place", "the cache is on a local file system")
 
 
 def _not_writable(folder: Path) -> Problem:
     return Problem(
         "cache/not-writable",
-        f"`{folder}` cannot be written",
-        hint="check its owner and mode, or set FABRIC_CACHE_DIR to another folder",
+        f"cannot write `{folder}`",
+        hint="check its owner and mode, or set FABRIC_CACHE_DIR to another directory",
     )
 
 
 def _not_private(folder: Path) -> Problem:
     return Problem(
-        "cache/not-private", f"others may look into `{folder}`", hint=f"run: chmod 700 {folder}"
+        "cache/not-private", f"other users can read `{folder}`", hint=f"run: chmod 700 {folder}"
     )
 
 
 def _on_network(folder: Path) -> Problem:
     return Problem(
         "cache/network",
-        f"the cache `{folder}` lies on a network file system: safe, but slow",
-        hint="set FABRIC_CACHE_DIR to a local folder",
+        f"the cache `{folder}` is on a network file system, which is slow",
+        hint="set FABRIC_CACHE_DIR to a local directory",
     )
 
 
@@ -104,7 +104,7 @@ def disk_checks(folder: Path) -> Iterator[Check]:
         return
     problem = Problem(
         "doctor/disk-space",
-        f"only {size(free)} free where `{folder}` lies",
-        hint="free some space; `fabric cache prune --max-size 100M` drops old outputs",
+        f"only {size(free)} free on the disk of `{folder}`",
+        hint="free disk space, or run: fabric cache prune --max-size 100M",
     )
     yield failed("disk", problem) if free < _TOO_LOW else warned("disk", problem)

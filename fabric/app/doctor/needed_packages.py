@@ -42,14 +42,14 @@ def needed_packages(placement: Placement, settings: Settings) -> Iterator[Needed
     env = calling_environment(placement.env_place, settings.env)
     of_state = packages_of(BackendKind(placement.backend), dict(placement.settings), env)
     if of_state:
-        user = f"the state backend `{placement.backend}` needs"
+        user = f"the state backend `{placement.backend}` requires"
         need = PackageNeed(user, extra_of(of_state[0]), "backend/not-installed")
         yield NeededPackages(need, of_state)
     if settings.state_key.reveal() is not None:
         yield NeededPackages(SEALED_NEED, MODULES[Extra.SEALED])
     of_cache = packages_of_url(settings.env.get(URL_VARIABLE, ""))
     if of_cache:
-        need = PackageNeed("the shared cache needs", extra_of(of_cache[0]), _CACHE_CODE)
+        need = PackageNeed("the shared cache requires", extra_of(of_cache[0]), _CACHE_CODE)
         yield NeededPackages(need, of_cache, is_required=False)
     if tracing.is_wanted(settings.env):
         yield NeededPackages(tracing.NEED, MODULES[Extra.OTEL], is_required=False)

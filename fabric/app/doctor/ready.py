@@ -14,7 +14,7 @@ def config_check(where: Where, settings: Settings) -> Check:
         project = open_project(where, settings)
     except FabricError as error:
         return failed("config", error.first)
-    return passed("config", f"`{project.units[0].config.file}` loads")
+    return passed("config", f"`{project.units[0].config.file}` is valid")
 
 
 def reach_check(where: Where, settings: Settings) -> Check:
@@ -22,7 +22,7 @@ def reach_check(where: Where, settings: Settings) -> Check:
     try:
         project = open_project(where, settings)
     except FabricError:
-        return passed("backend", "unknown: the config does not load")
+        return passed("backend", "not checked: the config has errors")
     unit = project.units[0]
     placement = placement_of(unit, project.workspace)
     return back_end_check(ServiceUnderTest(unit, placement, settings))

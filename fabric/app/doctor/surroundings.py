@@ -18,7 +18,7 @@ from fabric.app.project.files import calling_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.catalog import ProviderFacts, facts_of, titled
 from fabric.model.checks import Check, failed, passed, warned
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
@@ -58,7 +58,7 @@ def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
     problems = tuple(missing_credentials(where.placement, where.env))
     yield from (_by_mode("credentials", one, where) for one in problems)
     if not problems:
-        yield passed("credentials", f"`{where.facts.id}` has all that it needs")
+        yield passed("credentials", f"all credentials of {titled(where.facts.id)} are set")
 
 
 def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
@@ -71,7 +71,7 @@ def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
     if not missing:
         names = dict.fromkeys(name for one in needed for name in one.modules)
         listed = ", ".join(f"`{name}`" for name in names)
-        yield passed("packages", f"{listed} installed" if names else "no optional package needed")
+        yield passed("packages", f"{listed} installed" if names else "no optional package required")
 
 
 def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
@@ -79,7 +79,7 @@ def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
     mode = where.placement.mode
     if mode == Mode.REAL:
         return failed(name, problem)
-    message = f"{problem.message}; {mode} deploys do not need it"
+    message = f"{problem.message} (not required for {mode} deploys)"
     return warned(name, replace(problem, message=message))
 
 
@@ -100,7 +100,7 @@ def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
         except FabricError as error:
             yield from (failed("account", problem) for problem in error.problems)
         else:
-            yield passed("account", f"`{placement.provider_id}` knows us as {who}")
+            yield passed("account", f"credentials of {titled(placement.provider_id)}: {who}")
 
 
 @contextlib.contextmanager
@@ -123,14 +123,14 @@ def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
     if placement.mode == Mode.COMMAND and not where.env.get(command):
         yield warned("deployer", _no_destroy(placement, command))
     else:
-        yield passed("deployer", f"`{placement.provider_id}` in mode {placement.mode}")
+        yield passed("deployer", f"{titled(placement.provider_id)} in {placement.mode} mode")
 
 
 def _no_destroy(placement: Placement, command: str) -> Problem:
     return Problem(
         "deploy/no-destroy-command",
-        f"`{placement.provider_id}` is deployed by a command, and there is none to remove it",
-        hint=f"set {command}",
+        f"{titled(placement.provider_id)} has a custom deploy command, but {command} is not set",
+        hint=f"set {command} to the command that removes a deployment",
     )
 
 
@@ -148,7 +148,7 @@ def back_end_check(where: ServiceUnderTest) -> Check:
 def _answering(record_store: RecordStore, where: ServiceUnderTest) -> Check:
     state = record_store.stores.state
     state.list(f"{where.placement.service}/{where.placement.stage}/")
-    return passed("backend", f"{state.kind}: `{state.place}` answers")
+    return passed("backend", f"{state.kind}: `{state.place}` is reachable")
 
 
 def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
@@ -179,7 +179,7 @@ def _conditions(record_store: RecordStore) -> Iterator[Check]:
     except FabricError as error:
         yield from (failed("conditional-writes", problem) for problem in error.problems)
     else:
-        yield passed("conditional-writes", "the back end keeps the conditions of writes")
+        yield passed("conditional-writes", "the backend supports conditional writes")
 
 
 def _record(record_store: RecordStore, placement: Placement) -> Check:
@@ -189,13 +189,13 @@ def _record(record_store: RecordStore, placement: Placement) -> Check:
         return failed("record", error.first)
     if record is None:
         lost = missing_problem(record_store, placement.ref)
-        return failed("record", lost) if lost else passed("record", "nothing was deployed yet")
+        return failed("record", lost) if lost else passed("record", "not deployed yet")
     return passed("record", f"{record.lifecycle}, serial {record.serial}")
 
 
 def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
     if holder is None:
-        return passed("lock", "the record is not locked")
+        return passed("lock", "the state is not locked")
     config = Path(where.placement.folder, Path(where.unit.config.file).name)
     options = options_of(where.placement.ref, config, where.settings)
     return warned("lock", held_problem(where.placement.ref, holder, where.settings.clock, options))
@@ -204,7 +204,7 @@ def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
 def _errored(record_store: RecordStore, placement: Placement) -> Check:
     problem = unwritten_problem(record_store.home, placement.ref)
     if problem is None:
-        return passed("errored-state", "no state waits to be pushed")
+        return passed("errored-state", "no state is waiting to be pushed")
     return failed("errored-state", problem)
 
 

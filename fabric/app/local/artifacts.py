@@ -96,7 +96,7 @@ def _broken(result: RunResult) -> Iterator[tuple[str, Problem]]:
             yield task.inputs.function, next(iter((*own, *shared, *outcome.problems, _UNKNOWN)))
 
 
-_UNKNOWN = Problem("run/interrupted", "it was not built: the run was interrupted")
+_UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")
 
 
 def _looked_at(work: Compiled, result: RunResult) -> Iterator[str]:

@@ -87,8 +87,8 @@ def _refuse_production(stage: str, options: DevStreamOptions) -> None:
     """By its name: `prod`, and `prod-eu` and `eu.live` too."""
     if options.allow_prod or not {*_WORD_ENDS.split(stage.lower())} & {*PRODUCTION}:
         return
-    message = f"the users of stage `{stage}` would be led to this machine"
-    raise FabricError(Problem("usage/production", message, "if that is meant: --allow-prod"))
+    message = f"refusing to route the traffic of stage `{stage}` to this machine"
+    raise FabricError(Problem("usage/production", message, "use --allow-prod to allow this"))
 
 
 @contextlib.contextmanager
@@ -176,8 +176,8 @@ class _Leading:
 
 def _warned_of(tunnel: Tunnel) -> Iterator[Problem]:
     if is_plain(tunnel.url):
-        message = f"the tunnel {tunnel.url} is plain http: others on the way can read along"
-        yield Problem("dev/plain-tunnel", message, "most tunnels have an address with https:// too")
+        message = f"the tunnel {tunnel.url} uses plain HTTP, which is not encrypted"
+        yield Problem("dev/plain-tunnel", message, "use the https:// URL of the tunnel")
 
 
 def _outcome(

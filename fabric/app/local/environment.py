@@ -39,8 +39,8 @@ def _warnings(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem
         upstream = releases.get(output, output)
         yield Problem(
             "local/upstream-not-deployed",
-            f"functions run without `{variable}`: `{upstream}` is not there to give it",
-            hint="deploy the upstream to this stage; a simulated deployment will do",
+            f"`{variable}` is not set for functions: `{upstream}` is not deployed",
+            hint="deploy it to this stage (a simulated deploy is enough)",
         )
 
 

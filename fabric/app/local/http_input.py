@@ -33,11 +33,13 @@ def http_input(
     """`NAME=VALUE` each of the query, `NAME: VALUE` each of the headers."""
     taken = (method or ("POST" if body else "GET")).upper()
     if taken not in _METHODS:
-        hint = f"one of {', '.join(_METHODS)}"
-        raise FabricError(Problem("usage/bad-value", f"--method {method} is none", hint=hint))
+        hint = f"use one of {', '.join(_METHODS)}"
+        raise FabricError(
+            Problem("usage/bad-value", f"invalid value for --method: `{method}`", hint=hint)
+        )
     if not path.startswith("/"):
-        hint = "a path begins with `/`, as in --path /users/7"
-        raise FabricError(Problem("usage/bad-value", f"--path {path or '(empty)'}", hint=hint))
+        hint = "use a path that starts with `/`, such as --path /users/7"
+        raise FabricError(Problem("usage/bad-value", f"invalid value for --path: `{path}`", hint))
     where, _, asked = path.partition("?")
     more = urlencode([_pair(one, "=", "--query") for one in query])
     whole = "&".join(filter(None, (asked, more)))
@@ -53,9 +55,14 @@ def _pair(word: str, sign: str, option: str) -> tuple[str, str]:
     name, found, value = word.partition(sign)
     if not found or not name.strip():
         form = "NAME=VALUE" if sign == "=" else "'NAME: VALUE'"
-        message = f"{option} {word} is no {form}"
-        raise FabricError(Problem("usage/bad-value", message, hint=f"as in {option} {form}"))
+        message = f"invalid value for {option}: `{word}`"
+        raise FabricError(Problem("usage/bad-value", message, hint=f"use the form {option} {form}"))
     text = value if sign == "=" else value.strip()
     if any(ord(one) < 0x20 for one in text if sign == ":"):  # noqa: PLR2004 - controls
-        raise FabricError(Problem("usage/bad-value", f"{option} {name} has a control character"))
+        raise FabricError(
+            Problem(
+                "usage/bad-value",
+                f"invalid value for {option}: `{name}` contains a control character",
+            )
+        )
     return name if sign == "=" else name.strip(), text

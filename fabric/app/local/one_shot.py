@@ -50,7 +50,7 @@ def invoke_local(
     with contextlib.closing(local_notes(project, settings)) as notes:
         notes.note(name, end)
     if other := other_version(function.runtime, end.version):
-        hint = "put that version on PATH, or name the one that is there in the config"
+        hint = "add that version to PATH, or set the installed one as `runtime`"
         problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
         warnings = (*warnings, problem)
     return _report(request, service, (name, end), warnings)
@@ -72,8 +72,8 @@ def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json
 
 def _only(names: Sequence[str]) -> str:
     if len(names) > 1:
-        hint = f"--function, of {', '.join(names)}"
-        raise FabricError(Problem("usage/no-function", "which function is meant?", hint))
+        hint = f"set --function to one of {', '.join(names)}"
+        raise FabricError(Problem("usage/no-function", "--function is required", hint))
     return names[0]
 
 
@@ -84,9 +84,9 @@ def _matched(call: OneCall, config: Config, http: HttpInput) -> Matched:
     if isinstance(found, Matched):
         return found
     routes = ", ".join(f"{route.method} {route.path}" for route in table.routes)
-    hint = f"routes are: {routes}" if routes else "no function here has an http trigger"
+    hint = f"use one of {routes}" if routes else "add an http trigger to a function"
     raise FabricError(
-        Problem("usage/no-route", f"no route takes {http.method} {http.target}", hint=hint)
+        Problem("usage/no-route", f"no route matches {http.method} {http.target}", hint=hint)
     )
 
 
@@ -134,6 +134,6 @@ def hint_for(end: CallEnd) -> str:
     if not any(words in said for words in _FOREIGN):
         return ""
     return (
-        "a native module was built for the platform that is deployed to, not for this machine: "
-        "set `architecture` of the function to this machine's, or call it once it is deployed"
+        "set `architecture` of the function to that of this machine, or call the deployed "
+        "function: its native modules are built for the deployment platform"
     )

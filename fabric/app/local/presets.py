@@ -41,7 +41,7 @@ def presets_of(config: Config, kind: str, name: str = "") -> tuple[tuple[Preset,
     if fitting:
         return tuple(_preset(one, kind) for one in fitting), ""
     first = functions[0]
-    note = f"no function has a trigger of kind {kind}: `{first.name}` is called with a sample"
+    note = f"no function has a trigger of type {kind}: calling `{first.name}` with a sample event"
     return (_preset(first, kind),), "" if name else note
 
 
@@ -58,8 +58,8 @@ def _refuse_unknown(kind: str) -> None:
     known = [one.value for one in TriggerKind]
     if kind not in known:
         guess = nearest(kind, known)
-        hint = f"did you mean `{guess}`?" if guess else f"one of {', '.join(known)}"
-        raise FabricError(Problem("usage/unknown-preset", f"there is no preset `{kind}`", hint))
+        hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(known)}"
+        raise FabricError(Problem("usage/unknown-preset", f"unknown preset `{kind}`", hint))
 
 
 def _kinds(function: Function) -> Iterator[str]:

@@ -51,8 +51,8 @@ def _of_others(project: Project) -> Iterator[Problem]:
     for ref in all_left_journals(home, own.stage):
         problem = wired_problem(home, ref) if ref.service != own.service else None
         if problem is not None:
-            hint = f"if it is this service under its earlier name: name it `{ref.service}` again, "
-            yield replace(problem, hint=f"{hint}then --restore")
+            hint = f"set `service: {ref.service}` in the config if the service was renamed, then "
+            yield replace(problem, hint=f"{hint}run --restore")
 
 
 def restored_services(

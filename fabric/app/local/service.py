@@ -89,8 +89,8 @@ def _code(package: PackagedFunction, name: str) -> CodeArchive:
             content = b""
         if digest_bytes(content) == package.sha256:
             return content
-        message = f"the archive of `{name}` is not the one that was built any more"
-        hint = f"leave `{package.path}` alone, and build it again"
+        message = f"the archive of `{name}` was changed after the build"
+        hint = f"build again, and do not modify `{package.path}`"
         raise FabricError(Problem("local/archive-changed", message, hint))
 
     return CodeArchive(package.sha256, read)

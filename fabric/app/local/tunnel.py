@@ -13,7 +13,7 @@ from fabric.system.urls import is_web_address
 
 _TRIES, _PAUSE, _SECONDS = 5, 1.0, 10.0
 _OK, _REDIRECTS, _SERVER_ERROR = 200, 300, 500
-_EXAMPLE = "as in --tunnel-url https://name.example.net"
+_EXAMPLE = "use a URL such as --tunnel-url https://name.example.net"
 # Waits so many seconds; says whether there is nobody any more who wants to know.
 Pause = Callable[[float], bool]
 
@@ -26,15 +26,15 @@ class Tunnel(Struct, frozen=True):
 def tunnel_of(text: str) -> Tunnel:
     """Raises for what no provider could send requests to, before anything is done."""
     if not is_web_address(text) or urlsplit(text).port == 0:
-        raise _refused("is no address that begins with https:// or http:// and has a host")
+        raise _refused("must be an https:// or http:// URL with a host")
     parts = urlsplit(text)
     if wrong := _more_than_a_host(text, parts):
-        raise _refused(f"has {wrong}: it is only a scheme, a host and perhaps a port")
+        raise _refused(f"must contain only a scheme, host and port, but contains {wrong}")
     host = parts.hostname or ""
     try:
         socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise _refused(f"has the host `{host}`, which does not resolve") from error
+        raise _refused(f"has an unknown host: `{host}`") from error
     return Tunnel(f"{parts.scheme}://{parts.netloc}", host)
 
 
@@ -67,18 +67,18 @@ def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
 
 
 def _away(tunnel: Tunnel) -> Problem:
-    hint = "open the tunnel to the port that is served here, then run the command again"
+    hint = "open the tunnel to the local port, then run the command again"
     return Problem("provider/unreachable", f"the tunnel {tunnel.url} cannot be reached", hint)
 
 
 def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
     """Nothing of what it says is shown: it may be anybody's."""
-    said = f"a request through it was answered {answer.status} by somebody else"
-    hint = "open the tunnel to the port that is served here, and give its own address"
+    said = f"another server returned {answer.status}"
+    hint = "open the tunnel to the local port, and set --tunnel-url to its URL"
     if _REDIRECTS <= answer.status < _REDIRECTS + 100:
-        said = f"it sends requests on to another address ({answer.status})"
-        hint = "give the address that it sends them to, mostly the one with https://"
-    message = f"the tunnel {tunnel.url} does not lead to this process: {said}"
+        said = f"it redirects to another URL ({answer.status})"
+        hint = "set --tunnel-url to the URL it redirects to, usually https://"
+    message = f"the tunnel {tunnel.url} does not reach this process: {said}"
     return Problem("dev/other-tunnel", message, hint)
 
 

@@ -72,10 +72,10 @@ def diverted_service(
     ref = placement.ref
     record = scope.record(ref)
     if record is None:
-        raise NotWiredError(_not_wired(placement, "it is not deployed there"))
+        raise NotWiredError(_not_wired(placement, "not deployed there"))
     if record.mode is not Mode.REAL:
-        how = "simulated" if record.mode is Mode.SIMULATED else "with a deploy command"
-        raise NotWiredError(_not_wired(placement, f"it was deployed {how}"))
+        how = "in simulated mode" if record.mode is Mode.SIMULATED else "by a custom command"
+        raise NotWiredError(_not_wired(placement, f"deployed {how}"))
     wrong = mismatch(placement, record)
     if wrong is not None:
         raise FabricError(wrong)
@@ -88,7 +88,7 @@ def service_of(
     ref, deployers = placement.ref, scope.tools.deployers
     deployer = deployers.deployer(ref, Mode.REAL)
     if not isinstance(deployer, Diverter):
-        raise NotWiredError(_not_wired(placement, "fabric cannot turn the addresses there"))
+        raise NotWiredError(_not_wired(placement, "this provider does not support it"))
     return DivertedService(
         scope.transaction.record_store(ref),
         deployer,
@@ -137,23 +137,23 @@ def _journal(service: DivertedService, diversion: Diversion, settings: Settings)
 
 
 def _not_wired(placement: Placement, why: str) -> Problem:
-    message = f"users of {placement.ref.title} are not led here: {why}"
-    hint = "functions are served all the same: point what should reach them at the tunnel yourself"
+    message = f"traffic of {placement.ref.title} is not routed here: {why}"
+    hint = "point callers at the tunnel yourself: the functions are served locally"
     return Problem("dev/not-wired", message, hint)
 
 
 def _without_ways(service: DivertedService) -> Problem:
-    message = f"users of {service.ref.title} are not led here: none of its functions has a route"
-    hint = "give one of them an http trigger, and deploy"
+    message = f"traffic of {service.ref.title} is not routed here: no function has a route"
+    hint = "add an http trigger to a function, then deploy"
     return Problem("dev/not-wired", message, hint)
 
 
 def _not_back(service: DivertedService) -> Problem:
     path = journal_path(service.home, service.ref)
-    message = f"{service.ref.title} is still led to the tunnel: it could not be put back"
+    message = f"{service.ref.title} is still routed to the tunnel: its routes could not be restored"
     stage = service.ref.stage
     hint = (
-        f"when that is mended: fabric invoke dev --restore --stream-from {stage}; if it cannot be, "
-        f"delete the journal, and `fabric deploy --force --stage {stage}` sets all routes anew"
+        f"run: fabric invoke dev --restore --stream-from {stage}, or delete the journal and run: "
+        f"fabric deploy --force --stage {stage}"
     )
     return Problem("dev/left-wired", message, hint, Place(str(path)))

@@ -34,7 +34,7 @@ def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
     end = moment_of("--until", until, now) if until else now
     if begin >= end:
         message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
-        hint = "--since is the earlier of the two, as in --since 2h --until 1h"
+        hint = "use an earlier --since, such as --since 2h --until 1h"
         raise FabricError(Problem("usage/bad-time", message, hint))
     # Nothing is kept of the time before clocks begin to count.
     return TimeWindow(max(nanoseconds(begin), 0), max(nanoseconds(end), 1))

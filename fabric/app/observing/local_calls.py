@@ -52,9 +52,7 @@ class LocalCalls(Struct, frozen=True):
     def _calls(self, service: ObservedService, since: int, watch: CallWatch) -> list[CallEntry]:
         found = noted_calls(self.path, since)
         if found.damaged:
-            watch.hear(
-                f"{self.path.name}: {plural(found.damaged, 'line')} without a call in it, left out"
-            )
+            watch.hear(f"{self.path.name}: skipped {plural(found.damaged, 'line')} without a call")
         names = {one.name for one in service.functions}
         label = service.address.label
         calls = [one for one in found.entries if one.function in names]

@@ -158,6 +158,6 @@ def _traces(
     own = [one for one in every if one.id.startswith(one_trace)]
     if own:
         return own, ()
-    hint = "`fabric traces` lists them; --since looks further back"
-    message = f"there is no trace `{one_trace}` in this time"
+    hint = "run: fabric traces, or set an earlier --since"
+    message = f"trace `{one_trace}` not found in this time range"
     return [], (Problem("observe/no-trace", message, hint),)

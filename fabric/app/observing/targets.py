@@ -18,7 +18,7 @@ from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import facts_of, titled
 from fabric.model.observed import LogLine, TracedCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
@@ -132,9 +132,7 @@ def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Proble
 
 
 def _unknown_secrets(problem: Problem) -> Problem:
-    message = (
-        f"secrets of the config are not known here, and are shown as they stand: {problem.message}"
-    )
+    message = f"secrets cannot be resolved and are not hidden in the output: {problem.message}"
     return Problem("observe/unknown-secrets", message, problem.hint, problem.where)
 
 
@@ -179,7 +177,7 @@ def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[Observe
     unknown = [name for name in sorted(names) if name not in known]
     if unknown:
         problems = [
-            Problem("usage/unknown-function", f"there is no function `{one}`", _hint(one, known))
+            Problem("usage/unknown-function", f"unknown function `{one}`", _hint(one, known))
             for one in unknown
         ]
         raise FabricError(*problems)
@@ -192,17 +190,17 @@ def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[Observe
 
 
 def _hint(name: str, known: list[str]) -> str:
-    return did_you_mean(name, known) or f"there are: {', '.join(known)}"
+    return did_you_mean(name, known) or f"use one of {', '.join(known)}"
 
 
 def _not_deployed(ref: RecordRef) -> Problem:
-    message = f"{ref.title} is not deployed, and was not called on this machine"
+    message = f"{ref.title} is not deployed and was not called on this machine"
     return Problem(
-        "observe/not-deployed", message, hint="`fabric deploy`, or `fabric invoke local`"
+        "observe/not-deployed", message, hint="run: fabric deploy, or fabric invoke local"
     )
 
 
 def _no_provider(provider: str, project: Project) -> Problem:
     own = sorted({unit.config.provider.label for unit in project.units})
-    message = f"nothing of stage `{project.stage}` is at `{provider}`"
-    return Problem("observe/not-deployed", message, hint=f"the config names: {', '.join(own)}")
+    message = f"stage `{project.stage}` has no deployment on {titled(provider)}"
+    return Problem("observe/not-deployed", message, hint=f"use one of the config: {', '.join(own)}")

@@ -21,12 +21,12 @@ class BoundFiles:
         file = self._folder / path
         self.looked_at.add(Path(os.path.normpath(file)))
         if not file.resolve().is_relative_to(self._folder.resolve()):
-            raise _refused(path, "leads out of the project", "copy what is needed into the project")
+            raise _refused(path, "is outside the project", "copy the file into the project")
         try:
             if not file.exists():
                 return None
             if not file.is_file():
-                raise _refused(path, "is no regular file")
+                raise _refused(path, "is not a regular file")
             return _decoded(path, read_bytes(file))
         except OSError as error:
             raise _refused(
@@ -36,20 +36,20 @@ class BoundFiles:
 
 def no_files_for_callers(path: str) -> str | None:
     """Whoever sends a config would read the server's files with it."""
-    message = f"the file `{path}` is not given to callers"
-    hint = "write the text itself; whoever runs the server may allow it: --trust-bodies"
+    message = f"configs in requests cannot read the file `{path}`"
+    hint = "write the text into the config, or start the server with --trust-bodies"
     raise FabricError(Problem("config/not-trusted", message, hint))
 
 
 def _decoded(path: str, content: bytes) -> str:
     if len(content) > _MOST_BYTES:
-        raise _refused(path, f"has {len(content):,} bytes; a binding takes {_MOST_BYTES:,} at most")
+        raise _refused(path, f"has {len(content):,} bytes, the maximum is {_MOST_BYTES:,}")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
-        raise _refused(path, "is no UTF-8 text") from error
+        raise _refused(path, "is not UTF-8 text") from error
     if "\0" in text:
-        raise _refused(path, "holds a NUL, which no variable can")
+        raise _refused(path, "contains a NUL character")
     return text.removesuffix("\n").removesuffix("\r")
 
 

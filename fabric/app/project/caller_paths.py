@@ -42,7 +42,7 @@ def _server_file(one: FunctionPath) -> Problem:
 
 
 def _problem(one: FunctionPath) -> Problem:
-    message = f"the path `{one.path}` of function `{one.function}` leads out of the workspace"
+    message = f"the path `{one.path}` of function `{one.function}` is outside the workspace"
     return Problem(CODE, message, HINT)
 
 

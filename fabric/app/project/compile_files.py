@@ -62,5 +62,5 @@ def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> No
 
 def unknown_function(name: str, known: Sequence[str]) -> Problem:
     guess = nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else "functions here: " + ", ".join(known[:12])
-    return Problem("usage/unknown-function", f"no function is named `{name}`", hint=hint)
+    hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(known[:12])
+    return Problem("usage/unknown-function", f"unknown function `{name}`", hint=hint)

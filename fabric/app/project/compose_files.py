@@ -69,9 +69,9 @@ def not_obeyed(config: Path) -> tuple[Problem, ...]:
 def _not_ours(path: Path) -> Problem:
     return Problem(
         NOT_OURS,
-        f"`{path}` is not obeyed: it, or a folder from it down to the config, can be written by "
-        "others or lies on another file system",
-        hint="if it is yours, take their right to write away, or run `fabric compose … -f` with it",
+        f"ignoring `{path}`: the file or a directory between it and the config is writable by "
+        "other users or on another file system",
+        hint="run: chmod go-w on the file and these directories, or name the file with -f",
         where=Place(str(path)),
     )
 
@@ -94,8 +94,8 @@ def unmatched(compose: Compose, base: Path) -> tuple[Problem, ...]:
     return tuple(
         Problem(
             "compose/nothing-included",
-            f"`include` finds no config by `{pattern}`",
-            hint="patterns are seen from the compose file, as in services/*/fabric.yml",
+            f"pattern in `include` matches no config: `{pattern}`",
+            hint="use a pattern relative to the compose file, such as services/*/fabric.yml",
             where=Place(compose.file),
         )
         for pattern in compose.include

@@ -83,9 +83,9 @@ def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
 def foreign_problem(sources: Sources, name: str) -> Problem:
     return Problem(
         "credentials/foreign-endpoint",
-        f"`{sources.folder / '.env'}` names the address `{name}`, and the credentials for it are "
-        "not from that file: it is not used",
-        hint="put the credentials into the same file, or the address into your own environment",
+        f"ignoring `{name}` in `{sources.folder / '.env'}`: its credentials are not in the same "
+        "file",
+        hint="add the credentials to the same file, or set the URL in the shell",
     )
 
 
@@ -100,16 +100,17 @@ def plain_endpoints(sources: Sources) -> Iterator[str]:
 def switch_problem(sources: Sources, name: str) -> Problem:
     return Problem(
         "config/no-effect",
-        f"`{name}` in `{sources.folder / '.env'}` has no effect",
-        hint="fabric's own variables are taken from the environment that it is called in",
+        f"ignoring `{name}` in `{sources.folder / '.env'}`: FABRIC_* variables are not read from "
+        ".env",
+        hint="set the variable in the shell or in CI",
     )
 
 
 def plain_problem(name: str) -> Problem:
     return Problem(
         "config/plain-http",
-        f"`{name}` is plain http: whoever is on the way reads what goes there, and may change it",
-        hint="use https",
+        f"`{name}` uses plain HTTP: other parties can read and change its requests",
+        hint="use an https:// URL",
     )
 
 

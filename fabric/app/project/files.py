@@ -89,8 +89,8 @@ def _sources_in(folder: Path, process: Mapping[str, str]) -> Sources:
 def _unread(path: Path, line: UnreadLine) -> Problem:
     return Problem(
         "config/bad-env-line",
-        f"line {line.number} of `{path}` cannot be read: {line.why}",
-        hint="write NAME=value, and quotes around a value with spaces at its ends or many lines",
+        f"line {line.number} of `{path}` is invalid: {line.why}",
+        hint="write NAME=value, with quotes for multi-line values or outer spaces",
         where=Place(str(path), line.number, 1),
     )
 
@@ -146,8 +146,8 @@ def _not_found(path: Path, name: str) -> Problem:
     is_there = path.exists()
     return Problem(
         code,
-        f"{path} is no regular file" if is_there else f"there is no `{path.name}` in {path.parent}",
-        hint=f"go to your project's folder, or name the file with {flag} FILE",
+        f"{path} is not a regular file" if is_there else f"no {path.name} found in {path.parent}",
+        hint=f"change to the project directory, or set {flag} FILE",
         where=Place(str(path)),
     )
 
@@ -175,7 +175,7 @@ def _unreadable(path: Path, error: OSError) -> FabricError:
         Problem(
             "config/unreadable",
             f"cannot read `{path.name}`: {(error.strerror or str(error)).lower()}",
-            hint="check the mode and owner of the file and its folder",
+            hint="check the mode and owner of the file and its directory",
             where=Place(str(path)),
         )
     )

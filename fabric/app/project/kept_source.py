@@ -47,5 +47,5 @@ def drop_config(home: Path, service: str) -> None:
 
 def _which(kept: list[Path]) -> Problem:
     names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
-    message = "services of several sources were deployed from this folder: which one is meant?"
-    return Problem("usage/which-service", message, hint=f"name one: {names}")
+    message = "several services were deployed from this directory with --source"
+    return Problem("usage/which-service", message, hint=f"use one of {names}")

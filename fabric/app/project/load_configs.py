@@ -127,8 +127,8 @@ def _config_of(
         return config_path(compose.parent / entry.config)
     except NotFoundError as error:
         missing = shown(config_in(compose.parent / entry.config), settings.cwd)
-        message = f"service `{entry.name}` has no config: there is no file {missing}"
-        hint = "mend its `config`: a file, or a folder that holds fabric.yml"
+        message = f"config of service `{entry.name}` not found: {missing}"
+        hint = "set `config` to a file, or to a directory that contains fabric.yml"
         where = Place(shown(compose, settings.cwd))
         raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 

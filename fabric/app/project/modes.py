@@ -12,7 +12,7 @@ from fabric.model.switches import is_on
 def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
     facts = facts_of(provider_id)
     if facts is None:
-        raise ValueError(f"no provider {provider_id}")
+        raise ValueError(f"unknown provider {provider_id}")
     own = facts.real_deploy_variable
     if not is_on(own if own in env else "FABRIC_REAL_DEPLOY", env):
         return "simulated"
@@ -28,8 +28,8 @@ def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) ->
         return
     if mode_of(facts.id, env) == "simulated":
         message = (
-            f"{placement.ref.title} was deployed in real mode, and real mode is not enabled: "
+            f"{placement.ref.title} was deployed in real mode, but real mode is not enabled: "
             "no API was called"
         )
-        hint = f"set {facts.real_deploy_variable}=1, or FABRIC_REAL_DEPLOY=1, and run it again"
+        hint = f"set {facts.real_deploy_variable}=1 or FABRIC_REAL_DEPLOY=1, and run it again"
         raise FabricError(Problem("deploy/not-enabled", message, hint))

@@ -75,7 +75,7 @@ def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
     bound = sorted({name for unit in units for name in unit.config.bound_params})
     for name, _ in where.params:
         if name not in bound:
-            message = f"--param {name} has no effect: no config here binds `${{param:{name}}}`"
+            message = f"ignoring --param {name}: no config uses `${{param:{name}}}`"
             yield Problem("config/unused-param", message, did_you_mean(name, bound))
 
 
@@ -217,8 +217,8 @@ def _chosen(rows: list[ComposedService], names: tuple[str, ...]) -> list[Compose
 
 def _unknown_service(name: str, known: list[str]) -> Problem:
     guess = nearest(name, known)
-    hint = f"did you mean `{guess}`?" if guess else "services here: " + ", ".join(known[:12])
-    return Problem("usage/unknown-service", f"no service is named `{name}`", hint=hint)
+    hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(known[:12])
+    return Problem("usage/unknown-service", f"unknown service `{name}`", hint=hint)
 
 
 def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
@@ -228,9 +228,9 @@ def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
             raise FabricError(
                 Problem(
                     "compose/same-service",
-                    f"`{first[config.service]}` and `{name}` are both the service "
-                    f"`{config.service}` of stage `{config.stage}`",
-                    hint="give one of them another `service` in its config",
+                    f"duplicate service `{config.service}` in stage `{config.stage}`: "
+                    f"`{first[config.service]}` and `{name}`",
+                    hint="set another `service` in one of the configs",
                     where=Place(config.file),
                 )
             )

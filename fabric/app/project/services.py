@@ -14,7 +14,7 @@ from fabric.app.settings import Settings
 from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
 from fabric.config.values import ComposeService, Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import facts_of, titled
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import without_userinfo
 from fabric.model.task import Pairs
@@ -87,8 +87,10 @@ def _refuse_same_variables(
         variable = upstream_service.variables[0]
         other = first.setdefault(variable, upstream_service.name)
         if other != upstream_service.name:
-            message = f"`{row.entry.name}` would get one `{variable}` for `{other}` and for "
-            hint = "give one of the two another name in the compose file"
+            message = (
+                f"`{row.entry.name}` would receive the same `{variable}` for `{other}` and for "
+            )
+            hint = "rename one of the two services in the compose file"
             where = Place(row.config.file)
             raise FabricError(
                 Problem("compose/same-variable", f"{message}`{upstream_service.name}`", hint, where)
@@ -138,11 +140,11 @@ def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: st
     more = f" and {len(names) - _NAMED_AT_ONCE} more" if len(names) > _NAMED_AT_ONCE else ""
     config = row.config
     message = (
-        f"`{row.entry.name}` does not get the addresses of {', '.join(names[:_NAMED_AT_ONCE])}"
-        f"{more}: function `{function}` could pass the {limit_of(config.provider.id):,} bytes "
-        f"that provider `{config.provider.id}` allows its environment"
+        f"`{row.entry.name}` does not receive the URLs of {', '.join(names[:_NAMED_AT_ONCE])}"
+        f"{more}: the environment of `{function}` could exceed {limit_of(config.provider.id):,} "
+        f"bytes, the limit of {titled(config.provider.id)}"
     )
-    hint = f"list in `dependsOn` those that it calls, or bind `${{env:{far[0].variables[0]}}}`"
+    hint = f"add the services it calls to `dependsOn`, or bind `${{env:{far[0].variables[0]}}}`"
     return Problem("config/upstreams-left-out", message, hint, Place(config.file))
 
 

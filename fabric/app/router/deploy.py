@@ -93,7 +93,7 @@ def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
 def _refuse_reason(change: DnsChange) -> None:
     """A reason is for the name, and kept in its history."""
     if change.consent.reason:
-        hint = "say --sync-dns too, or `autoApply: true` below `extensions.router`"
+        hint = "add --sync-dns, or set `extensions.router.autoApply: true`"
         raise FabricError(Problem("usage/no-effect", "--reason has no effect here", hint))
 
 

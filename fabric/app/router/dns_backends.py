@@ -43,7 +43,7 @@ def open_dns_backend(
 def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:
     return Problem(
         "router/no-credentials",
-        f"the name `{router.hostname}` is kept in a file only: the back end `{router.provider}` "
-        f"needs {', '.join(missing)}",
-        hint="set what is missing, in the environment or in `.env`",
+        f"`{router.hostname}` is managed only in a local zone file: {', '.join(missing)} of the "
+        f"DNS backend `{router.provider}` must be set",
+        hint="set the missing variables in the environment or in `.env`",
     )

@@ -101,13 +101,13 @@ class RouterFiles(Struct, frozen=True):
             number += 1
             aside = self.history_path.with_name(f"{self.history_path.name}.damaged-{number}")
         self.history_path.rename(aside)
-        message = f"{problem.message}; it lies in `{aside.name}` now, and a new one begins"
+        message = f"{problem.message} (moved to `{aside.name}`, and a new file was started)"
         return Problem(problem.code, message, where=problem.where)
 
     def _require_own(self, path: Path, service: str, stage: str) -> None:
         if (service, stage) != (self.service, self.stage):
             message = f"`{path.name}` belongs to the router of `{service}` ({stage})"
-            hint = "services with a router each need a folder each"
+            hint = "move services with a router to separate directories"
             raise FabricError(Problem("router/other-service", message, hint, Place(str(path))))
 
 
@@ -118,8 +118,7 @@ def _read(path: Path, decode: Callable[[bytes], T], code: str) -> T | None:
         return None
     except (OSError, DecodeError, UnicodeDecodeError) as error:
         message = f"`{path.name}` cannot be read: {error}"
-        hint = "mend it, or put it aside: what it held is then taken from what else is there, the "
-        hint += "history or the back end"
+        hint = "repair or move the file: fabric then reads the history or the DNS backend"
         raise FabricError(Problem(code, message, hint, Place(str(path)))) from error
 
 

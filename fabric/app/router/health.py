@@ -53,7 +53,7 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
         healthy=is_good,
         checked=True,
         latency_ms=answer.ms,
-        detail=f"answers {answer.status}",
+        detail=f"status {answer.status}",
     )
 
 
@@ -62,8 +62,8 @@ def unhealthy_warnings(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
     return tuple(
         Problem(
             "router/unhealthy-endpoint",
-            f"the endpoint `{one.label}` gets {one.weight} percent, and is not well: {one.detail}",
-            hint="shift away from it with `fabric router dns-shift`, or mend it",
+            f"unhealthy endpoint `{one.label}` receives {one.weight} % of traffic: {one.detail}",
+            hint="fix the endpoint, or shift traffic away: fabric router dns-shift",
         )
         for one in rows
         if one.checked and not one.healthy

@@ -52,8 +52,8 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
 def _refuse_own(config: Path, path: Path, out: str) -> None:
     """A picture is written over pictures, and not over what it is drawn from."""
     if out and path.resolve() == config.resolve():
-        message = f"--out {out} is the config itself: nothing was written"
-        raise FabricError(Problem("usage/own-file", message, "name another file"))
+        message = f"refusing to overwrite the config with --out {out}; nothing was written"
+        raise FabricError(Problem("usage/own-file", message, "use another file"))
 
 
 def status(asked: RouterRequest, settings: Settings) -> Report:
@@ -116,4 +116,4 @@ def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
 
 def _problem(scenario: ChaosScenario) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
-    return Problem("router/no-takeover", message, "name further `targets` below `fabric`")
+    return Problem("router/no-takeover", message, "add more labels to `fabric.targets`")

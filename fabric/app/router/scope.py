@@ -89,8 +89,8 @@ class RouterScope(Struct, frozen=True):
         found = [one.label for one in self.targets if one.provider_id == word]
         if len(found) > 1:
             listed = ", ".join(f"`{one}`" for one in found)
-            message = f"`{word}` is the provider of more than one endpoint: {listed}"
-            hint = f"name one of the labels: --provider {found[0]}"
+            message = f"ambiguous provider `{word}`: more than one endpoint uses it: {listed}"
+            hint = f"use a label, such as --provider {found[0]}"
             raise FabricError(Problem("usage/ambiguous-provider", message, hint))
         return found[0] if found else word
 
@@ -200,17 +200,17 @@ def _check_elsewhere(config: Config) -> Iterator[Problem]:
     if "://" in said:
         yield Problem(
             "router/check-address",
-            f"`fabric.healthCheck.url` is a whole address, and each endpoint is asked at its own: "
-            f"only `{target_of(said)}` counts",
-            hint="say the path alone",
+            f"`fabric.healthCheck.url` is a full URL: only its path `{target_of(said)}` is used, "
+            "with the URL of each endpoint",
+            hint="set only the path",
             where=Place(config.file),
         )
 
 
 def _left_out(labels: tuple[str, ...]) -> Problem:
     listed = ", ".join(f"`{one}`" for one in labels)
-    message = f"endpoints without an address get nothing: {listed}"
-    hint = "who is deployed again begins as one that joins; or take the label out of `targets`"
+    message = f"endpoints without a URL receive no traffic: {listed}"
+    hint = "deploy them, or remove the labels from `fabric.targets`"
     return Problem("router/left-out", message, hint)
 
 
@@ -218,18 +218,16 @@ def _no_address(target: RoutedTarget, config: Config) -> Problem:
     if target.url:
         return Problem(
             "router/bad-address",
-            f"the endpoint `{target.label}` has an address without a host that a name can lead "
-            f"to: {without_userinfo(target.url)}",
-            hint="a host has letters, digits, `-`, `_` and dots: mend what gave the address, such "
-            f"as the deploy command of `{target.label}`, and deploy it with --force",
+            f"the URL of endpoint `{target.label}` has no valid hostname: "
+            f"{without_userinfo(target.url)}",
+            hint="fix the URL that the custom deploy command returns, then deploy "
+            f"`{target.label}` with --force",
             where=Place(config.file),
         )
     return Problem(
         "router/no-address",
-        f"the endpoint `{target.label}` of `{config.service}` ({config.stage}) has no address: "
-        "it is not deployed",
-        hint=f"`fabric deploy --stage {config.stage} --provider {target.label}`, or "
-        "`fabric router deploy` for all of them; `fabric router dns-shift` to another endpoint "
-        "leads the name away from it",
+        f"endpoint `{target.label}` of `{config.service}` ({config.stage}) is not deployed",
+        hint=f"run: fabric deploy --stage {config.stage} --provider {target.label}, or shift its "
+        "traffic away: fabric router dns-shift",
         where=Place(config.file),
     )

@@ -59,7 +59,7 @@ def dns_shift_in_steps(
     agreed = replace(change, agrees=lambda _: True)
     if steps != said:
         gone = ", ".join(f"{one} %" for one in said if one not in steps)
-        plan.tell(f"{plan.label} has {dict(before)[plan.label]} % already: not down to {gone}")
+        plan.tell(f"{plan.label} already has {dict(before)[plan.label]} %: skipping {gone}")
     return _Climb(asked, settings, agreed, plan, before).report(steps)
 
 
@@ -154,14 +154,14 @@ class _Climb:
             row = next(one for one in checked_endpoints(scope) if one.label == self._plan.label)
         if row.healthy:
             return None
-        message = f"the endpoint `{row.label}` is not well: {row.detail}"
-        hint = "`fabric router endpoints` asks all of them"
+        message = f"unhealthy endpoint `{row.label}`: {row.detail}"
+        hint = "run: fabric router endpoints"
         return Problem("router/unhealthy", message, hint)
 
     def _back(self, why: Problem) -> tuple[Problem, ...]:
         """What kept it from going back, if anything did: it is tried more than once, for until then
         callers meet an endpoint that is not well."""
-        self._plan.tell(f"{why.message}: going back")
+        self._plan.tell(f"{why.message}: restoring the previous weights")
         for pause in (*_BACK_PAUSES, None):
             try:
                 self._set(self._before)
@@ -170,7 +170,7 @@ class _Climb:
             except FabricError as error:
                 if pause is None:
                     return (*error.problems, self._stuck())
-                self._plan.tell(f"{error.first.message}: trying again in {pause:.0f} s")
+                self._plan.tell(f"{error.first.message}: retrying in {pause:.0f} s")
                 self._plan.sleep(pause)
             else:
                 break
@@ -181,9 +181,11 @@ class _Climb:
 
     def _stuck(self) -> Problem:
         label, first = self._plan.label, self._share(self._before)
-        message = f"the way back was not taken: `{label}` keeps {self._share(self._holds)} %"
+        message = (
+            f"the previous weights were not restored: `{label}` keeps {self._share(self._holds)} %"
+        )
         hint = (
-            f"`fabric router dns-shift --provider {label} --percent {first}` once it can be changed"
+            f"fix the cause, then run: fabric router dns-shift --provider {label} --percent {first}"
         )
         return Problem("router/not-back", message, hint)
 
@@ -193,12 +195,12 @@ class _Climb:
         with contextlib.suppress(FabricError), open_router(self._asked, self._settings) as scope:
             self._holds = self._holds if self._change.dry_run else scope.weights()
         message = (
-            f"interrupted: `{label}` keeps {self._share(self._holds)} %; it had "
-            f"{self._share(self._before)} % at first"
+            f"interrupted: `{label}` keeps {self._share(self._holds)} %, before the command "
+            f"{self._share(self._before)} %"
         )
         hint = (
-            "the same command goes on from there, `fabric router dns-restore` goes back, and "
-            "`fabric router dns-reconcile` tells whether the name is so"
+            "run the command again to continue, or `fabric router dns-restore` to restore the "
+            "previous weights"
         )
         return Problem("run/interrupted", message, hint)
 
@@ -220,6 +222,6 @@ class _Climb:
 
 
 def _overtaken() -> Problem:
-    message = "somebody else has changed the shares meanwhile: they are left as they are"
-    hint = "`fabric router dns-history` tells who; then shift again"
+    message = "another process changed the weights during the shift: nothing was restored"
+    hint = "run: fabric router dns-history, then shift again"
     return Problem("router/overtaken", message, hint)

@@ -265,10 +265,10 @@ def refuse_simulated(scope: RouterScope) -> None:
     nowhere = [one.label for one in scope.targets if one.is_simulated]
     if nowhere and not scope.is_simulated:
         message = (
-            f"`{scope.router.hostname}` is a real name, and {', '.join(nowhere)} "
-            "of its endpoints are simulated: nothing was changed"
+            f"refusing to route `{scope.router.hostname}` to simulated endpoints: "
+            f"{', '.join(nowhere)}; nothing was changed"
         )
-        hint = "deploy them for real (FABRIC_REAL_DEPLOY=1), or choose the back end `local`"
+        hint = "deploy them in real mode (FABRIC_REAL_DEPLOY=1), or use the DNS backend `local`"
         raise FabricError(Problem("router/simulated-endpoint", message, hint))
 
 
@@ -277,5 +277,7 @@ def refuse_policy(scope: RouterScope, drift: Drift) -> None:
     forbidden = [one for one in drift.changes if one.action in forbidden_verbs(policy)]
     if forbidden:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
-        message = f"`mutationPolicy: {policy}` forbids what would have to be done: {names}"
-        raise FabricError(Problem("router/policy", message, "nothing was changed"))
+        message = f"`mutationPolicy: {policy}` forbids these changes: {names}; nothing was changed"
+        raise FabricError(
+            Problem("router/policy", message, "change `extensions.router.mutationPolicy`")
+        )

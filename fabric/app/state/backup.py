@@ -41,7 +41,7 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
         records = _chosen(scope, restored_backup(read_input(path), file or str(path)))
         refuse_other_lineages(scope.record_store, records)
         names = ", ".join(record.ref.title for record in records)
-        if not agrees(f"Put {names} back from {path}?"):
+        if not agrees(f"Restore {names} from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
         done, warnings = restore(scope.record_store, records, scope.lock_policy)
     rows = tuple(saved(record) for record in sorted(done, key=lambda one: one.ref))
@@ -52,8 +52,8 @@ def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
     """What of a backup the flags mean; a backup of other services is for another project."""
     others = sorted({one.ref.service for one in found.records} - {scope.service})
     if others:
-        message = f"the backup holds `{others[0]}`, and this is about `{scope.service}`"
-        hint = f"go to that project, or say --service {others[0]}"
+        message = f"the backup contains `{others[0]}`, not `{scope.service}`"
+        hint = f"change to that project, or add --service {others[0]}"
         raise FabricError(Problem("state/other-service", message, hint))
     chosen = tuple(
         one
@@ -72,4 +72,4 @@ def _path(scope: StateScope, settings: Settings, said: str) -> Path:
 def _nothing(scope: StateScope, where: str) -> Problem:
     narrowed = ", ".join(word for word in (scope.stage, scope.provider) if word)
     of = f"`{scope.service}`" + (f" ({narrowed})" if narrowed else "")
-    return Problem("state/not-found", f"there is no state of {of} {where}")
+    return Problem("state/not-found", f"no state of {of} found {where}")

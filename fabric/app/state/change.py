@@ -51,8 +51,8 @@ def _errored(asked: StateRequest, settings: Settings) -> Path:
         path = unwritten_path(scope.record_store.home, scope.one)
     if path.exists():
         return path
-    message = f"nothing waits to be pushed for {scope.one.title}"
-    raise FabricError(Problem("state/nothing-to-push", message, "name a file with --file FILE"))
+    message = f"no unsaved state found for {scope.one.title}"
+    raise FabricError(Problem("state/nothing-to-push", message, "set --file FILE to push a file"))
 
 
 def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
@@ -64,15 +64,17 @@ def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
         ("--service", asked.service, ref.service),
     ):
         if said not in ("", own):
-            message = f"{flag} {said}: the file holds the state of {ref.title}"
-            raise FabricError(Problem("usage/other-record", message, f"leave {flag} out"))
+            message = (
+                f"{flag} {said} does not match the file, which contains the state of {ref.title}"
+            )
+            raise FabricError(Problem("usage/other-record", message, f"omit {flag}"))
     return replace(asked, where=replace(where, stage=ref.stage, provider=ref.provider))
 
 
 def _refuse_other_service(ref: RecordRef, scope: StateScope) -> None:
     if ref.service != scope.service:
-        message = f"the file holds the state of {ref.title}, and the config is of `{scope.service}`"
-        hint = f"go to that project, or say --service {ref.service}"
+        message = f"the file contains the state of {ref.title}, not of `{scope.service}`"
+        hint = f"change to that project, or add --service {ref.service}"
         raise FabricError(Problem("state/other-service", message, hint))
 
 
@@ -96,8 +98,8 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
         ref = scope.one
         if found_before(scope.record_store, ref).version is None:
             scope.refuse_unknown()
-        if not agrees(f"Forget {ref.title}? What it describes is not removed."):
-            raise FabricError(Problem("state/declined", "nothing was forgotten"))
+        if not agrees(f"Remove {ref.title} from state? Its cloud resources are not deleted."):
+            raise FabricError(Problem("state/declined", "nothing was removed from state"))
         removed = forget(scope.record_store, ref, scope.lock_policy)
     return Report(asked.command, ForgetOutcome(ref.service, ref.stage, ref.provider, removed))
 
@@ -112,8 +114,8 @@ def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Rep
                 scope.refuse_unknown()
             return Report(asked.command, UnlockOutcome(unlocked=False, title=ref.title))
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
-        if not agrees(f"{ref.title} is locked by {by}. Take the lock away?"):
-            raise FabricError(Problem("state/declined", "the lock was left alone"))
+        if not agrees(f"{ref.title} is locked by {by}. Remove the lock?"):
+            raise FabricError(Problem("state/declined", "the lock was not removed"))
         unlock(scope.record_store.stores.locks, ref, holder)
     outcome = UnlockOutcome(unlocked=True, title=ref.title, by=by, holder=holder_document(holder))
     return Report(asked.command, outcome)

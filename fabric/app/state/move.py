@@ -16,7 +16,7 @@ def migrate_records(asked: StateRequest, settings: Settings, source: str, target
     kinds = kind_of(source, "--from"), kind_of(target, "--to")
     if source == target:
         message = f"--from and --to are both `{source}`"
-        raise FabricError(Problem("usage/same-backend", message, "name two kinds"))
+        raise FabricError(Problem("usage/same-backend", message, "use two different kinds"))
     with (
         open_scope(replace(asked, backend=source), settings) as old,
         open_scope(replace(asked, backend=target), settings) as new,

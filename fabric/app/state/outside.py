@@ -26,7 +26,7 @@ def pushed_record(content: bytes, name: str) -> Record:
 def _of_input(problem: Problem) -> Problem:
     """A file that was handed in is the caller's, and nothing stored was damaged by it."""
     return replace(
-        problem, code="input/broken-state", hint="`fabric state pull` prints one that is sound"
+        problem, code="input/broken-state", hint="run: fabric state pull, to print valid state"
     )
 
 

@@ -123,8 +123,8 @@ def kind_of(text: str, option: str) -> BackendKind:
         return BackendKind(text)
     problem = Problem(
         "usage/unknown-backend",
-        f"{option} {text} is no kind of state back end" if text else f"{option} KIND is missing",
-        hint=did_you_mean(text, kinds) if text else "one of " + ", ".join(kinds),
+        f"unknown state backend for {option}: `{text}`" if text else f"{option} is required",
+        hint=did_you_mean(text, kinds) if text else "use one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
 
@@ -139,7 +139,7 @@ def not_found(ref: RecordRef, place: str) -> FabricError:
     return FabricError(
         Problem(
             "state/not-found",
-            f"there is no state of {ref.title} in `{place}`",
-            hint="`fabric state list` shows what there is",
+            f"no state of {ref.title} found in `{place}`",
+            hint="run: fabric state list",
         )
     )

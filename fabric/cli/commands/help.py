@@ -106,5 +106,5 @@ def _text(topic: str) -> str:
     if topic in _TOPICS:
         return _TOPICS[topic]
     guess = nearest(topic, list(_TOPICS))
-    hint = f"did you mean `{guess}`?" if guess else "one of: " + ", ".join(_TOPICS)
+    hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(_TOPICS)
     raise FabricError(Problem("usage/unknown-topic", f"unknown help topic `{topic}`", hint=hint))

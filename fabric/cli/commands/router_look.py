@@ -79,7 +79,7 @@ def status(flags: StatusFlags) -> int:
             raise click.UsageError("--out requires --graph: use --graph svg or --graph html")
         return shown("status", flags.router, router_status)
     if flags.router.screen.as_json and not flags.out:
-        refuse_useless(("--graph",), "--json cannot be combined with --graph: use --out FILE")
+        refuse_useless(("--graph",), "add --out FILE: --json cannot print a graph")
     return shown(
         "status",
         flags.router,

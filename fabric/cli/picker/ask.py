@@ -45,7 +45,7 @@ def _answer(state: PickerState | TextState, style: Style) -> str:
     else:
         ended = asked(state, lambda one, size: text_lines(one, size, style), ends)
     if ended.stand is Stand.CANCELLED:
-        hint = "nothing was written; options answer questions, see --help"
+        hint = "set the values by options (see --help): nothing was written"
         raise FabricError(Problem("run/interrupted", "interrupted", hint=hint))
     _keep_on_screen(ended, ends.size(), style)
     return ended.answer

@@ -51,7 +51,7 @@ def picker_lines(state: PickerState, size: TerminalSize, style: Style) -> tuple[
         _row(one, size, style, is_at=top + number == state.at)
         for number, one in enumerate(fitting[top : top + room])
     )
-    nothing = (style.warn(cut("  nothing fits: Backspace or Esc", size.columns)),)
+    nothing = (style.warn(cut("  no match: press Backspace or Esc", size.columns)),)
     below = (_below(len(fitting), room, size, style),) if size.rows > _OTHER_ROWS else ()
     return (_title(state.title, state.typed, size, style), *(rows or nothing), *below)
 
@@ -84,5 +84,5 @@ def _row(one: ListedChoice, size: TerminalSize, style: Style, *, is_at: bool) ->
 
 
 def _below(count: int, room: int, size: TerminalSize, style: Style) -> str:
-    more = f"{count} in all · " if count > room else ""
-    return style.dim(cut(f"  {more}↑↓ move, Enter takes, type to filter", size.columns))
+    more = f"{count} total · " if count > room else ""
+    return style.dim(cut(f"  {more}↑↓ move, Enter selects, type to filter", size.columns))

@@ -61,7 +61,7 @@ def _trace(screen: Screen, settings: Settings, otlp: str, info: RunInfo) -> Sequ
     about = {"service.name": "fabric", "service.version": VERSION}
 
     def tell(message: str) -> None:
-        say(f"{screen.err.warn('warning')}: the trace of this run: {message}")
+        say(f"{screen.err.warn('warning')}: the trace of this run was not sent: {message}")
 
     try:
         # All of a run that has nothing to do is told at once.

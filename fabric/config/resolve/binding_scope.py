@@ -22,8 +22,8 @@ def no_files(_path: str) -> str | None:
 
 
 def no_managers(scheme: str, _reference: str) -> str:
-    message = f"no plug-in here reads `{shown(scheme)}://`"
-    hint = "install the one that does: an entry point of that name in the group fabric.plugins"
+    message = f"no plugin found for `{shown(scheme)}://`"
+    hint = "install a plugin with an entry point of that name in the group fabric.plugins"
     raise FabricError(Problem("config/secret-plugin", message, hint))
 
 
@@ -44,4 +44,4 @@ class BindingScope(Struct, frozen=True):
 
     def missing(self, name: str) -> str:
         """Why a variable has no value here, as the end of a sentence."""
-        return "is not given to callers" if name in self.withheld else "is not set"
+        return "cannot be used in requests" if name in self.withheld else "is not set"

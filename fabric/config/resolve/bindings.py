@@ -79,7 +79,7 @@ def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
     # One more than secrets may point on, so that theirs is the message when they go in a circle.
     if depth > MAX_DEPTH + 1:
         raise BindingError(
-            "config/binding-depth", f"bindings are nested more than {MAX_DEPTH} deep"
+            "config/binding-depth", f"bindings are nested more than {MAX_DEPTH} levels deep"
         )
     position = 0
     for found in _OPENING.finditer(text):
@@ -104,7 +104,7 @@ def _is_ours(word: str) -> bool:
         return True
     meant = _meant(word)
     if meant:
-        message = f"`${{{shown(word)}…}}` is no binding"
+        message = f"unknown binding `${{{shown(word)}…}}`"
         raise BindingError("config/unknown-binding", message, f"did you mean `${{{meant}…}}`?")
     return False
 
@@ -116,7 +116,7 @@ def _end_of(text: str, start: int) -> int:
         open_braces += 1 if found[0] == "{" else -1
         if not open_braces:
             return found.start()
-    message = f"the binding `${{{shown(text[start:], 30)}` has no closing brace"
+    message = f"missing closing brace in the binding `${{{shown(text[start:], 30)}`"
     raise BindingError("config/bad-binding", message)
 
 
@@ -127,7 +127,7 @@ def _binding(word: str, rest: str) -> _Binding:
         return _Binding(word, "", None)
     is_name = _NAMES.get(word, _NAME).fullmatch(name) is not None
     if is_bare or not is_name or (comma and word in _WITHOUT_DEFAULT):
-        message = f"`${{{word}{shown(rest, 30)}}}` is no binding"
+        message = f"unknown binding `${{{word}{shown(rest, 30)}}}`"
         hint = (
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
@@ -188,7 +188,9 @@ class _Filler:
         self.secret_values.update(piece.text for piece in pieces if piece.is_secret and piece.text)
         self._letters_left -= sum(len(piece.text) for piece in pieces)
         if self._parts_left < 0 or self._letters_left < 0:
-            raise BindingError("config/binding-limit", "the bindings of this file grow too big")
+            raise BindingError(
+                "config/binding-limit", "the values of the bindings in this file are too large"
+            )
         is_secret = any(piece.is_secret for piece in pieces)
         return _PlainText("".join(piece.text for piece in pieces), is_secret)
 
@@ -213,8 +215,8 @@ class _Filler:
         if value is not None:
             return _PlainText(value, looks_secret(part.name))
         name = shown(part.name)
-        message = f"the variable `{name}` {self._scope.missing(part.name)} and has no default"
-        hint = f"set it, or write ${{env:{name},default}}"
+        message = f"variable `{name}` {self._scope.missing(part.name)} and has no default"
+        hint = f"set {name}, or write ${{env:{name},default}}"
         if part.name in self._scope.withheld:
             hint = f"write ${{env:{name},default}}, or start the server with --resolve-env"
         return self._default(part, depth, BindingError("config/unset-variable", message, hint))
@@ -235,10 +237,8 @@ class _Filler:
             found = self._fill(own.text, depth + 1) or _PlainText(own.text)
             return found._replace(is_secret=found.is_secret or is_secret)
         name = shown(part.name)
-        message = f"the parameter `{name}` is not set and has no default"
-        hint = (
-            f"give it as --param {name}=…, or list it under `params` (or `stages.<stage>.params`)"
-        )
+        message = f"parameter `{name}` is not set and has no default"
+        hint = f"set --param {name}=…, or add it to `params` (or `stages.<stage>.params`)"
         return self._default(part, depth, BindingError("config/unset-param", message, hint))
 
     def _file(self, part: _Binding, depth: int) -> _PlainText:
@@ -249,14 +249,14 @@ class _Filler:
             raise BindingError(found.code, found.message, found.hint) from error
         if text is not None:
             return _PlainText(text, looks_secret(part.name))
-        message = f"there is no file `{shown(part.name)}` in the project"
-        hint = "the path is seen from the config's folder"
+        message = f"file `{shown(part.name)}` not found in the project"
+        hint = "use a path relative to the directory of fabric.yml"
         return self._default(part, depth, BindingError("config/missing-file", message, hint))
 
     def _secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:
-            message = f"the secret `{shown(key)}` points on more than {MAX_DEPTH} times"
-            raise BindingError("config/secret-depth", message, "do its references form a loop?")
+            message = f"secret `{shown(key)}` has more than {MAX_DEPTH} levels of references"
+            raise BindingError("config/secret-depth", message, "check its references for a loop")
         if key not in self._known:
             self._known[key] = self._secret_value(key, depth)
         return self._known[key]
@@ -281,26 +281,26 @@ class _Filler:
             return self._scope.read_secret(scheme, reference)
         except FabricError as error:
             found = error.first
-            message = f"the secret `{shown(key)}`: {found.message}"
+            message = f"secret `{shown(key)}`: {found.message}"
             raise BindingError(found.code, message, found.hint) from error
 
     def _secret_variable(self, key: str) -> str:
         self.names.add(key)
         value = self._scope.env.get(key)
         if key in self._scope.withheld:
-            message = f"the secret `{shown(key)}` is not in `secrets`, and is not given to callers"
-            hint = "list it under `secrets`, with a reference that the server can read"
+            message = f"secret `{shown(key)}` is not in `secrets` and cannot be used in requests"
+            hint = "add it to `secrets`, with a reference that the server can resolve"
             raise BindingError("config/unset-secret", message, hint)
         if value is None:
-            message = f"the secret `{shown(key)}` is not in `secrets`, and no variable has its name"
-            hint = f"list it under `secrets`, or set the variable {shown(key)}"
+            message = f"secret `{shown(key)}` is not in `secrets`, and the variable is not set"
+            hint = f"add it to `secrets`, or set the variable {shown(key)}"
             raise BindingError("config/unset-secret", message, hint)
         self._refuse_secret(key)
         return value if self._scope.secret_use is SecretUse.READ else REDACTED
 
     def _refuse_secret(self, key: str) -> None:
         if self._scope.secret_use is SecretUse.REFUSED:
-            message = f"the secret `{shown(key)}` is not given to callers that need no key"
+            message = f"secret `{shown(key)}` is not available in requests without an API key"
             hint = "start the server with --api-key-file"
             raise BindingError("config/unset-secret", message, hint)
 

@@ -63,6 +63,6 @@ def _leaves(node: Node) -> Iterator[Scalar]:
 
 
 def _refused(path: str, leaf: Scalar, name: str) -> Finding:
-    message = f"`{path}` has to be known before anything runs, and `{name}` is not"
-    hint = f"an upstream's output may stand in {WHERE_LATE}"
+    message = f"`{path}` must be known before the run, but `{name}` is known after a deploy"
+    hint = f"use outputs of dependencies only in {WHERE_LATE}"
     return Finding(Problem("config/late-value", message, hint, place_of(leaf)))

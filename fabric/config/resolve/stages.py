@@ -61,7 +61,7 @@ def unknown_functions(root: Mapping) -> Iterator[Problem]:
     for stage in stages.entries if isinstance(stages, Mapping) else ():
         for name, node in named_entries(child(stage.value, "functions")):
             if name not in known:
-                message = f"stage `{shown(stage.key)}` changes the unknown function `{shown(name)}`"
+                message = f"unknown function `{shown(name)}` in stage `{shown(stage.key)}`"
                 hint = did_you_mean(name, known)
                 yield Problem("config/unknown-function", message, hint, place_of(node))
 

@@ -68,8 +68,8 @@ def _unique_names(subject: Subject) -> Iterator[Finding]:
 def _same_name(key: str, name: str, first: int, entry: KeyValue) -> Finding:
     noun = key.removesuffix("s")
     code = "config/duplicate-function" if key == "functions" else "config/duplicate-name"
-    message = f"two {key} are called `{shown(name)}`, in lines {first} and {entry.line}"
-    return _error(code, message, entry.value, f"give each {noun} a name of its own")
+    message = f"duplicate name `{shown(name)}` in `{key}` (lines {first} and {entry.line})"
+    return _error(code, message, entry.value, f"use a different name for each {noun}")
 
 
 def _functions(subject: Subject) -> Iterator[Finding]:
@@ -95,8 +95,8 @@ def _secrets(subject: Subject) -> Iterator[Finding]:
         return
     for name, leaf in secret_leaves(subject.root).items():
         if not is_reference(leaf.text) and not has_binding(leaf.text):
-            message = f"stage `{subject.stage}` takes no literal for the secret `{shown(name)}`"
-            hint = "write a reference, or a binding such as ${env:NAME}"
+            message = f"literal value for the secret `{shown(name)}` in stage `{subject.stage}`"
+            hint = "use a reference, or a binding such as ${env:NAME}"
             yield _error("config/secret-literal", message, leaf, hint)
 
 
@@ -139,7 +139,9 @@ def _backend(subject: Subject) -> Iterator[Finding]:
     others = {key for one in BACK_ENDS for key in one.settings if key not in known}
     for entry in _entries(backend):
         if entry.key in others:
-            message = f"`backend.{entry.key}` has no effect with kind `{kind}`, but for migrations"
+            message = (
+                f"`backend.{entry.key}` has no effect with kind `{kind}`, except in migrations"
+            )
             yield _warning("config/no-effect", message, entry)
 
 
@@ -149,7 +151,7 @@ def _without_effect(subject: Subject) -> Iterator[Finding]:
     for entry in (*found, strategy):
         if entry is not None:
             prefix = "deploy." if entry is strategy else ""
-            message = f"`{prefix}{entry.key}` has no effect yet; it is kept as it is"
+            message = f"`{prefix}{entry.key}` has no effect in this version"
             yield _warning("config/no-effect", message, entry)
 
 
@@ -159,7 +161,7 @@ def _targets(subject: Subject) -> Iterator[Finding]:
     targets = child(subject.root, "fabric", "targets")
     for item in targets.items if isinstance(targets, Sequence) else ():
         if isinstance(item, Scalar) and item.text not in known:
-            message = f"the target `{visible(item)}` is no label of `providerOverrides`"
+            message = f"target `{visible(item)}` is not a label of `providerOverrides`"
             yield _error("config/unknown-target", message, item, did_you_mean(item.text, known))
 
 
@@ -171,14 +173,14 @@ def _build_command(subject: Subject) -> Iterator[Finding]:
             try:
                 shlex.split(leaf.value)
             except ValueError as error:
-                message = f"`build.command` cannot be split into words: {error}"
+                message = f"invalid `build.command`: {error}"
                 yield _error("config/bad-command", message, leaf, "write it as a list")
 
 
 def _layer_versions(subject: Subject) -> Iterator[Finding]:
     for name, address in layer_addresses(subject.root).items():
         if address and not address.rpartition(":")[2].isdigit():
-            message = f"the layer `{shown(name)}` has no version"
+            message = f"layer `{shown(name)}` has no version"
             where = find(subject.root, "layers")
             if where is not None:
                 yield _warning("config/layer-version", message, where)

@@ -17,6 +17,7 @@ from fabric.config.values import (
     Trigger,
 )
 from fabric.model.back_ends import back_end_facts
+from fabric.model.catalog import titled
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem
 
@@ -56,7 +57,7 @@ def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterat
 def _backend_problems(config: Config) -> Iterator[Problem]:
     needed = back_end_facts(config.backend.kind).needed
     if needed and needed not in dict(config.backend.settings):
-        message = f"backend `{config.backend.kind}` needs `backend.{needed}`"
+        message = f"`backend.{needed}` is required for backend `{config.backend.kind}`"
         yield Problem("config/missing-key", message)
 
 
@@ -67,7 +68,9 @@ def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> I
         case _:
             pass
     for key in _missing(trigger):
-        message = f"function `{function.name}`: its {_kind_of(trigger)} trigger needs `{key}`"
+        message = (
+            f"`{key}` is required in the {_kind_of(trigger)} trigger of function `{function.name}`"
+        )
         yield Problem("config/missing-key", message)
 
 
@@ -101,7 +104,7 @@ def _kind_of(trigger: Trigger) -> TriggerKind:
 def _unsupported(config: Config, function: Function, kind: TriggerKind) -> Problem:
     message = (
         f"function `{function.name}` has a trigger of type `{kind}`, "
-        f"which provider `{config.provider.id}` does not support"
+        f"which {titled(config.provider.id)} does not support"
     )
-    hint = "it works in local runs; no provider can deploy it yet"
+    hint = "use it only in local runs: no provider supports this trigger"
     return Problem("config/trigger-unsupported", message, hint)

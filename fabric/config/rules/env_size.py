@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from fabric.config.rules.locations import env_pointer
 from fabric.config.values import Config
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import facts_of, titled
 from fabric.model.late_values import filled_in, late_names
 from fabric.model.problems import Problem
 from fabric.model.task import Pairs
@@ -50,10 +50,10 @@ def excess(function: str, env: Pairs, provider_id: str) -> Problem | None:
         return None
     largest = sorted(env, key=lambda pair: (-_size(pair[0], pair[1], SHORT_ADDRESS), pair[0]))
     message = (
-        f"function `{function}`: its environment takes {size:,} bytes, "
-        f"and provider `{provider_id}` allows {limit:,}"
+        f"the environment of function `{function}` has {size:,} bytes, "
+        f"the limit of {titled(provider_id)} is {limit:,}"
     )
-    hint = "what takes the room, largest first: " + ", ".join(name for name, _ in largest)
+    hint = "reduce the largest variables: " + ", ".join(name for name, _ in largest)
     return Problem("config/environment-too-large", message, hint)
 
 

@@ -40,6 +40,6 @@ def _leaves(node: Node | None) -> Iterator[Scalar]:
 
 
 def _refused(path: str, leaf: Scalar) -> Finding:
-    message = f"`{path}` is printed and stored: no secret can be bound into it"
-    hint = "bind it into `env`, or use a variable whose name is not that of a credential"
+    message = f"secret in `{path}`, which is printed and stored"
+    hint = "use the secret in `env`, or a variable without a credential name"
     return Finding(Problem("config/secret-here", message, hint, place_of(leaf)))

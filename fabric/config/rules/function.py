@@ -21,7 +21,7 @@ from fabric.config.yaml.nodes import (
     visible,
 )
 from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts, titled
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
@@ -31,9 +31,9 @@ PYTHON_SUFFIXES = (".py",)
 _SMALL_BATCH = 10
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:")
 _LISTED = {
-    "layers": "list it under `layers`, or write its ARN",
-    "resources": "list it under `resources`",
-    "addons": "list it under `addons`",
+    "layers": "add it to `layers`, or use its ARN",
+    "resources": "add it to `resources`",
+    "addons": "add it to `addons`",
 }
 _NOUNS = {"layers": "layer", "resources": "resource", "addons": "addon"}
 
@@ -66,10 +66,8 @@ def _entry(function: _FunctionNode) -> Iterator[Finding]:
     if not isinstance(leaf, Scalar) or is_unfilled(leaf):
         return
     if leaves_project(leaf.text):
-        message = f"the entry of function `{function.name}` leaves the project"
-        yield _error(
-            "config/entry-outside", message, leaf, "entries lie beside or below the config"
-        )
+        message = f"the entry of function `{function.name}` is outside the project"
+        yield _error("config/entry-outside", message, leaf, "use a path beside or below the config")
     elif not _suits(leaf.text, function.runtime):
         runtime, entry = shown(function.runtime), visible(leaf)
         message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
@@ -110,9 +108,9 @@ def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> It
         return
     message = (
         f"function `{function.name}` has a trigger of type `{kind}`, "
-        f"which provider `{facts.id}` does not support"
+        f"which {titled(facts.id)} does not support"
     )
-    hint = f"{facts.id} supports {', '.join(sorted(facts.triggers))}"
+    hint = f"use one of {', '.join(sorted(facts.triggers))}"
     yield _error("config/trigger-unsupported", message, child(node, "type") or node, hint)
 
 
@@ -124,7 +122,7 @@ def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
         normalised(leaf.text)
     except ScheduleError as error:
         why = visible(leaf) if leaf.secret else f"{error}"
-        message = f"the schedule of function `{function.name}` is not valid: {why}"
+        message = f"invalid schedule of function `{function.name}`: {why}"
         yield _error("config/bad-schedule", message, leaf)
 
 
@@ -134,7 +132,7 @@ def _batch_window(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
     has_window = read.whole(node, "maximumBatchingWindowSeconds") > 0
     waits = function.facts is not None and function.facts.long_batches_wait
     if size is not None and waits and is_big and not has_window:
-        message = f"function `{function.name}`: a batchSize over 10 needs a batching window"
+        message = f"function `{function.name}`: a batchSize over 10 requires a batching window"
         hint = "set maximumBatchingWindowSeconds to 1 or more"
         yield _error("config/batch-window", message, size, hint)
 
@@ -145,7 +143,7 @@ def _references(function: _FunctionNode) -> Iterator[Finding]:
             is_fine = leaf.text in names or (key == "layers" and is_address(leaf.text))
             if not is_fine and not is_unfilled(leaf):
                 noun = _NOUNS[key]
-                message = f"function `{function.name}` uses the unknown {noun} `{visible(leaf)}`"
+                message = f"unknown {noun} `{visible(leaf)}` in function `{function.name}`"
                 hint = did_you_mean(leaf.text, names) or _LISTED[key]
                 yield _error(f"config/unknown-{noun}", message, leaf, hint)
 
@@ -155,7 +153,9 @@ def _ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
     facts = function.facts
     if facts is None or facts.attaches_layers or not _leaves(function.node, "layers"):
         return
-    message = f"provider `{facts.id}` attaches no layers; those of `{function.name}` are ignored"
+    message = (
+        f"ignoring the layers of `{function.name}`: {titled(facts.id)} does not support layers"
+    )
     where = place_of(layers or function.node)
     yield Finding(Problem("config/layers-ignored", message, where=where), is_fatal=False)
 

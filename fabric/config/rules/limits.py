@@ -13,7 +13,7 @@ from fabric.config.triggers import kinds_of
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of, visible
 from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import ProviderFacts, facts_of
+from fabric.model.catalog import ProviderFacts, facts_of, titled
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
 from fabric.model.spelling import did_you_mean
@@ -58,8 +58,8 @@ def _variables(env: Node | None) -> Iterator[Problem]:
     for entry in env.entries if isinstance(env, Mapping) else ():
         leaf = entry.value
         if isinstance(leaf, Scalar) and _END in leaf.text:
-            message = f"the variable `{shown(entry.key)}` has a NUL character in it"
-            hint = "an environment has texts that end with one: take it out, or encode the value"
+            message = f"variable `{shown(entry.key)}` contains a NUL character"
+            hint = "remove the character, or encode the value"
             yield Problem("config/bad-value", message, hint, place_of(leaf))
 
 
@@ -71,8 +71,8 @@ def _sizes(planned: _Planned) -> Iterator[Problem]:
         value, leaf = read.whole(planned.node, key), child(planned.node, key)
         if leaf is not None and high and not low <= value <= high:
             message = (
-                f"function `{shown(planned.name)}`: {key} {value} is not what provider "
-                f"`{planned.facts.id}` allows: {low} to {high} {unit}"
+                f"invalid {key} of function `{shown(planned.name)}`: {value} "
+                f"({titled(planned.facts.id)} allows {low} to {high} {unit})"
             )
             yield Problem("config/over-limit", message, where=place_of(leaf))
 
@@ -82,10 +82,10 @@ def _name(planned: _Planned) -> Iterator[Problem]:
     full = f"{planned.service}-{planned.stage}-{planned.name}"
     if limit and len(full) > limit:
         message = (
-            f"function `{shown(planned.name)}` would be called `{shown(full)}`: {len(full)} "
-            f"letters, and provider `{planned.facts.id if planned.facts else ''}` takes {limit}"
+            f"the resource name `{shown(full)}` has {len(full)} characters, the limit of "
+            f"{titled(planned.facts.id if planned.facts else '')} is {limit}"
         )
-        hint = "give the service, the stage or the function a shorter name"
+        hint = "use a shorter name for the service, the stage or the function"
         where = place_of(child(planned.node, "name") or planned.node)
         yield Problem("config/over-limit", message, hint, where)
 
@@ -108,17 +108,17 @@ def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     method, path = _method_and_path(node)
     why = _path_slip(path)
     if why:
-        message = f"function `{shown(planned.name)}`: the path `{shown(path)}` {why}"
-        hint = "for example `/users/{id}/files/{rest+}`"
+        message = f"invalid path `{shown(path)}` of function `{shown(planned.name)}`: {why}"
+        hint = "use a path such as `/users/{id}/files/{rest+}`"
         yield Problem("config/bad-route", message, hint, place_of(leaf))
     said = read.text(node, "method")
     if said and said != method:
         message = (
-            f"function `{shown(planned.name)}`: its route says `{shown(method)}`, "
-            f"and `method` says `{shown(said)}`"
+            f"function `{shown(planned.name)}` has two methods: `{shown(method)}` in `route`, "
+            f"`{shown(said)}` in `method`"
         )
         where = place_of(child(node, "method") or node)
-        yield Problem("config/bad-route", message, "leave one of them out", where)
+        yield Problem("config/bad-route", message, "remove one of them", where)
 
 
 def _path_slip(path: str) -> str:
@@ -126,15 +126,15 @@ def _path_slip(path: str) -> str:
     names = [name.rstrip("+") for name in _PARAMETER.findall(path)]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
-        return f"has the parameter `{twice}` twice"
+        return f"duplicate parameter `{twice}`"
     if re.search(r"[{}]", _PARAMETER.sub("", path)):
-        return "has a brace without its other one, or no name between two"
+        return "unbalanced braces, or a parameter without a name"
     if "?" in path or "#" in path:
-        return "has a query or a fragment: a route is a path alone"
+        return "contains a query or a fragment"
     if not path.isprintable():
-        return "has a letter that cannot be seen"
+        return "contains an invisible character"
     if "//" in path:
-        return "has two `/` side by side, which are not the same to all clients and providers"
+        return "contains `//`, which clients and providers handle differently"
     return _segment_slip(path.strip("/").split("/"))
 
 
@@ -145,15 +145,15 @@ def _segment_slip(segments: list[str]) -> str:
         (s for s, is_one in zip(segments, whole, strict=True) if "{" in s and not is_one), ""
     )
     if part:
-        return f"has more than a parameter in `{shown(part)}`: one takes a segment as a whole"
+        return f"a parameter must be a whole segment: `{shown(part)}`"
     steps = next((one for one in segments if one in _STEPS), "")
     if steps:
-        return f"has `{steps}`, which clients take away before they send it"
+        return f"contains `{steps}`, which clients remove before a request"
     early = next((one for one in segments[:-1] if one.endswith("+}")), "")
     if early:
-        return f"goes on behind `{shown(early)}`, which takes all of the rest"
+        return f"`{shown(early)}` must be the last segment"
     if any(_ESCAPE.search(one) for one in segments):
-        return "has an escape: write the letter itself, requests are read before they are compared"
+        return "contains an escape: write the character itself"
     return ""
 
 
@@ -166,7 +166,7 @@ def _same_route(
     other = routes.setdefault(key, planned.name)
     if other != planned.name:
         message = (
-            f"functions `{shown(other)}` and `{shown(planned.name)}` have one route: "
+            f"functions `{shown(other)}` and `{shown(planned.name)}` have the same route: "
             f"{method} {shown(path)}"
         )
         leaf = child(node, "route") or child(node, "path") or node
@@ -190,10 +190,10 @@ def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     days = schedule.removeprefix("cron(").split()[2:5:2] if schedule.startswith("cron(") else []
     if days and days.count("?") != 1:
         message = (
-            f"function `{shown(planned.name)}`: provider `{planned.facts.id}` wants `?` for the "
-            f"day of month or the day of week, and just one of them, in `{shown(schedule)}`"
+            f"invalid schedule of function `{shown(planned.name)}`: `{shown(schedule)}` "
+            f"({titled(planned.facts.id)} requires `?` for either day of month or day of week)"
         )
-        hint = "for example `cron(0 12 * * ? *)`: at noon, every day"
+        hint = "use a schedule such as `cron(0 12 * * ? *)` (every day at 12:00)"
         yield Problem("config/bad-schedule", message, hint, place_of(leaf))
 
 
@@ -204,8 +204,8 @@ def _zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     from fabric.model.time_zones import TIME_ZONES  # few configs name one
 
     if zone not in TIME_ZONES:
-        message = f"function `{shown(planned.name)}`: there is no time zone `{shown(zone)}`"
-        hint = did_you_mean(zone, TIME_ZONES) or "a name such as Europe/Berlin"
+        message = f"unknown time zone `{shown(zone)}` of function `{shown(planned.name)}`"
+        hint = did_you_mean(zone, TIME_ZONES) or "use a name such as Europe/Berlin"
         yield Problem(
             "config/bad-timezone", message, hint, place_of(child(node, "timezone") or node)
         )
@@ -214,13 +214,15 @@ def _zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
 def _storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
     bucket, leaf = read.text(node, "bucket"), child(node, "bucket")
     if leaf is not None and bucket and not _BUCKET.fullmatch(bucket):
-        message = f"function `{shown(planned.name)}`: no bucket can be called `{shown(bucket)}`"
-        hint = "3 to 63 small letters, digits, dots and hyphens"
+        message = f"invalid bucket name `{shown(bucket)}` of function `{shown(planned.name)}`"
+        hint = "use 3 to 63 lowercase letters, digits, dots and hyphens"
         yield Problem("config/bad-bucket", message, hint, place_of(leaf))
     events = child(node, "events")
     for event in _scalars(events):
         if not _EVENT.fullmatch(event.text):
-            message = f"function `{shown(planned.name)}`: `{visible(event)}` is no event of storage"
+            message = (
+                f"unknown storage event `{visible(event)}` of function `{shown(planned.name)}`"
+            )
             yield Problem("config/bad-event", message, _meant(event.text), place_of(event))
 
 
@@ -228,7 +230,9 @@ def _meant(event: str) -> str:
     """Names of other tools are the same but for their beginning."""
     _, colon, rest = event.partition(":")
     ours = f"objstore1:{rest}" if colon else _OURS
-    return f"did you mean `{ours}`?" if _EVENT.fullmatch(ours) else f"for example `{_OURS}`"
+    return (
+        f"did you mean `{ours}`?" if _EVENT.fullmatch(ours) else f"use an event such as `{_OURS}`"
+    )
 
 
 def _scalars(node: Node | None) -> tuple[Scalar, ...]:

@@ -14,9 +14,9 @@ _TAKEN_PREFIXES = ("fabric-state-", "router-sync-", "router-zone-")
 def stage_problem(stage: str) -> tuple[Problem, ...]:
     """The problem with the name of a stage, if there is one."""
     if not _NAME.fullmatch(stage):
-        rule = "1 to 63 letters, digits, `.`, `_` or `-`, a letter or digit first"
-        return (Problem("config/stage-name", f"`{shown(stage)}` is no stage name: {rule}"),)
+        rule = "use letters, digits, `.`, `_` and `-`, at most 63, first a letter or digit"
+        return (Problem("config/stage-name", f"invalid stage name `{shown(stage)}`", rule),)
     if stage in _TAKEN or stage.startswith(_TAKEN_PREFIXES):
-        message = f"the stage name `{stage}` belongs to one of fabric's own files"
-        return (Problem("config/stage-name", message, "choose another name"),)
+        message = f"reserved stage name `{stage}`"
+        return (Problem("config/stage-name", message, "use another stage name"),)
     return ()

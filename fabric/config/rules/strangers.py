@@ -12,7 +12,7 @@ from fabric.model.problems import Problem
 from fabric.model.secrecy import PRIVATE_NAMES
 
 CODE = "config/not-trusted"
-HINT = "whoever runs the server may trust configs of requests: --trust-bodies"
+HINT = "start the server with --trust-bodies to allow this"
 _BELOW = re.compile(r"/(?![/\\])")
 _OWN = frozenset((".fabric", ".git", ".hg", ".svn", *PRIVATE_NAMES))
 _PATHS = ("entry", "include", "layers")
@@ -51,16 +51,18 @@ def leads_out(path: str) -> bool:
 def _commands(build: Node | None) -> Iterator[Finding]:
     entry = find(build, "command")
     if entry is not None:
-        yield _refused("`build.command` would run on the server", entry.value)
+        yield _refused(
+            "`build.command` is not allowed in requests: it would run on the server", entry.value
+        )
 
 
 def _path(leaf: Scalar) -> Iterator[Finding]:
     if not leaf.text.isprintable():
-        yield _refused("a path holds letters that no path has", leaf)
+        yield _refused("a path contains invalid characters", leaf)
     elif leads_out(leaf.text):
-        yield _refused(f"the path `{leaf.text}` leads out of the workspace", leaf)
+        yield _refused(f"the path `{leaf.text}` is outside the workspace", leaf)
     elif _OWN & set(leaf.text.split("/")) or ".env" in leaf.text:
-        yield _refused(f"the path `{leaf.text}` is the server's own", leaf)
+        yield _refused(f"the path `{leaf.text}` belongs to the server", leaf)
 
 
 def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
@@ -68,17 +70,21 @@ def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
     if backend is None or text(backend, "kind", BackendKind.LOCAL) == BackendKind.LOCAL:
         return
     if canonical(plain(backend)) != own:
-        yield _refused("`backend` differs from the backend of the server's own config", backend)
+        yield _refused("`backend` differs from the backend of the server config", backend)
 
 
 def _health(url: Node | None) -> Iterator[Finding]:
     if isinstance(url, Scalar) and url.text and not _BELOW.match(url.text):
-        yield _refused("a health check asks the deployment itself: a path that begins with /", url)
+        yield _refused(
+            "the URL of a health check in a request must be a path that begins with /", url
+        )
 
 
 def _name(applies: Node | None) -> Iterator[Finding]:
     if isinstance(applies, Scalar) and applies.text.lower() != "false":
-        message = "`extensions.router.autoApply` would lead a name with the server's credentials"
+        message = (
+            "`extensions.router.autoApply` would change DNS with the credentials of the server"
+        )
         yield _refused(message, applies)
 
 

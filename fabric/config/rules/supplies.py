@@ -31,7 +31,7 @@ def _connection(name: str, node: Mapping, scope: BindingScope) -> Iterator[Findi
     if leaf is not None and leaf.text and connection_of(node, scope.env) is None:
         said, missing = shown(leaf.text), scope.missing(leaf.text)
         message = f"resource `{shown(name)}`: the variable `{said}` {missing} and has no default"
-        hint = f"set {said}, or give the resource a `default`"
+        hint = f"set {said}, or add a `default` to the resource"
         yield Finding(Problem("config/unset-variable", message, hint, place_of(leaf)))
 
 
@@ -44,9 +44,9 @@ def _secret(name: str, one: AddonSecret, scope: BindingScope) -> Iterator[Findin
         yield _unread(owner, one, scope)
         return
     message = (
-        f"{owner} needs the secret `{said}`, which {scope.missing(one.key)} and has no default"
+        f"{owner} requires the secret `{said}`, which {scope.missing(one.key)} and has no default"
     )
-    hint = f"set the variable {said}, list it under `secrets`, or give it a `default` beside `ref`"
+    hint = f"set the variable {said}, or add it to `secrets`"
     yield Finding(Problem("config/unset-variable", message, hint, place_of(one.ref)))
 
 
@@ -57,7 +57,7 @@ def _unread(owner: str, one: AddonSecret, scope: BindingScope) -> Finding:
         found = error.first
         message = f"{owner}: {found.message}"
         return Finding(Problem(found.code, message, found.hint, place_of(one.ref)))
-    message = f"{owner} is given to no function: nothing here can read {shown(one.key)}"
-    hint = "deploy commands are told the reference; a `default` is given to functions"
+    message = f"{owner} is not passed to functions: {shown(one.key)} cannot be resolved here"
+    hint = "add a `default` for functions (custom deploy commands receive the reference)"
     problem = Problem("config/secret-plugin", message, hint, place_of(one.ref))
     return Finding(problem, is_fatal=False)

@@ -101,7 +101,7 @@ class TreeBuilder:
         known = self._anchors.get(event.anchor)
         if known is None:
             name = shown(event.anchor)
-            message = f"`*{name}` points to nothing before it, or to what it stands in"
+            message = f"alias `*{name}` has no anchor before it, or is inside its anchor"
             raise self._refusal("config/alias", message, event)
         self._count += known.weight
         self._expanded += known.weight
@@ -124,7 +124,7 @@ class TreeBuilder:
         text, mark = event.value, event.start_mark
         # The pure loader lets escapes make half of a pair; libyaml refuses them itself.
         if not text.isascii() and _SURROGATE.search(text):
-            raise self._refusal("config/encoding", "half of a surrogate pair", event)
+            raise self._refusal("config/encoding", "unpaired surrogate character", event)
         is_plain = event.implicit[0] and (not text or text[0] in MAY_MEAN)
         value = self._meaning(event) if is_plain else text
         return Scalar(value, text, mark.line + 1, mark.column + 1)
@@ -133,11 +133,11 @@ class TreeBuilder:
         try:
             value = meaning_of(event.value)
         except NumberTooLongError as error:
-            message = "a number has more than 64 digits; put it in quotes if it is text"
+            message = "a number has more than 64 digits (quote it if it is text)"
             raise self._refusal("config/number", message, event) from error
         if value is event.value and has_leading_zero(event.value):
             message = f"`{shown(event.value)}` has a leading zero and is read as text"
-            hint = "put it in quotes to say so"
+            hint = "quote the value to remove this warning"
             where = self._where(event)
             self.warnings.append(Problem("config/leading-zero", message, hint, where))
         return value
@@ -172,8 +172,8 @@ class TreeBuilder:
 
     def _duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
         where = self._where(key)
-        message = f"the key `{shown(name)}` stands in lines {first_line} and {where.line}"
-        problem = Problem("config/duplicate-key", message, "keep one of them", where)
+        message = f"duplicate key `{shown(name)}` (lines {first_line} and {where.line})"
+        problem = Problem("config/duplicate-key", message, "remove one of them", where)
         self._duplicates.append(problem)
         if len(self._duplicates) >= MAX_PROBLEMS:
             raise FabricError(*self._duplicates)
@@ -188,7 +188,7 @@ class TreeBuilder:
     def _merge(self, entries: dict[str, KeyValue], merged: Node) -> None:
         where = Place(self._file, merged.line, merged.column)
         if not isinstance(merged, Mapping):
-            raise FabricError(Problem("config/merge", "`<<` takes mappings only", where=where))
+            raise FabricError(Problem("config/merge", "`<<` requires a mapping", where=where))
         self._merged += len(merged.entries)
         if self._merged > MAX_MERGED_KEYS:
             message = f"`<<` merges more than {MAX_MERGED_KEYS:,} keys"
@@ -197,7 +197,9 @@ class TreeBuilder:
             entries.setdefault(entry.key, entry)
 
     def _too_deep(self, event: YamlEvent) -> FabricError:
-        return self._refusal("config/depth", f"values are nested over {MAX_DEPTH} deep", event)
+        return self._refusal(
+            "config/depth", f"values are nested more than {MAX_DEPTH} levels deep", event
+        )
 
     def _where(self, event: YamlEvent) -> Place:
         return _place(self._file, event)
@@ -212,7 +214,7 @@ def too_big(file: str, event: YamlEvent) -> FabricError:
 
 
 def too_expanded(file: str, event: YamlEvent) -> FabricError:
-    message = f"the aliases stand for more than {MAX_EXPANDED:,} values"
+    message = f"the aliases expand to more than {MAX_EXPANDED:,} values"
     return FabricError(Problem("config/alias-limit", message, where=_place(file, event)))
 
 

@@ -9,7 +9,7 @@ MAX_BYTES = 2 << 20
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HINT = "save the file as UTF-8"
-_SHORTER = "keep data in files beside the config, or make several services of it"
+_SHORTER = "move data to files beside the config, or split the config into several services"
 # What YAML allows; libyaml refuses the rest too, but names a byte instead of a place.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

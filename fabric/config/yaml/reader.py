@@ -108,7 +108,7 @@ def _syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Proble
     mark = error.problem_mark or error.context_mark
     where = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     if mark and _is_indented_by_tab(text, mark.line):
-        message = "the line is indented with a tab, and YAML takes none there"
+        message = "the line is indented with a tab"
         return Problem("config/syntax", message, "indent with spaces", where)
     words = ", ".join(part for part in (error.context, error.problem) if part)
     return Problem("config/syntax", f"the file is not valid YAML: {words}", where=where)
@@ -151,7 +151,7 @@ def _one_document(file: str) -> Callable[[YamlEvent], None]:
     def start(event: YamlEvent) -> None:
         if next(starts):
             where = Place(file, event.start_mark.line + 1, event.start_mark.column + 1)
-            message = "the file holds a second document"
+            message = "the file contains a second YAML document"
             raise FabricError(Problem("config/documents", message, where=where))
 
     return start

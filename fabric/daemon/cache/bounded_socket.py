@@ -42,7 +42,7 @@ class BoundedSocket:
         if getattr(_NOW, "due", None) is not None:
             _NOW.left -= len(found)
             if _NOW.left < 0:
-                message = "the answer is larger than anything that was kept"
+                message = "the response is larger than any cached value"
                 raise ConnectionError(message)
         return found
 

@@ -97,8 +97,8 @@ class OwedClears:
             else:
                 remove(self._path)
         except FabricError as error:
-            self._tell(f"{error.first.message}: stages that are to be cleared are known no longer "
-                       "than this process lives")  # fmt: skip
+            self._tell(f"{error.first.message}: pending cache invalidations are lost when this "
+                       "process stops")  # fmt: skip
         else:
             self._written = content
 
@@ -109,13 +109,13 @@ class OwedClears:
             return self._content()
         except OSError as error:
             why = error.strerror or str(error)
-            self._tell(f"{self._path} is not read ({why.lower()}): answers in the cache may be "
-                       "older than the last deploy until their time is over")  # fmt: skip
+            self._tell(f"cannot read {self._path} ({why.lower()}): cached responses might be "
+                       "older than the last deploy until they expire")  # fmt: skip
             return b""
 
     def _content(self) -> bytes:
         if self._path.is_symlink() or not is_ours(str(self._path)):
-            raise OSError(0, "it is somebody else's, or others may write it")
+            raise OSError(0, "owned or writable by another user")
         return read_bytes(self._path)
 
     def _parsed(self, content: bytes) -> dict[str, set[str]]:
@@ -128,8 +128,8 @@ class OwedClears:
                 found.update(stage for stage in stages if _STAGE.fullmatch(stage))
         whole = sum(1 + len(stages) for stages in caches.values())
         if damaged := sum(map(len, lines)) - whole:
-            self._tell(f"{self._path} is damaged: {damaged} of its words are no cache and no stage "
-                       "of one, the others are cleared")  # fmt: skip
+            self._tell(f"{self._path} is damaged: {damaged} invalid entries were ignored, all "
+                       "others are cleared")  # fmt: skip
         return caches
 
 

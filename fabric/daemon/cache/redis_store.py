@@ -205,5 +205,5 @@ def _pool(url: str, step: float) -> ConnectionPool:
 
 def bad_url() -> Problem:
     """It may hold a password: it is not repeated."""
-    hint = "redis://host:6379/0, or rediss:// for TLS"
-    return Problem("usage/bad-value", "the address of the cache cannot be read", hint)
+    hint = "use redis://host:6379/0, or rediss:// for TLS"
+    return Problem("usage/bad-value", "invalid URL of the cache", hint)

@@ -63,7 +63,7 @@ class Dashboard:
     def file(self, call: ApiCall) -> ApiAnswer:
         name = call.values["file"]
         if name not in self._files.names:
-            raise FabricError(Problem("request/no-such-path", "there is nothing at this path"))
+            raise FabricError(Problem("request/no-such-path", "path not found"))
         return self._files.answer(call, name)
 
     def status(self, call: ApiCall) -> ApiAnswer:
@@ -82,8 +82,8 @@ class Dashboard:
     def sign_in(self, call: ApiCall) -> ApiAnswer:
         """With the key itself: a session makes no other one."""
         if self._sessions is None or "x-api-key" not in call.headers:
-            hint = "send it in the header `X-API-Key`"
-            raise FabricError(Problem("request/no-key", "a valid key is needed", hint))
+            hint = "send the key in the header `X-API-Key`"
+            raise FabricError(Problem("request/no-key", "a valid API key is required", hint))
         token = self._sessions.begin(call.right)
         return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, token)})
 

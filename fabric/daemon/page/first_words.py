@@ -25,9 +25,9 @@ def _of(found: StageNow | FabricError) -> tuple[str, Iterator[str]]:
 def _standing(found: StageNow) -> Iterator[str]:
     place = f"<b>{escape(found.service)}</b> in <b>{escape(found.stage)}</b>"
     if not found.live:
-        yield f"<p>Nothing is live of {place}.</p>"
+        yield f"<p>{place} has no deployments.</p>"
     for record in found.live:
-        yield f"<p>{place} at {escape(record.ref.provider)}:</p><dl>{''.join(_rows(record))}</dl>"
+        yield f"<p>{place} on {escape(record.ref.provider)}:</p><dl>{''.join(_rows(record))}</dl>"
 
 
 def _rows(record: Record) -> Iterator[str]:

@@ -19,7 +19,7 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
     own = (
         ApiRoute(
             "GET", "/", "dashboard", Right.OPEN, dashboard.page,
-            "The dashboard, or the form that asks for a key.", (STAGE,), (page, _UNCHANGED),
+            "The dashboard, or its sign-in form.", (STAGE,), (page, _UNCHANGED),
         ),
         ApiRoute(
             "GET", "/dashboard/<file>", "dashboard-file", Right.OPEN, dashboard.file,
@@ -28,7 +28,7 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
         ),
         ApiRoute(
             "GET", "/dashboard/status", "dashboard-status", Right.LOOK, dashboard.status,
-            "How a stage of the daemon's own project stands.", (STAGE,),
+            "The status of a stage of the project of the daemon.", (STAGE,),
             (GoodAnswer(schemas.STATUS),), (409, 502),
         ),
     )  # fmt: skip
@@ -39,10 +39,10 @@ def _session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
     return (
         ApiRoute(
             "POST", "/session", "sign-in", Right.LOOK, dashboard.sign_in,
-            "Begin a session of a browser with a key; the answer sets its cookie.", good=(_DONE,),
+            "Start a browser session with an API key. The response sets a cookie.", good=(_DONE,),
         ),
         ApiRoute(
             "DELETE", "/session", "sign-out", Right.OPEN, dashboard.sign_out,
-            "End the session of the cookie.", good=(_DONE,),
+            "End the browser session of the cookie.", good=(_DONE,),
         ),
     )  # fmt: skip

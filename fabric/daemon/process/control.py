@@ -50,7 +50,7 @@ def start(order: ServeOrder, settings: Settings, launch: Launch | None = None) -
             return StartedDaemon(found, was_running=True)
         note = (launch or launched)(order, settings)
         if note is None:
-            raise FabricError(_ended(order, "it ended before it served anything"))
+            raise FabricError(_ended(order, "the process exited"))
         if not note.is_other:
             return _started(order, note)
     if found := _settled(order):
@@ -78,10 +78,10 @@ def _settled(order: ServeOrder) -> RunningDaemon | None:
 
 def _never_said(order: ServeOrder) -> Problem:
     path = lock_path(Path(order.folder))
-    message = f"the daemon could not be started: somebody holds {path} and does not say who it is"
+    message = f"cannot start the daemon: an unknown process holds {path}"
     hint = (
-        f"`lsof {shlex.quote(str(path))}` shows the process. Of a daemon that is still "
-        f"starting, {order.log} tells more: try again once it serves; end any other process"
+        f"run: lsof {shlex.quote(str(path))}, to find the process, or read {order.log} if a daemon "
+        "is starting"
     )
     return Problem("daemon/not-started", message, hint)
 
@@ -92,11 +92,11 @@ def stop(folder: Path) -> RunningDaemon | None:
     if found is None:
         return None
     if isinstance(found, UnknownDaemon):
-        problem = Problem("daemon/unknown", "a daemon is starting here", "try again in a second")
+        problem = Problem("daemon/unknown", "a daemon is already starting", "try again in a second")
         raise FabricError(problem)
     if not is_surely_alive(found.process):
-        message = f"the daemon runs on {found.process.host}, or in a container: not from here"
-        raise FabricError(Problem("daemon/elsewhere", message, "stop it there"))
+        message = f"the daemon runs on {found.process.host} or in a container"
+        raise FabricError(Problem("daemon/elsewhere", message, "run: fabricd stop, on that host"))
     with contextlib.suppress(ProcessLookupError):
         _signal(found)
     if not _is_gone(folder, STOP_SECONDS):
@@ -109,7 +109,7 @@ def _signal(found: RunningDaemon) -> None:
         os.kill(found.process.pid, signal.SIGTERM)
     except PermissionError as error:
         message = f"process {found.process.pid} belongs to {found.process.user}"
-        problem = Problem("daemon/not-ours", message, "stop it as that user")
+        problem = Problem("daemon/not-ours", message, "run the command as that user")
         raise FabricError(problem) from error
 
 
@@ -123,11 +123,8 @@ def _is_gone(folder: Path, seconds: float) -> bool:
 
 
 def _lasts(found: RunningDaemon) -> Problem:
-    message = f"process {found.process.pid} lets its runs end, and takes no new ones"
-    hint = (
-        "it ends by itself within 45 s; `fabricd stop` once more asks the runs to stop, "
-        "a third time cuts them off"
-    )
+    message = f"process {found.process.pid} is stopping: waiting for its runs to finish"
+    hint = "wait up to 45 s, or run `fabricd stop` again to stop the runs (a third time kills them)"
     return Problem("daemon/still-ending", message, hint)
 
 
@@ -185,14 +182,14 @@ def _ask_once(order: ServeOrder, port: int) -> None:
             client.request("GET", "/healthz")
             client.getresponse().read()
     except (OSError, http.client.HTTPException) as error:
-        why = f"it does not answer at {address}:{port}: {error}"
+        why = f"no response at {address}:{port}: {error}"
         raise FabricError(_ended(order, why)) from error
 
 
 def _ended(order: ServeOrder, why: str) -> Problem:
     lines = last_lines(order.log, _LINES)
     told = "\n".join(f"  {line}" for line in lines)
-    message = f"the daemon could not be started: {why}"
+    message = f"cannot start the daemon: {why}"
     if told:
-        message += f"; the last lines of its log:\n{told}"
-    return Problem("daemon/not-started", message, f"the whole log: {order.log}")
+        message += f"\nlast lines of its log:\n{told}"
+    return Problem("daemon/not-started", message, f"read the log: {order.log}")

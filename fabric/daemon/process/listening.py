@@ -35,12 +35,12 @@ def _cannot(address: str, port: int, error: OSError | UnicodeError) -> Problem:
     message = f"cannot listen on {address}:{port}: {said.lower()}"
     if number == errno.EADDRINUSE:
         free = next((one for one in range(port + 1, port + _NEARBY) if _is_free(address, one)), 0)
-        hint = f"--port {free} is free" if free else "choose another with --port"
+        hint = f"use --port {free}, which is free" if free else "use another port with --port"
         return Problem("daemon/port-taken", message, hint)
     if number == errno.EACCES:
-        hint = "ports below 1024 are for root: choose another with --port"
+        hint = "use a port of at least 1024 with --port: lower ports require root"
         return Problem("daemon/port-refused", message, hint)
-    hint = "--address takes an address of this machine, as in 127.0.0.1 or 0.0.0.0"
+    hint = "set --address to an address of this machine, such as 127.0.0.1 or 0.0.0.0"
     return Problem("daemon/bad-address", message, hint)
 
 

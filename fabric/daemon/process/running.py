@@ -31,10 +31,10 @@ class AlreadyRunningError(FabricError):
 
     def __init__(self, found: RunningDaemon | UnknownDaemon) -> None:
         self.found = found
-        message = "a daemon is starting here"
+        message = "a daemon is already starting"
         if isinstance(found, RunningDaemon):
-            message = f"a daemon runs here: process {found.process.pid}, port {found.port}"
-        hint = "`fabricd stop` ends it, `fabricd restart` starts it anew"
+            message = f"a daemon is already running: process {found.process.pid}, port {found.port}"
+        hint = "run: fabricd stop, or fabricd restart"
         super().__init__(Problem("daemon/running", message, hint))
 
 

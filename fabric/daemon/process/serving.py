@@ -116,7 +116,9 @@ def wait_for_end(server: TurningServer, heard: Heard, manager: ServiceManager) -
     turns = -1
     while not heard(min(_TURN, manager.beat_seconds)):
         if not server.is_alive:
-            problem = Problem("internal/server-ended", "the server ended by itself", "see its log")
+            problem = Problem(
+                "internal/server-ended", "the server stopped unexpectedly", "read its log"
+            )
             raise FabricError(problem)
         if server.turns != turns:
             turns = server.turns

@@ -28,10 +28,10 @@ _STATUSES = {
 }
 LOST = Problem(
     "run/lost",
-    "the daemon ended in the middle of this run",
-    hint="run it again to go on: what was done is kept, and what is unknown is asked for",
+    "the daemon stopped during this run",
+    hint="run it again to continue: finished work is kept",
 )
-STOPPED = Problem("run/interrupted", "interrupted: stopped before it ended", hint="run it again")
+STOPPED = Problem("run/interrupted", "interrupted: the run was stopped", hint="run it again")
 
 
 class DaemonRun(Struct, frozen=True, rename="camel"):

@@ -8,23 +8,25 @@ def under_way(run: DaemonRun) -> FabricError:
     return FabricError(
         Problem(
             "run/under-way",
-            f"`{run.service}` ({run.stage}) has a run under way: {run.id} ({run.command}, since "
+            f"`{run.service}` ({run.stage}) already has a run: {run.id} ({run.command}, since "
             f"{run.started_at})",
-            hint=f"wait for its end (`/runs/{run.id}/events`), or stop it (DELETE /runs/{run.id})",
+            hint=f"wait for it (GET /runs/{run.id}/events), or stop it (DELETE /runs/{run.id})",
         )
     )
 
 
 def too_many(at_once: int, waiting: int) -> FabricError:
-    message = f"{at_once} runs are at work and {waiting} wait: no more are taken now"
-    return FabricError(Problem("daemon/full", message, hint="ask again in a moment"))
+    message = f"the run queue is full: {at_once} runs running, {waiting} queued"
+    return FabricError(Problem("daemon/full", message, hint="send the request again later"))
 
 
 def draining() -> FabricError:
-    message = "the daemon is about to stop, and begins no new run"
-    return FabricError(Problem("daemon/draining", message, hint="ask again once it is back"))
+    message = "the daemon is stopping and starts no new runs"
+    return FabricError(
+        Problem("daemon/draining", message, hint="send the request again after the restart")
+    )
 
 
 def unknown(run: str) -> FabricError:
-    message = f"there is no run `{run[:80]}`"
-    return FabricError(Problem("run/unknown", message, hint="GET /runs lists those that are kept"))
+    message = f"unknown run `{run[:80]}`"
+    return FabricError(Problem("run/unknown", message, hint="list the runs with GET /runs"))

@@ -231,7 +231,7 @@ def _listeners(one: QueuedRun, info: RunInfo) -> Sequence[Listener]:
 def _fallen(one: QueuedRun, error: BaseException) -> FabricError:
     problem = Problem(
         "internal/error",
-        f"the run fell over something that was not foreseen ({type(error).__name__})",
-        hint=f"the daemon's log tells more under {one.run.id}; please report it",
+        f"unexpected error in the run ({type(error).__name__})",
+        hint=f"report this bug: the log of the daemon has the details of {one.run.id}",
     )
     return FabricError(problem)

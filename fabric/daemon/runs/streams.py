@@ -20,10 +20,8 @@ class StreamPlaces:
     def take(self) -> None:
         with self._lock:
             if self.taken >= self._most:
-                message = (
-                    f"{self._most} event streams are open, and that is as many as there may be"
-                )
-                hint = "close one, or ask again in a moment"
+                message = f"too many open event streams (maximum {self._most})"
+                hint = "close a stream, or try again later"
                 raise FabricError(Problem("daemon/streams-full", message, hint=hint))
             self.taken += 1
 

@@ -30,7 +30,7 @@ def status_line(status: int) -> str:
 
 
 def malformed(why: str) -> ApiAnswer:
-    return _refused(400, "request/malformed", f"this is no request of HTTP/1.1: {why}")
+    return _refused(400, "request/malformed", f"malformed HTTP/1.1 request: {why}")
 
 
 def header_too_large(most: int) -> ApiAnswer:
@@ -38,28 +38,30 @@ def header_too_large(most: int) -> ApiAnswer:
 
 
 def too_slow(seconds: float) -> ApiAnswer:
-    message = f"the request did not come to its end within {seconds:.0f} s"
+    message = f"the request was not complete within {seconds:.0f} s"
     return _refused(408, "request/too-slow", message)
 
 
 def not_implemented() -> ApiAnswer:
-    message = "the only transfer encoding here is `chunked`"
+    message = "unsupported transfer encoding: only `chunked` is supported"
     return _refused(501, "request/unknown-encoding", message)
 
 
 def other_version() -> ApiAnswer:
-    return _refused(505, "request/other-version", "HTTP/1.1 is spoken here, and HTTP/1.0")
+    return _refused(
+        505, "request/other-version", "unsupported HTTP version: use HTTP/1.1 or HTTP/1.0"
+    )
 
 
 def overloaded() -> ApiAnswer:
-    problem = Problem("server/busy", "too many connections are open", "try again in a second")
+    problem = Problem("server/busy", "too many open connections", "try again in a second")
     return refusal(503, (problem,), {"Retry-After": "1"})
 
 
 def unexpected(request_id: str) -> ApiAnswer:
     """What it was stands in the log only."""
-    hint = f"a bug in fabric: look for the request {request_id} in the log of the server"
-    return refusal(500, (Problem("internal/error", "something unexpected went wrong", hint),))
+    hint = f"report this bug: the server log has the details of request {request_id}"
+    return refusal(500, (Problem("internal/error", "unexpected server error", hint),))
 
 
 def of_parser(status: int, why: str, header_bytes: int) -> ApiAnswer:

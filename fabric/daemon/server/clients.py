@@ -45,8 +45,8 @@ def network_of(text: str) -> Network:
     try:
         return ip_network(text.strip(), strict=False)
     except ValueError as error:
-        hint = "an address or a network of them, as in 10.0.0.0/8"
-        problem = Problem("usage/bad-network", f"--trusted-proxy {text} is no network", hint)
+        hint = "use an address or a network, such as 10.0.0.0/8"
+        problem = Problem("usage/bad-network", f"invalid value for --trusted-proxy: `{text}`", hint)
         raise FabricError(problem) from error
 
 

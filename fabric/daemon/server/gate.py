@@ -126,35 +126,35 @@ class RequestGate:
 
 
 def too_large(most: int) -> ApiAnswer:
-    message = f"the body is larger than {most:,} bytes"
-    hint = "send the config alone: what it includes is read from the workspace"
+    message = f"the request body is larger than {most:,} bytes"
+    hint = "send only the config: included files are read from the workspace"
     return refusal(413, (Problem("request/too-large", message, hint),))
 
 
 def _unknown_host() -> ApiAnswer:
-    message = "this server does not go by the name in `Host`"
-    hint = "ask for it by its address, or start it with --allowed-host NAME"
+    message = "unknown `Host` header"
+    hint = "use the address of the server, or start it with --allowed-host NAME"
     return refusal(421, (Problem("request/unknown-host", message, hint),))
 
 
 def _no_key() -> ApiAnswer:
-    message = "a valid key is needed"
-    problem = Problem("request/no-key", message, "send it in the header `X-API-Key`")
+    message = "a valid API key is required"
+    problem = Problem("request/no-key", message, "send the key in the header `X-API-Key`")
     return refusal(401, (problem,), _CHALLENGE)
 
 
 def _not_allowed() -> ApiAnswer:
-    message = "this key may look, and not change anything"
+    message = "this API key is read-only"
     return refusal(403, (Problem("request/read-only-key", message, "use another key"),))
 
 
 def _cross_site() -> ApiAnswer:
-    message = "a page of another site may not do this"
-    hint = "open the dashboard of this server itself"
+    message = "cross-site requests are not allowed"
+    hint = "open the dashboard of this server"
     return refusal(403, (Problem("request/cross-site", message, hint),))
 
 
 def _too_often(limit: int) -> ApiAnswer:
-    message = f"more than {limit} requests in a minute"
-    hint = "ask again after as many seconds as `Retry-After` says"
+    message = f"rate limit exceeded: {limit} requests per minute"
+    hint = "wait for the seconds in `Retry-After`"
     return refusal(429, (Problem("request/too-often", message, hint),))

@@ -45,10 +45,10 @@ def allows(right: Right, needed: Right) -> bool:
 def key_digest(key: str, named: str) -> KeyDigest:
     """Of one key that may do everything; `named` is the option or variable that gave it."""
     if not key:
-        hint = "is a variable not set? Leave it out to ask for no key"
-        raise FabricError(Problem("usage/empty-value", f"{named} was given an empty value", hint))
+        hint = "check that the variable in it is set, or omit it to require no key"
+        raise FabricError(Problem("usage/empty-value", f"{named} has an empty value", hint))
     if not _KEY.fullmatch(key):
-        raise FabricError(Problem("usage/bad-key", f"{named} is no key", _HINT))
+        raise FabricError(Problem("usage/bad-key", f"invalid key in {named}", _HINT))
     return _digest(key, Right.CHANGE)
 
 
@@ -66,16 +66,16 @@ def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
             found.append(_digest(key, Right.LOOK if is_reader else Right.CHANGE))
         else:
             where = Place(file, number)
-            problems.append(Problem("input/bad-key", "this line is no key", _HINT, where))
+            problems.append(Problem("input/bad-key", "invalid key in this line", _HINT, where))
     if problems:
         raise FabricError(*problems)
     if not found:
-        hint = "write a key into it, one a line; `read:<key>` may look and not change"
-        raise FabricError(Problem("input/no-keys", f"`{file}` holds no key", hint, Place(file)))
+        hint = "add one key per line (`read:<key>` for a read-only key)"
+        raise FabricError(Problem("input/no-keys", f"no keys found in `{file}`", hint, Place(file)))
     return tuple(found)
 
 
-_HINT = "a key is 1 to 1,024 letters, digits and signs of ASCII, without spaces"
+_HINT = "use 1 to 1,024 ASCII letters, digits and signs, without spaces"
 
 
 def _digest(key: str, right: Right) -> KeyDigest:

@@ -21,7 +21,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 Admit = Callable[[CallHead, str], Admission]
 
 
-_NO_CR = malformed("a line of its head ends without CR")
+_NO_CR = malformed("a header line ends without CR")
 
 
 class ParserRules(Struct, frozen=True):
@@ -88,11 +88,11 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         try:
             super().parse_header(header_plus)
         except ValueError as error:
-            raise ParsingError("its target cannot be read") from error
+            raise ParsingError("invalid request target") from error
         if header_plus == _STAND_IN:
             return
         if self.version not in _VERSIONS:
-            self.refused = other_version() if self.version else malformed("it names no version")
+            self.refused = other_version() if self.version else malformed("missing HTTP version")
             raise ParsingError("version")
         self._refuse_unclear(header_plus)
 
@@ -100,15 +100,15 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         names = _names(header_plus)
         host = self.headers.get("HOST", "")
         if self.version == "1.1" and not host:
-            raise ParsingError("it names no Host")
+            raise ParsingError("missing Host header")
         if b"transfer-encoding" in names and (b"content-length" in names or self.version == "1.0"):
-            raise ParsingError("the length of its body is said in two ways")
+            raise ParsingError("both Content-Length and Transfer-Encoding")
         if self.proxy_scheme and not self.proxy_netloc:
-            raise ParsingError("its target names no host")
+            raise ParsingError("the request target has no host")
         if self.proxy_netloc and self.proxy_netloc.lower() != host.strip().lower():
-            raise ParsingError("its target and its Host differ")
+            raise ParsingError("the request target and Host differ")
         if not _is_plain(self.path):
-            raise ParsingError("its path is none")
+            raise ParsingError("invalid path")
 
 
 # What the parser under ours reads in place of headers that are too large.
@@ -123,17 +123,17 @@ def _names(header_plus: bytes) -> list[bytes]:
 def _refuse_doubled(header_plus: bytes) -> None:
     lines = header_plus.split(b"\r\n")[1:]
     if any(line[:1] in (b" ", b"\t") for line in lines):
-        raise ParsingError("a header goes on in the next line")
+        raise ParsingError("folded header line")
     names = _names(header_plus)
     doubled = [one for one in _ONCE if names.count(one) > 1]
     if doubled:
-        raise ParsingError(f"{doubled[0].decode()} stands there twice")
+        raise ParsingError(f"duplicate header {doubled[0].decode()}")
     for line in lines:
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length" and len(value.strip()) > _LONGEST_LENGTH:
-            raise ParsingError("its length is no number of bytes")
+            raise ParsingError("invalid Content-Length")
         if name.lower() == b"transfer-encoding" and b"," in value:
-            raise ParsingError("its body is encoded twice")
+            raise ParsingError("more than one transfer encoding")
 
 
 def _is_plain(path: str) -> bool:

@@ -75,7 +75,7 @@ def explained(place: str) -> Iterator[None]:
         with understood(place):
             yield
     except ResponseParserError as error:
-        raise failed(place, f"its answer cannot be read: {_words(error)[:_WORDS_END]}") from error
+        raise failed(place, f"invalid response: {_words(error)[:_WORDS_END]}") from error
     except wrong.ClientError as error:
         raise _answer_problem(place, error) from error
     except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:

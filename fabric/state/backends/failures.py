@@ -21,7 +21,7 @@ def unreachable(place: str, why: str) -> FabricError:
     return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
 
 
-CHECK_MODE = "check the owner and the mode of it and of the folders above"
+CHECK_MODE = "check the owner and the mode of the file and its parent directories"
 
 
 def unusable(path: Path, why: str, hint: str = CHECK_MODE) -> FabricError:
@@ -35,28 +35,30 @@ def closed(path: Path, error: OSError) -> FabricError:
 
 
 def refused(place: str, why: str) -> FabricError:
-    hint = "check the credentials of the state back end, and what they are allowed to do"
-    return FabricError(Problem("credentials/refused", f"`{place}` refuses: {why}", hint=hint))
+    hint = "check the credentials of the state backend and their permissions"
+    return FabricError(
+        Problem("credentials/refused", f"access to `{place}` denied: {why}", hint=hint)
+    )
 
 
 def missing(place: str, what: str) -> FabricError:
-    hint = f"make the {what}, or name another one under `backend`"
-    return FabricError(Problem("backend/missing", f"`{place}`: there is no such {what}", hint=hint))
+    hint = f"create the {what}, or set another one under `backend`"
+    return FabricError(Problem("backend/missing", f"`{place}`: {what} not found", hint=hint))
 
 
 def failed(place: str, why: str) -> FabricError:
-    return FabricError(Problem("backend/failed", f"`{place}` failed: {why}"))
+    return FabricError(Problem("backend/failed", f"request to `{place}` failed: {why}"))
 
 
 def no_credentials(place: str, names: str) -> NoAccessError:
     return NoAccessError(
-        Problem("credentials/missing", f"`{place}` needs credentials", hint=f"set {names}")
+        Problem("credentials/missing", f"missing credentials for `{place}`", hint=f"set {names}")
     )
 
 
 def bad_url(name: str, why: str) -> FabricError:
     """The URL itself is not shown: there may be a password in it, in whatever shape."""
-    return FabricError(Problem("backend/bad-url", f"the URL in `{name}` cannot be used: {why}"))
+    return FabricError(Problem("backend/bad-url", f"invalid URL in `{name}`: {why}"))
 
 
 @contextlib.contextmanager
@@ -83,13 +85,13 @@ def understood(place: str) -> Iterator[None]:
         RecursionError,
     ) as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_WHY_END]
-        raise failed(place, f"its answer is not of the form that it has to be ({why})") from error
+        raise failed(place, f"invalid response ({why})") from error
 
 
 def new_mark(mark: object, last: str | None) -> str:
     """Where the next page of a list begins; the same once more would be asked for without end."""
     if not isinstance(mark, str) or mark == last:
-        raise ValueError("a page of a list leads nowhere")
+        raise ValueError("a list has an invalid continuation token")
     return mark
 
 
@@ -97,7 +99,7 @@ def new_mark(mark: object, last: str | None) -> str:
 def extra(name: Extra) -> Iterator[None]:
     """Around imports of what only the users of one back end install."""
     try:
-        with requiring(PackageNeed("this back end needs", name, "backend/not-installed")):
+        with requiring(PackageNeed("this state backend requires", name, "backend/not-installed")):
             yield
     except FabricError as error:
         raise NoAccessError(*error.problems) from error

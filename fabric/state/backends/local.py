@@ -94,7 +94,7 @@ class Local:
 
     def _path(self, key: str) -> Path:
         if not all(part.strip(".") for part in key.split("/")):
-            raise FabricError(Problem("state/bad-key", f"`{key}` is no key of a state"))
+            raise FabricError(Problem("state/bad-key", f"invalid state key `{key}`"))
         return self._root / key
 
 

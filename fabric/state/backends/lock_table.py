@@ -54,7 +54,7 @@ class LockTable:
             if item is None:
                 return None
             if "Content" not in item or "Version" not in item:
-                raise failed(self.place, f"the item `{key}` is not one that fabric made")
+                raise failed(self.place, f"the item `{key}` was not created by fabric")
             return Stored(bytes(item["Content"]["B"]), Version(item["Version"]["S"]))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:

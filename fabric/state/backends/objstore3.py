@@ -84,7 +84,7 @@ class Objstore3:
             # The account's own service wrote this; the parser here expands no outer entities.
             page = ET.fromstring(reply.content)  # noqa: S314
             if page.tag != "EnumerationResults":
-                raise ValueError(f"a list that is called {page.tag}")
+                raise ValueError(f"unexpected element {page.tag}")
             yield from (name.text or "" for name in page.iterfind("Blobs/Blob/Name"))
             marker = page.findtext("NextMarker")
             if not marker:

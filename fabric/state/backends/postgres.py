@@ -48,7 +48,7 @@ class Postgres:
             parts = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:
             # Its words quote the URL.
-            raise bad_url(name, "it is not a PostgreSQL URL") from None
+            raise bad_url(name, "not a PostgreSQL URL") from None
         self._url = url
         self._password = str(parts.get("password") or "")
         host = parts.get("host") or "localhost"

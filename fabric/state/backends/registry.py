@@ -47,7 +47,9 @@ class _Wish(Struct, frozen=True):
     def needed(self, key: str) -> str:
         if value := self.settings.get(key):
             return value
-        problem = Problem("config/backend-incomplete", f"the state back end needs `{key}`")
+        problem = Problem(
+            "config/backend-incomplete", f"`{key}` is required for this state backend"
+        )
         raise FabricError(problem)
 
 
@@ -118,7 +120,7 @@ def _database(wish: _Wish) -> "Database":
 
         default = wish.home / "state.db"
         return Sqlite(_sqlite_path(name, url, wish.home.parent) if url else default)
-    raise bad_url(name, "it begins with none of `sqlite:`, `postgresql:` and `postgres:`")
+    raise bad_url(name, "must begin with `sqlite:`, `postgresql:` or `postgres:`")
 
 
 def _url_variable(wish: _Wish) -> str:
@@ -163,7 +165,9 @@ def _objstore2(wish: _Wish) -> BackEndPair:
         wish.env.reveal().get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT,
     )
     if is_plain(endpoint):
-        raise bad_url("OBJSTORE2_ENDPOINT_URL", "a token would go there over plain http")
+        raise bad_url(
+            "OBJSTORE2_ENDPOINT_URL", "it uses plain HTTP, and a token would be sent unencrypted"
+        )
     http = _http(wish)
     prefix = wish.settings.get("objstore2Prefix", "")
     return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
@@ -216,9 +220,9 @@ def _checked(name: str, url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise bad_url(name, "it is no URL") from error
+        raise bad_url(name, "not a URL") from error
     if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
-        raise bad_url(name, "it has to be `http(s)://host[:port]`, without a user in it")
+        raise bad_url(name, "must be `http(s)://host[:port]`, without a user")
     return url.rstrip("/")
 
 
@@ -227,5 +231,5 @@ def _sqlite_path(name: str, url: str, folder: Path) -> Path:
     parts = urlsplit(url)
     path = unquote(parts.path.removeprefix("/"))
     if parts.netloc or path in ("", ":memory:"):
-        raise bad_url(name, "a file is named as `sqlite:///path`")
+        raise bad_url(name, "use `sqlite:///path` for a file")
     return folder / path

@@ -50,7 +50,7 @@ def account(env: Mapping[str, str]) -> Objstore3Account:
     if not name or not key:
         raise no_credentials(_PLACE, CREDENTIALS)
     if not _NAME.fullmatch(name):
-        raise no_credentials(f"{_PLACE}: the account's name is none", CREDENTIALS)
+        raise no_credentials(f"{_PLACE}: invalid account name", CREDENTIALS)
     scheme = words.get("DefaultEndpointsProtocol") or "https"
     suffix = words.get("EndpointSuffix") or "core.windows.net"
     chosen = env.get("OBJSTORE3_ENDPOINT_URL") or words.get("BlobEndpoint")
@@ -97,4 +97,4 @@ def _decoded(key: str) -> bytes:
     try:
         return base64.b64decode(key, validate=True)
     except (binascii.Error, ValueError):
-        raise no_credentials(f"{_PLACE}: the account's key is not base64", CREDENTIALS) from None
+        raise no_credentials(f"{_PLACE}: the account key is not base64", CREDENTIALS) from None

@@ -56,7 +56,7 @@ class Sql:
             return None
         content, version = found[0]
         if not isinstance(content, bytes) or not isinstance(version, str):
-            raise failed(self.place, "the table is not one that fabric made")
+            raise failed(self.place, "the table was not created by fabric")
         return Stored(content, Version(version))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -120,6 +120,6 @@ class Sql:
 def _quoted(table: str) -> str:
     """The name as an identifier; what this lets through needs no escaping inside of quotes."""
     if not _NAME.fullmatch(table):
-        hint = "letters, digits and `_`, at most 63, first a letter or `_`"
-        raise FabricError(Problem("config/bad-table", f"`{table}` is not a table name", hint=hint))
+        hint = "use 1 to 63 characters: letters, digits or `_`, first a letter or `_`"
+        raise FabricError(Problem("config/bad-table", f"invalid table name `{table}`", hint=hint))
     return f'"{table}"'

@@ -14,17 +14,17 @@ from fabric.system.disk import check_no_links, make_private_file
 _BUSY_SECONDS = 10.0
 _DISK = {
     "SQLITE_FULL": ("disk/full", "the disk is full"),
-    "SQLITE_READONLY": ("disk/read-only", "the file cannot be written"),
-    "SQLITE_IOERR": ("disk/cannot-write", "the disk reports an error"),
+    "SQLITE_READONLY": ("disk/read-only", "the file is read-only"),
+    "SQLITE_IOERR": ("disk/cannot-write", "disk error"),
 }
 _UNREACHABLE = {
     "SQLITE_CANTOPEN": ("the file cannot be opened", CHECK_MODE),
     "SQLITE_BUSY": (
-        f"another process kept it locked for {_BUSY_SECONDS:.0f} s",
-        "look for a process that was stopped: end it or let it go on",
+        f"locked by another process for {_BUSY_SECONDS:.0f} s",
+        "end or resume the process that holds the lock",
     ),
-    "SQLITE_NOTADB": ("the file is not a SQLite database", "move it away, or restore a backup"),
-    "SQLITE_CORRUPT": ("the file is damaged", "restore a backup of it"),
+    "SQLITE_NOTADB": ("the file is not a SQLite database", "move the file, or restore a backup"),
+    "SQLITE_CORRUPT": ("the file is damaged", "restore a backup"),
 }
 
 

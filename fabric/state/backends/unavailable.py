@@ -38,4 +38,4 @@ class Unavailable:
 
 
 def _problem() -> Problem:
-    return Problem("backend/unreachable", "there is no state back end to write to")
+    return Problem("backend/unreachable", "no state backend available to write to")

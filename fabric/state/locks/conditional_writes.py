@@ -19,8 +19,8 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
         raise FabricError(
             Problem(
                 "backend/no-conditions",
-                f"`{backend.place}` takes writes whose condition does not hold",
-                hint="state there could be overwritten unseen; use a store with conditional writes",
+                f"`{backend.place}` does not support conditional writes, so state could be lost",
+                hint="use a store with conditional writes",
             )
         )
 

@@ -148,8 +148,8 @@ def held_problem(ref: RecordRef, holder: LockHolder | None, clock: Clock, option
     return Problem(
         "lock/held",
         f"{ref.title} is locked{by}{doing}{age}",
-        hint=f"wait with --lock-timeout 2m; if that process is gone: fabric state force-unlock "
-        f"--service {ref.service} {options}",
+        hint=f"wait with --lock-timeout 2m, or if the process is dead run: "
+        f"fabric state force-unlock --service {ref.service} {options}",
     )
 
 

@@ -23,7 +23,7 @@ def unlock(locks: Backend, ref: RecordRef, holder: LockHolder) -> None:
     raise FabricError(
         Problem(
             "lock/held",
-            f"the lock of {ref.title} could not be freed: its holder is busy with it",
-            hint=f"end the process {holder.process.pid} on {holder.process.host} first",
+            f"the lock of {ref.title} cannot be removed: its process is using it",
+            hint=f"stop process {holder.process.pid} on {holder.process.host} first",
         )
     )

@@ -38,9 +38,8 @@ class LockLostError(FabricError):
         super().__init__(
             Problem(
                 "state/lock-lost",
-                f"the lock of {ref.title} was lost: its beats did not reach the back end in time",
-                hint="nothing more was started; run the command again: what its last calls left "
-                "at the provider counts as unknown",
+                f"lost the lock of {ref.title}: its heartbeat did not reach the backend in time",
+                hint="run the command again: it checks the functions of the interrupted calls",
             )
         )
 

@@ -19,8 +19,8 @@ class ArchiveMissingError(FabricError):
         super().__init__(
             Problem(
                 "state/archive-missing",
-                f"the archive {sha256[:12]} of `{ref.service}` is not kept any more",
-                hint="deploy from the source instead",
+                f"the archive {sha256[:12]} of `{ref.service}` no longer exists",
+                hint="deploy from the sources instead",
             )
         )
 
@@ -99,8 +99,12 @@ def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha25
     copied = target.stores.state.read(archive_key(ref, sha256))
     if copied is None or digest_bytes(copied.content) != sha256:
         place = target.stores.state.place
-        message = f"`{place}` gave the archive {sha256[:12]} of `{ref.service}` back wrong"
-        raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))
+        message = f"`{place}` returned a different archive {sha256[:12]} of `{ref.service}`"
+        raise FabricError(
+            Problem(
+                "state/not-copied", message, hint="run the command again: the source is unchanged"
+            )
+        )
 
 
 def drop_archives(

@@ -63,10 +63,10 @@ def decode_backup(content: bytes, name: str) -> Backup:
     document = _parsed(content, name)
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
-        message = f"`{name}` has format version {version}; this fabric reads up to {VERSION}"
+        message = f"unsupported format version {version} of `{name}` (maximum {VERSION})"
         raise FabricError(Problem("input/newer-version", message, "update fabric", Place(name)))
     if document.get("digest") != _digest(document):
-        raise broken(name, "its digest does not fit its content")
+        raise broken(name, "the hash does not match the content")
     try:
         found = convert(document, _BackupDocument)
     except ValidationError as error:
@@ -78,9 +78,9 @@ def _parsed(content: bytes, name: str) -> Mapping[str, object]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise broken(name, "it is not JSON") from error
+        raise broken(name, "not valid JSON") from error
     if not isinstance(document, dict):
-        raise broken(name, "it is no JSON object")
+        raise broken(name, "not a JSON object")
     return document
 
 
@@ -93,7 +93,7 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
             record = from_document(entry, f"{name}, record {number}")
             sound(record)
             if record.ref in records:
-                raise broken(name, f"record {number} is there twice")
+                raise broken(name, f"duplicate record {number}")
             records[record.ref] = record
         except FabricError as error:
             errors.append(error)
@@ -107,16 +107,13 @@ def sound(record: Record) -> None:
     ref = record.ref
     bad = [name for name in (ref.service, ref.provider) if not _NAME.fullmatch(name)]
     problems = [
-        *(
-            Problem("input/bad-name", f"{name!r} is no name of a service or provider")
-            for name in bad
-        ),
+        *(Problem("input/bad-name", f"invalid service or provider name {name!r}") for name in bad),
         *stage_problem(ref.stage),
     ]
     try:
         encode(record)
     except UnicodeEncodeError:
-        problems.append(Problem("input/bad-text", "there is half of a surrogate pair in it"))
+        problems.append(Problem("input/bad-text", "unpaired surrogate character"))
     if problems:
         raise FabricError(*problems)
 
@@ -130,8 +127,8 @@ def broken(name: str, why: str) -> BrokenBackupError:
     return BrokenBackupError(
         Problem(
             "input/broken-backup",
-            f"`{name}` is no sound backup: {why}; nothing was changed",
-            hint="`fabric state backup` makes one",
+            f"invalid backup `{name}`: {why}; nothing was changed",
+            hint="run: fabric state backup, to create a valid one",
             where=Place(name),
         )
     )

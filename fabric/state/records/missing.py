@@ -37,11 +37,10 @@ def missing_problem(
         return None
     return Problem(
         "state/missing",
-        f"the record of {ref.title} is gone from `{record_store.stores.state.place}`; "
-        f"what tells of it: {', '.join(found)}",
-        hint=f"{_way_back(record_store, ref, options(ref))}; or, to go on without it, "
-        f"`fabric state rm {options(ref)}` forgets it: what is live stays there, and nobody "
-        "knows of it then",
+        f"the state of {ref.title} is missing in `{record_store.stores.state.place}`, "
+        f"but these refer to it: {', '.join(found)}",
+        hint=f"{_way_back(record_store, ref, options(ref))}, or continue without it: "
+        f"`fabric state rm {options(ref)}` (cloud resources stay)",
         where=Place(f"{record_store.stores.state.place}/{state_key(ref)}"),
     )
 
@@ -101,16 +100,14 @@ def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
     backup, kept = backup_path(record_store, ref), record_store.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
         push = f"fabric state push {options} --file {backup}"
-        return f"bring it back, as it was before its last write: `{push}`"
+        return f"run `{push}`"
     if _is_backed_up(kept, ref):
-        return f"bring it back: `fabric state restore {options} --file {kept}`"
+        return f"run `fabric state restore {options} --file {kept}`"
     elsewhere = record_store.home / "state" / state_key(ref)
     if not record_store.is_own_folder and _is_record(elsewhere, ref):
         kind = record_store.stores.state.kind
-        return (
-            f"it lies in `{elsewhere}`: `fabric state migrate {options} --from local --to {kind}`"
-        )
-    return f"bring a backup back: `fabric state restore {options} --file BACKUP`"
+        return f"run `fabric state migrate {options} --from local --to {kind}`"
+    return f"run `fabric state restore {options} --file BACKUP`"
 
 
 def _is_record(path: Path, ref: RecordRef) -> bool:

@@ -43,9 +43,9 @@ def lineage_problem(record: Record, before: Before) -> Problem | None:
         return None
     return Problem(
         "state/lineage",
-        f"{record.ref.title} is another deployment's state than the stored one: "
-        f"lineage {record.lineage[:8]}, not {before.record.lineage[:8]}",
-        hint="was it removed and deployed anew since? `fabric state rm` forgets the stored one",
+        f"the state of {record.ref.title} belongs to another deployment: "
+        f"lineage {record.lineage[:8]}, expected {before.record.lineage[:8]}",
+        hint="run: fabric state rm, to remove the stored state first",
     )
 
 
@@ -55,9 +55,9 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
         return None
     return Problem(
         "state/serial",
-        f"{record.ref.title} has serial {record.serial}, and the stored one is newer: "
-        f"{before.record.serial}",
-        hint="`--force` puts the older one in its place",
+        f"the state of {record.ref.title} has serial {record.serial}, but the stored state is "
+        f"newer: {before.record.serial}",
+        hint="use --force to overwrite the newer state",
     )
 
 

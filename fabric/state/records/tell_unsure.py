@@ -43,7 +43,7 @@ def _tell(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
 def _only_here(ref: RecordRef, names: Sequence[str]) -> Problem:
     return Problem(
         "state/unknown-here",
-        f"what is live of {', '.join(names)} of {ref.title} is unknown, and only this machine "
-        "knows that: the record could not be told",
-        hint="deploy again from here",
+        f"the deployed version of {', '.join(names)} of {ref.title} is unknown, and this could "
+        "not be written to the state",
+        hint="run: fabric deploy, on this machine",
     )

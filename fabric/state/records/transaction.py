@@ -261,8 +261,7 @@ class RecordTransaction:
 def _unexpected(ref: RecordRef) -> Problem:
     return Problem(
         "run/moved",
-        f"{ref.title} was up to date when the run was planned, "
-        "and is not any more: something was edited meanwhile",
+        f"{ref.title} changed after the plan of this run: a file was edited during the run",
         hint="run the command again",
     )
 

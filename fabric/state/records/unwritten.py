@@ -19,8 +19,8 @@ def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricErro
     write_atomic(path, encode(record), mode=0o600, durable=True)
     problem = Problem(
         "state/not-written",
-        f"the state of {record.ref.title} could not be written; it is kept in `{path}`",
-        hint=f"when the back end is well again: {push_command(home, path)}",
+        f"the state of {record.ref.title} could not be written: saved to `{path}` instead",
+        hint=f"run when the backend is available again: {push_command(home, path)}",
         where=Place(str(path)),
     )
     return FabricError(problem, *cause.problems)
@@ -33,8 +33,8 @@ def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
         return None
     return Problem(
         "state/errored",
-        f"an earlier state of {ref.title} did not reach its back end",
-        hint=f"push it: {push_command(home, path)}; or delete that file to go on without it",
+        f"an earlier state of {ref.title} was not written to its backend",
+        hint=f"run: {push_command(home, path)}, or delete that file to discard it",
         where=Place(str(path)),
     )
 

@@ -93,7 +93,7 @@ def _unreadable(path: Path, error: OSError) -> Problem:
     return Problem(
         "state/unreadable",
         f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
-        hint="it holds what an earlier run did last; look after the disk, then run again",
+        hint="check the disk, then run the command again: the file is the log of an earlier run",
         where=Place(str(path)),
     )
 

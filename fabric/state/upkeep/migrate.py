@@ -84,8 +84,9 @@ def _is_ahead(there: Record | None, record: Record) -> bool:
 def _ahead(record: Record, place: str) -> Problem:
     return Problem(
         "state/serial",
-        f"{record.ref.title} in `{place}` went on by itself: it is not older than the source",
-        hint="look at both with `fabric state show --backend KIND`; `fabric state rm` forgets one",
+        f"the state of {record.ref.title} in `{place}` is not older than the source",
+        hint="compare both with `fabric state show --backend KIND`, then remove one: "
+        "fabric state rm",
     )
 
 
@@ -126,5 +127,9 @@ def _copy(target: RecordStore, move: Move) -> None:
         raise LockLostError(ref) from error
     copied = backend.read(state_key(ref))
     if copied is None or copied.content != move.content:
-        message = f"`{backend.place}` gave the state of {ref.title} back wrong"
-        raise FabricError(Problem("state/not-copied", message, hint="the source is as it was"))
+        message = f"`{backend.place}` returned a different state of {ref.title}"
+        raise FabricError(
+            Problem(
+                "state/not-copied", message, hint="run the command again: the source is unchanged"
+            )
+        )

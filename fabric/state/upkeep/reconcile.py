@@ -78,13 +78,11 @@ def has_receipt_drift(evidence: Evidence) -> bool:
 
 def _without_record(evidence: Evidence) -> Iterator[Divergence]:
     if _entry(evidence.receipt, evidence.ref) is not None:
-        yield Divergence(
-            SyncStatus.MISSING, "the receipt names it, and the back end has no record of it"
-        )
+        yield Divergence(SyncStatus.MISSING, "in the receipt, but not in the state backend")
     elif describes(evidence.deploy_record, evidence.ref):
         yield Divergence(
             SyncStatus.MISSING,
-            "the deploy record describes it, and the back end has no record of it",
+            "in the deploy record, but not in the state backend",
         )
 
 
@@ -92,13 +90,15 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
-            yield Divergence(SyncStatus.MISSING, f"function `{name}` is not at the provider")
+            yield Divergence(
+                SyncStatus.MISSING, f"function `{name}` does not exist at the provider"
+            )
         elif known and code not in ("", known.artifact_sha256):
             yield Divergence(
-                SyncStatus.DRIFTED, f"function `{name}` has other code at the provider"
+                SyncStatus.DRIFTED, f"function `{name}` has different code at the provider"
             )
     for what in evidence.lost:
-        yield Divergence(SyncStatus.MISSING, f"{what} is not at the provider")
+        yield Divergence(SyncStatus.MISSING, f"{what} does not exist at the provider")
     for said in evidence.foreign:
         yield Divergence(SyncStatus.DRIFTED, said)
 
@@ -107,11 +107,11 @@ def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if record.pending:
         names = ", ".join(f"`{one.task}`" for one in record.pending)
         yield Divergence(
-            SyncStatus.DRIFTED, f"nobody knows how {names} ended; the next deploy finds out"
+            SyncStatus.DRIFTED, f"the result of {names} is unknown until the next deploy"
         )
     if evidence.is_errored:
         yield Divergence(
-            SyncStatus.DRIFTED, "a later state waits to be written: `fabric state push`"
+            SyncStatus.DRIFTED, "a newer state is waiting to be written: run fabric state push"
         )
 
 
@@ -123,14 +123,13 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if entry is None:
         yield Divergence(
             SyncStatus.DRIFTED,
-            f"the receipt `{record.ref.stage}.json` does not name it"
-            + _damage(evidence.receipt_misfit),
+            f"not in the receipt `{record.ref.stage}.json`" + _damage(evidence.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
         yield Divergence(
             SyncStatus.DRIFTED,
-            f"its receipt is another one: {names or 'more'}" + _damage(evidence.receipt_misfit),
+            f"the receipt differs: {names or 'other fields'}" + _damage(evidence.receipt_misfit),
         )
     yield from _deploy_record(record, wanted, evidence)
 
@@ -139,13 +138,13 @@ def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterato
     """The file is of the last deploy of a provider: it may be of another stage or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
-            yield Divergence(SyncStatus.DRIFTED, "its `deployment.json` is gone or cannot be read")
+            yield Divergence(SyncStatus.DRIFTED, "`deployment.json` is missing or unreadable")
     elif describes(evidence.deploy_record, record.ref):
         same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
             yield Divergence(
                 SyncStatus.DRIFTED,
-                "its `deployment.json` is another one" + _damage(evidence.deploy_record_misfit),
+                "`deployment.json` differs" + _damage(evidence.deploy_record_misfit),
             )
 
 
@@ -156,17 +155,17 @@ def _damage(misfit: str) -> str:
 def _archives(evidence: Evidence) -> Iterator[Divergence]:
     if evidence.lost_archives:
         names = ", ".join(one[:12] for one in evidence.lost_archives)
-        yield Divergence(SyncStatus.DRIFTED, f"archives are not kept any more: {names}")
+        yield Divergence(SyncStatus.DRIFTED, f"archives no longer exist: {names}")
 
 
 def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if evidence.functions is None:
-        yield Divergence(SyncStatus.ORPHANED, "no config names this service and provider")
+        yield Divergence(SyncStatus.ORPHANED, "service and provider are not in the config")
         return
     extra = sorted({one.name for one in record.functions} - evidence.functions)
     if extra:
         names = ", ".join(f"`{name}`" for name in extra)
-        yield Divergence(SyncStatus.ORPHANED, f"the config does not name {names}")
+        yield Divergence(SyncStatus.ORPHANED, f"not in the config: {names}")
 
 
 def _entry(receipt: object, ref: RecordRef) -> Entry | None:

@@ -52,8 +52,8 @@ def _incomplete(done: Sequence[Record], new: Sequence[Record]) -> Problem:
     left = ", ".join(one.ref.title for one in new[len(done) :])
     return Problem(
         "state/restore-incomplete",
-        f"{len(done)} of {len(new)} records were restored; not restored: {left}",
-        hint="run the command again when the cause is gone",
+        f"restored {len(done)} of {len(new)} records, not restored: {left}",
+        hint="fix the cause, then run the command again",
     )
 
 
@@ -63,6 +63,6 @@ def _lost_archives(record_store: RecordStore, records: Iterable[Record]) -> Iter
         if lost:
             yield Problem(
                 "state/archive-missing",
-                f"archives of {record.ref.title} are not kept any more: {len(lost)}",
-                hint="a rollback needs them; `fabric deploy --force` keeps those of today anew",
+                f"{len(lost)} archives of {record.ref.title} are missing: a rollback requires them",
+                hint="run: fabric deploy --force, to store archives of the current version",
             )

@@ -25,8 +25,8 @@ def draw(form: str, plan: Plan) -> str:
         raise FabricError(
             Problem(
                 "usage/unknown-graph",
-                f"there is no graph form `{form}`",
-                hint="one of " + ", ".join(FORMS),
+                f"unknown graph format `{form}`",
+                hint="use one of " + ", ".join(FORMS),
             )
         )
     return FORMS[form](drawing_of(plan))

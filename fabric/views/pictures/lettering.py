@@ -10,7 +10,7 @@ _BROAD = frozenset("mwMW@%")
 _NARROW_EM, _COMMON_EM, _CAPITAL_EM, _BROAD_EM = 0.42, 0.64, 0.74, 1.0
 _LAST_LATIN = 0x24F
 _SECOND_MS, _MINUTE_S = 1000, 60
-_WORDS = {Action.RUN: "run", Action.WAIT: "wait", Action.SKIP: "up to date"}
+_WORDS = {Action.RUN: "run", Action.WAIT: "pending", Action.SKIP: "up to date"}
 
 
 def width(text: str, size: float) -> float:

@@ -77,7 +77,7 @@ function jump(step) {
 }
 
 function paintChips() {
-  const words = { run: "Run", wait: "Wait", skip: "Up to date" };
+  const words = { run: "Run", wait: "Pending", skip: "Up to date" };
   byId("chips").replaceChildren(...Object.keys(words).map((action) => {
     const icon = svg("svg", { class: "fabric", viewBox: "0 0 24 18", "aria-hidden": "true" },
       svg("g", { class: action },

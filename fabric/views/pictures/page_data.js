@@ -60,7 +60,7 @@ const verdict = (node) => {
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function tallyWords(tally) {
-  const words = { run: "run", wait: "wait", skip: "up to date" };
+  const words = { run: "run", wait: "pending", skip: "up to date" };
   return Object.keys(words).filter((action) => tally[action])
     .map((action) => `${tally[action]} ${words[action]}`).join(", ");
 }

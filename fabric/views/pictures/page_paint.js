@@ -6,7 +6,7 @@ function paint() {
   setPieces(piecesOf());
   byId("none").hidden = placed.frames.size > 0;
   byId("none").textContent =
-    lanes.length ? "No task is shown: switch a filter on." : "The plan has no tasks.";
+    lanes.length ? "No tasks shown: turn on a filter." : "The plan has no tasks.";
   paintLevels();
   mark();
 }
@@ -99,7 +99,7 @@ function card(row) {
 
 const shortTally = (tally) =>
   ["run", "wait"].filter((action) => tally[action])
-    .map((action) => `${tally[action]} ${action}`).join(" · ") || "up to date";
+    .map((action) => `${tally[action]} ${action === "wait" ? "pending" : action}`).join(" · ") || "up to date";
 
 // The shares of the three actions; each that is there gets at least a visible sliver.
 function bar(lane, x, y, width) {

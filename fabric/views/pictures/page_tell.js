@@ -12,11 +12,11 @@ function details(number) {
   for (const [name, value] of rows) {
     if (value) list.append(html("dt", {}, name), html("dd", {}, value));
   }
-  list.append(html("dt", {}, "Key"), html("dd", {}, html("code", {}, node.key || "not known yet")));
+  list.append(html("dt", {}, "Cache key"), html("dd", {}, html("code", {}, node.key || "not yet known")));
   return [
     close, html("h2", {}, node.id),
     html("p", {}, verdict(node)), list,
-    ...links("Needs", needs[number]), ...links("Needed by", users[number]),
+    ...links("Depends on", needs[number]), ...links("Dependents", users[number]),
   ];
 }
 
@@ -52,7 +52,7 @@ function tip(key, x, y) {
 function taskTip(node) {
   const place = placeOnPath(nodes.indexOf(node));
   const more = [
-    plural(node.inputs, "input"), `key ${node.key ? node.key.slice(0, 12) : "not known yet"}`,
+    plural(node.inputs, "input"), `key ${node.key ? node.key.slice(0, 12) : "not yet known"}`,
     ...(node.took ? [`${node.took} last time`] : []), ...(place ? [`critical path: ${place}`] : []),
   ];
   return [

@@ -78,9 +78,9 @@ def _state(found: RouterStatusOutcome) -> str:
     if drift is None:
         said = "not all endpoints are deployed"
     else:
-        said = "differs from what is wanted" if drift.drift_detected else "as wanted"
-    kept = "kept in a file" if found.simulated else f"kept at {found.place}"
-    return f"{found.provider}, {kept}; {found.routing}; {said}"
+        said = "drift detected" if drift.drift_detected else "up to date"
+    kept = "local zone file" if found.simulated else found.place
+    return f"{found.provider}, {kept}, {found.routing}: {said}"
 
 
 def _name(found: RouterStatusOutcome, middle: float) -> Iterator[str]:

@@ -26,8 +26,8 @@ SIGNS = {
     Action.WAIT: "M-3.5,-5H3.5L-3.5,5H3.5Z",
     Action.SKIP: "M-4,0.5L-1.2,3.5L4.5,-3.5",
 }
-MEANINGS = {Action.RUN: "will run", Action.WAIT: "waits", Action.SKIP: "is up to date"}
-_LEGEND = {Action.RUN: "run", Action.WAIT: "wait: known later", Action.SKIP: "up to date"}
+MEANINGS = {Action.RUN: "will run", Action.WAIT: "is pending", Action.SKIP: "is up to date"}
+_LEGEND = {Action.RUN: "run", Action.WAIT: "pending: known later", Action.SKIP: "up to date"}
 
 
 def svg(drawing: Drawing) -> str:

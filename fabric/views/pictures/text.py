@@ -10,6 +10,7 @@ from fabric.views.pictures.lettering import printable, tally_words
 from fabric.views.pictures.palette import LIGHT, Paint
 
 _NAMED = 4
+_ACTIONS = {Action.RUN: "run ", Action.WAIT: "pending", Action.SKIP: "skip"}
 
 
 def tree(drawing: Drawing) -> str:
@@ -31,7 +32,7 @@ def path_words(drawing: Drawing) -> str:
         return ""
     nodes = [drawing.nodes[number] for number in path.numbers]
     busy = any(node.action is not Action.SKIP for node in nodes)
-    name = "Critical path" if busy else "Nothing to do. Longest chain"
+    name = "Critical path" if busy else "Nothing to do. Critical path"
     return f"{name}: {plural(len(nodes), 'task')}{_last_time(path)}{_way(nodes)}"
 
 
@@ -57,8 +58,9 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
     head = f"{service or '(no service)'}{place}: {tally_words(drawing.tally(rows))}"
     width = max(len(drawing.nodes[row].id) for row in rows)
     needs = drawing.needs
+    word = max(len(_ACTIONS[drawing.nodes[row].action]) for row in rows)
     lines = [
-        _line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], width)
+        _line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], (word, width))
         for row in rows
     ]
     signs = ["├─"] * (len(rows) - 1) + ["└─"]
@@ -66,11 +68,13 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
     return "\n".join([printable(head), *body])
 
 
-def _line(node: Node, needs: list[Node], width: int) -> str:
+def _line(node: Node, needs: list[Node], widths: tuple[int, int]) -> str:
     """A waiting task's reason names what it needs already: only the others come after the arrow."""
     others = [need.id for need in needs if need.id not in _words(node.reason)]
     before = f"  ← {', '.join(others)}" if others else ""
-    row = f"{node.level:>2}  {node.action.value:<4}  {node.id:<{width}}  {node.reason}{before}"
+    word, width = widths
+    action = f"{_ACTIONS[node.action]:<{word}}"
+    row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
     return printable(row)
 
 

@@ -73,10 +73,10 @@ def test_whoever_ends_meanwhile_waits_for_nobody() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ((200, "somebody"), "answered 200 by somebody else"),
-        ((404, "secret words"), "answered 404 by somebody else"),
-        ((308, END.nonce), "sends requests on"),
-        ((502, ""), "answered 502"),
+        ((200, "somebody"), "another server returned 200"),
+        ((404, "secret words"), "another server returned 404"),
+        ((308, END.nonce), "redirects to another URL"),
+        ((502, ""), "another server returned 502"),
     ],
 )
 def test_what_leads_elsewhere_is_refused_without_its_words(

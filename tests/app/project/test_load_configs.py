@@ -145,7 +145,7 @@ BAD = {
     "an answer": ("cloud1-lambda", "{type: queue, queue: q, functionResponseType: X}", "Report"),
     "no bucket": ("cloud1-lambda", "{type: storage, events: [created]}", "bucket"),
     "no schedule": ("cloud1-lambda", "{type: cron, schedule: ''}", "schedule"),
-    "no minutes": ("cloud1-lambda", "{type: cron, schedule: rate(0 minutes)}", "at least 1"),
+    "no minutes": ("cloud1-lambda", "{type: cron, schedule: rate(0 minutes)}", "n ≥ 1"),
     "no pattern": ("cloud1-lambda", "{type: eventbus}", "pattern"),
     "no topic": ("cloud2-functions", "{type: pubsub}", "topic"),
     "unknown type": ("cloud1-lambda", "{type: htpt}", "htpt"),
@@ -257,4 +257,4 @@ def test_a_hostile_config_is_refused_quickly_and_in_words(name: str, tmp_path: P
 def test_a_config_that_is_no_regular_file_is_said_to_be_so(tmp_path: Path) -> None:
     error = project(tmp_path).json("plan", "-c", "/dev/null").error
     assert error["code"] == "config/not-found"
-    assert error["message"] == "/dev/null is no regular file"
+    assert error["message"] == "/dev/null is not a regular file"

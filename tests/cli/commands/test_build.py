@@ -280,7 +280,7 @@ def test_a_failed_build_blocks_its_package_with_the_reason(tmp_path: Path) -> No
     done = made.json("package")
     assert done.code == 2
     assert done.document["result"]["summary"]["blocked"] == 1
-    assert "package:shop/one blocked: needs build:shop/one" in made.fabric("package").err
+    assert "package:shop/one blocked: depends on build:shop/one" in made.fabric("package").err
 
 
 def test_a_failing_edit_ends_as_it_would_without_shortcuts(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_the_list_shows_each_service_with_its_config_and_needs(tmp_path: Path) -
         {"name": "api", "config": "./api", "dependsOn": []},
         {"name": "worker", "config": "./worker", "dependsOn": ["api"]},
     ]
-    assert "needs api" in made.fabric("compose", "list").out
+    assert "depends on api" in made.fabric("compose", "list").out
 
 
 def test_one_or_more_services_are_chosen_by_name(tmp_path: Path) -> None:

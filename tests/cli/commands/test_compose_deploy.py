@@ -151,7 +151,7 @@ def test_a_service_that_was_new_and_went_again_is_not_told_as_made(tmp_path: Pat
     lines = done.out.splitlines()
     assert "auth on cloud1-lambda (command): rolled-back" in lines
     assert not any(line.startswith("  +") for line in lines)
-    assert "2 services taken back" in lines[-1]
+    assert "2 services rolled back" in lines[-1]
 
 
 def test_what_cannot_be_taken_back_is_named_with_a_command_for_this_folder(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_who_cannot_be_taken_back_keeps_nobody_else_from_it(tmp_path: Path) -> N
     assert found == {"web": "failed", "api": "rolled-back", "auth": "rolled-back"}
     functions = [one["functions"][0] for one in done.document["result"]["deployments"]]
     assert [one["status"] for one in functions] == ["unchanged", "unchanged", "failed"]
-    assert [one["reason"] for one in functions][:2] == ["taken back", "taken back"]
+    assert [one["reason"] for one in functions][:2] == ["rolled back", "rolled back"]
     order = [call["FABRIC_SERVICE"] for call in tool.calls]
     assert order[3:] == ["auth", "api", "web", "auth", "api", "web"]
     for name, record in before.items():
@@ -393,7 +393,7 @@ def test_who_stays_behind_without_an_upstream_is_named(tmp_path: Path) -> None:
     made.json("compose", "deploy")
     gone = made.json("compose", "remove", "--service", "auth")
     assert gone.code == 0
-    assert "what depends on `auth` is not removed with it: `api`, `web`" in gone.err
+    assert "services that depend on `auth` are not removed with it: `api`, `web`" in gone.err
     assert "fabric compose remove --service auth --with-dependents" in gone.err
     assert "remove/still-needed" not in made.json("compose", "remove", "--service", "auth").err
     made.json("compose", "deploy")

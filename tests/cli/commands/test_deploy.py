@@ -183,7 +183,7 @@ def test_a_plan_names_the_fields_that_change(tmp_path: Path) -> None:
     one, two = made.json("plan").result["services"][0]["functions"]
     assert (one["change"], one["fields"]) == ("none", {})
     assert (two["change"], two["fields"]["memory"]) == ("update", ["0", "512"])
-    assert "memory: the provider's own -> 512" in made.fabric("plan").out
+    assert "memory: provider default -> 512" in made.fabric("plan").out
 
 
 def test_a_plan_says_that_a_variable_changed_and_never_its_value(tmp_path: Path) -> None:
@@ -604,7 +604,7 @@ def test_a_saved_plan_does_not_survive_a_deploy(tmp_path: Path) -> None:
     made = project(tmp_path, ROUTE)
     made.fabric("plan", "--out", "plan.json")
     made.fabric("deploy")
-    assert "has moved on" in made.json("deploy", "--plan", "plan.json").error["message"]
+    assert "was updated" in made.json("deploy", "--plan", "plan.json").error["message"]
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"formatVersion": 1}'])

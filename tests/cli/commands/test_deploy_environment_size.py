@@ -46,7 +46,7 @@ def test_far_upstreams_give_way_where_there_is_no_room(tmp_path: Path) -> None:
     assert "config/upstreams-left-out" in done.err
     plan = made.json("compose", "plan", env=tool.env()).result
     last = next(row for row in plan["services"] if row["service"] == "s29")
-    assert last["warnings"][0].startswith("`s29` does not get the addresses of s01, s02")
+    assert last["warnings"][0].startswith("`s29` does not receive the URLs of s01, s02")
 
 
 def test_what_gives_way_leaves_the_rest_up_to_date(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_plan_warns_of_what_the_addresses_of_today_make_too_large(tmp_path: Pa
         assert plan.err.count("deploy/environment-too-large") == 1
         assert "`web/main`" in plan.err
         [said] = next(row["warnings"] for row in plan.result["services"] if row["service"] == "web")
-        assert "allows 4,096, with the addresses of its upstreams" in said
+        assert "is 4,096, with the URLs of its dependencies" in said
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)

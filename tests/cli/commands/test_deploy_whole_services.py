@@ -39,7 +39,7 @@ def test_a_build_that_fails_leaves_its_service_as_it_was(tmp_path: Path) -> None
     assert ends(result, "shop") == ("blocked", dict.fromkeys(NAMES, "blocked"))
     row = next(one for one in result["deployments"] if one["service"] == "shop")
     reasons = {one["name"]: one["reason"] for one in row["functions"]}
-    assert reasons["two"].startswith("needs build:shop/two")
+    assert reasons["two"].startswith("depends on build:shop/two")
     assert "--keep-going" in reasons["one"]
     assert live(made) == []
 

@@ -56,14 +56,14 @@ def test_a_preset_goes_to_the_functions_that_have_such_a_trigger(shop: Project) 
 def test_a_preset_that_no_function_has_is_tried_and_said(shop: Project) -> None:
     done = shop.fabric("dev", "--once", "--preset", "cron")
     assert done.code == 0
-    assert "no function has a trigger of kind cron" in done.err
+    assert "no function has a trigger of type cron" in done.err
 
 
 def test_it_is_shown_which_messages_of_a_batch_come_back(shop: Project) -> None:
     [call] = shop.json("dev", "--once", "--preset", "queue").result["calls"]
     assert (len(call["messagesBack"]), len(call["messagesDone"])) == (1, 2)
     told = shop.fabric("dev", "--once", "--preset", "queue").out
-    assert "come back: 00000000-0000-4000-8000-000000000003" in told
+    assert "retried: 00000000-0000-4000-8000-000000000003" in told
 
 
 def test_a_call_that_fails_fails_the_command(shop: Project) -> None:

@@ -22,5 +22,5 @@ def test_a_call_that_fails_is_an_error_beside_its_result(tmp_path: Path) -> None
 
 def test_people_are_shown_the_answer_first_and_the_error_last(tmp_path: Path) -> None:
     done = project(tmp_path, CONFIG, SOURCES).fabric("dev", "--once")
-    assert "come back: " in done.out
+    assert "retried: " in done.out
     assert "error[invoke/failed] function `work` failed: ValueError: no" in done.err

@@ -96,7 +96,7 @@ def test_a_resource_says_its_type_and_the_variable_of_its_address(tmp_path: Path
     before = read(made)
     words = ("generate", "resource", "db", "--type", "database", "--connection-env", "DB_URL")
     done = made.fabric(*words)
-    assert "the variable `DB_URL` is not set" in done.err
+    assert "variable `DB_URL` is not set" in done.err
     assert (done.code, lines_added(made, before)) == (
         0,
         ["resources:", "  - name: db", "    type: database", "    connectionEnv: DB_URL"],
@@ -222,7 +222,7 @@ def test_a_new_project_is_added_to(lang: str, tmp_path: Path) -> None:
     assert made.fabric("generate", "addon", "mail", cwd="fresh").code == 0
     assert f"  - name: more\n    entry: src/more.{lang}\n" in read(made, "fresh/fabric.yml")
     assert 'route: "GET:/more"' in read(made, "fresh/fabric.yml")
-    assert read(made, "fresh/fabric.yml").startswith(before.partition("\n\n# Records")[0])
+    assert read(made, "fresh/fabric.yml").startswith(before.partition("\n\n# State")[0])
     assert made.fabric("plan", cwd="fresh").code == 0
 
 

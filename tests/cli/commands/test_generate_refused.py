@@ -68,7 +68,7 @@ SLIPS: Mapping[str, tuple[tuple[str, ...], int, str, str]] = {
         ("addon", "a", "--option", "x=1", "--option", "x=2"),
         64,
         "usage/bad-value",
-        "twice",
+        "duplicate",
     ),
     "both ways to ask": (
         ("function", "a", "--interactive", "--no-interactive"),

@@ -52,7 +52,9 @@ def test_the_service_is_called_as_its_folder(empty: Project) -> None:
 def test_in_words_the_last_line_is_what_comes_next(empty: Project) -> None:
     done = empty.fabric("init", "--dir", "my shop", "--service", "shop", *PAIR, "--skip-install")
     lines = done.out.splitlines()
-    assert lines[0].startswith("✓ shop: a function that answers requests, in TypeScript, for AWS")
+    assert lines[0].startswith(
+        "✓ shop: a function that handles HTTP requests, in TypeScript, for AWS"
+    )
     assert lines[-1].startswith("Next: cd 'my shop' && npm install && npm test && fabric plan")
 
 
@@ -65,8 +67,8 @@ def test_the_schema_of_the_editors_line_is_there(empty: Project) -> None:
 
 
 def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
-    assert "--template and --provider must be given" in refused(empty)["message"]
-    assert "--provider must be given" in refused(empty, "--template", "http")["message"]
+    assert "missing options: --template and --provider" in refused(empty)["message"]
+    assert "missing options: --provider" in refused(empty, "--template", "http")["message"]
     assert refused(empty, "--provider", "host1")["code"] == "usage/missing-option"
 
 
@@ -75,18 +77,26 @@ def test_without_a_terminal_missing_options_are_named(empty: Project) -> None:
     [
         (("--template", "htpp"), "`htpp`", "did you mean `http`?"),
         (("--provider", "edge1-worker"), "`edge1-worker`", "did you mean `edge1-workers`?"),
-        (("--lang", "go"), "--lang knows no `go`", "known are ts, js, py"),
+        (("--lang", "go"), "invalid value for --lang: `go`", "use one of ts, js, py"),
         (("--state-backend", "sqll"), "`sqll`", "did you mean `sql`?"),
-        (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none"),
-        (("--template", "amqp"), "no provider can deploy", "templates: http, queue"),
-        (("--template", "logstream"), "no provider can deploy", "templates: http, queue"),
-        (("--template", "queue", "--provider", "host1"), "no trigger of type `queue`", "cloud1-"),
-        (("--provider", "edge1-workers", "--lang", "py"), "runs no `py`", "it runs ts, js"),
-        (("--service", "my shop"), "`my shop` is no name", "--service my-shop"),
-        (("--service", "a:b"), "`a:b` is no name", "--service a-b"),
-        (("--service", "s" * 200), "is no name of a service", "1 to 63 letters"),
-        (("--service", "s" * 60), "letters", "takes 64: give a shorter --service"),
-        (("--dir", "d" * 200), "is no name of a service", "1 to 63 letters"),
+        (("--secret-manager", "vault"), "`vault`", "use an installed plugin: none is installed"),
+        (("--template", "amqp"), "no provider supports", "use one of http, queue"),
+        (("--template", "logstream"), "no provider supports", "use one of http, queue"),
+        (
+            ("--template", "queue", "--provider", "host1"),
+            "does not support triggers of type `queue`",
+            "cloud1-",
+        ),
+        (
+            ("--provider", "edge1-workers", "--lang", "py"),
+            "does not support `py`",
+            "use one of ts, js",
+        ),
+        (("--service", "my shop"), "invalid service name: `my shop`", "--service my-shop"),
+        (("--service", "a:b"), "invalid service name: `a:b`", "--service a-b"),
+        (("--service", "s" * 200), "invalid service name", "1 to 63 "),
+        (("--service", "s" * 60), "the limit is 64", "use a shorter --service"),
+        (("--dir", "d" * 200), "invalid service name", "1 to 63 "),
         (("--with-ci", "jenkins"), "jenkins", "--help"),
     ],
 )
@@ -111,7 +121,7 @@ def test_a_valid_name_is_derived_from_the_directory_and_reported(
     assert done.code == 0, done.err
     assert f"service: {name}" in (empty.root / folder / "fabric.yml").read_text()
     assert ("init/derived-name" in done.err) is (folder != name)
-    assert "no name" in refused(empty, *PAIR, "--dir", "日本")["message"]
+    assert "invalid service name" in refused(empty, *PAIR, "--dir", "日本")["message"]
 
 
 def test_all_that_is_wrong_is_said_at_once(empty: Project) -> None:
@@ -153,15 +163,15 @@ def test_an_interrupted_beginning_can_be_made_whole(empty: Project) -> None:
 def test_a_file_or_a_link_to_nothing_is_no_folder(empty: Project) -> None:
     empty.write({"file": ""})
     (empty.root / "gone").symlink_to("nowhere")
-    assert "is no folder" in refused(empty, "--dir", "file", *PAIR, code=73)["message"]
-    assert "is no folder" in refused(empty, "--dir", "file/below", *PAIR, code=73)["message"]
-    assert "is a link to nothing" in refused(empty, "--dir", "gone", *PAIR, code=73)["message"]
+    assert "is not a directory" in refused(empty, "--dir", "file", *PAIR, code=73)["message"]
+    assert "is not a directory" in refused(empty, "--dir", "file/below", *PAIR, code=73)["message"]
+    assert "is a broken link" in refused(empty, "--dir", "gone", *PAIR, code=73)["message"]
 
 
 def test_a_link_to_nothing_where_a_folder_must_be_stops_it(empty: Project) -> None:
     (empty.root / "src").symlink_to("nowhere")
     error = refused(empty, *PAIR, code=73)
-    assert "`src` is a link to nothing" in error["message"].replace(f"{empty.root}/", "")
+    assert "`src` is a broken link" in error["message"].replace(f"{empty.root}/", "")
 
 
 def test_a_name_that_no_file_system_takes_is_told(empty: Project) -> None:
@@ -173,7 +183,7 @@ def test_a_name_that_no_file_system_takes_is_told(empty: Project) -> None:
 def test_the_workflow_of_a_project_with_local_state_is_warned_about(empty: Project) -> None:
     done = empty.fabric("init", *PAIR, "--skip-install", "--with-ci", "github-actions")
     assert done.code == 0
-    assert "the workflow forgets what it deployed" in done.err
+    assert "the workflow loses its state" in done.err
     assert (empty.root / ".github/workflows/fabric.yml").is_file()
     words = ("--dir", "shared", "--state-backend", "objstore1", "--with-ci", "github-actions")
     assert empty.fabric("init", *PAIR, "--skip-install", *words).err == ""
@@ -198,7 +208,7 @@ def test_packages_are_installed_in_the_new_folder(empty: Project, tmp_path: Path
     assert {"--ignore-scripts", "--no-workspaces"} < set(said)
     assert said[-2:] == ["--prefix", str(empty.root / "shop")]
     assert done.err.splitlines() == [
-        "npm install: for at most 300 s ...", "npm warn old thing", "npm install: done",
+        "npm install: running (limit 300 s) ...", "npm warn old thing", "npm install: done",
     ]  # fmt: skip
     assert "npm install" not in done.result["next"]
 
@@ -240,6 +250,6 @@ def test_what_kept_files_lack_is_told(tmp_path: Path) -> None:
     words = ("init", "--template", "http", "--provider", "cloud1-lambda", "--skip-install")
     done = made.fabric(*words, "--dir", "mine")
     assert done.code == 0, done.err
-    assert "`.gitignore` was left as it was, and lacks .env, .fabric" in done.err
-    assert "`package.json` was left as it was, and lacks call:local" in done.err
+    assert "existing `.gitignore`, which does not contain .env, .fabric" in done.err
+    assert "existing `package.json`, which does not contain call:local" in done.err
     assert "npm" not in done.out

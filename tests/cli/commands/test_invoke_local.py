@@ -142,7 +142,7 @@ def test_an_upstream_that_is_not_deployed_leaves_its_variables_out_and_says_so(
 
 SLIPS = {
     "unknown-function": (("--function", "usr"), 64, "did you mean `user`?"),
-    "no-function": ((), 64, "--function, of user, post, jobs, bad"),
+    "no-function": ((), 64, "one of user, post, jobs, bad"),
     "no-route": (("--path", "/nothing"), 64, "GET /users/{id}"),
     "no-method": (("--path", "/users", "--method", "DELETE"), 64, "POST /users"),
     "no-path": (("--method", "GET"), 64, "--path"),
@@ -165,7 +165,7 @@ SLIPS = {
     "event-nan": (("--function", "jobs", "--event", "nan.json"), 65, "not a JSON number"),
     "event-folder": (("--function", "jobs", "--event", "src"), 65, "cannot read"),
     "event-pipe": (("--function", "jobs", "--event", "pipe"), 65, "not a regular file"),
-    "event-large": (("--function", "jobs", "--event", "large.json"), 65, "more than 20 MB"),
+    "event-large": (("--function", "jobs", "--event", "large.json"), 65, "20 MB"),
     "event-deep": (("--function", "jobs", "--event", "deep.json"), 65, "invalid JSON"),
     "template-no-object": (
         ("--serve", "--event", "list.json", "--port", "0"),

@@ -62,7 +62,7 @@ def test_a_parameter_without_a_value_is_named(live: Project) -> None:
 def test_a_function_without_an_address_is_an_error_that_says_so(live: Project) -> None:
     error = call(live, "nightly").error
     assert error["code"] == "invoke/no-endpoint"
-    assert "no http trigger" in error["hint"]
+    assert "add an http trigger" in error["hint"]
 
 
 def test_what_a_failing_function_answered_is_shown(live: Project) -> None:

@@ -35,7 +35,7 @@ def test_a_simulated_deploy_warns_in_ci_only(tmp_path: Path) -> None:
     made.write({"src/two.py": handler("newer")})
     again = made.fabric("deploy", env={"CI": "1"})
     assert warned(again) == 1
-    assert "lost when this CI job ends" in again.err
+    assert "this CI job deletes it at its end" in again.err
 
 
 @pytest.mark.parametrize(("url", "count"), [("", 1), ("sqlite:///state.db", 1)])

@@ -111,7 +111,9 @@ def test_people_see_whose_line_it_is(shop: Project) -> None:
     assert "shop/hello" in first
     assert first.endswith("hello 1 [REDACTED]")
     assert second.endswith("ERROR: so it is")
-    assert shop.fabric("logs", "--since", "1s", "--filter", "nothing").out.startswith("No lines")
+    assert shop.fabric("logs", "--since", "1s", "--filter", "nothing").out.startswith(
+        "No log lines"
+    )
 
 
 def test_ndjson_is_one_object_a_line(shop: Project) -> None:
@@ -162,7 +164,7 @@ def test_damage_in_the_log_is_told_and_hides_nothing(shop: Project) -> None:
     log.write_bytes(b"\xff damaged\n" + log.read_bytes())
     done = shop.json("logs")
     assert len(texts(done)) == 2
-    assert "1 line without a call in it" in done.err
+    assert "skipped 1 line without a call" in done.err
 
 
 @pytest.mark.parametrize("text", ["\x9b31m", "\x7f", "\u202e", "\\", "\U000e0001"])
@@ -190,7 +192,7 @@ def test_what_no_call_can_be_is_damage(shop: Project, ms: int) -> None:
     log.write_text(log.read_text() + json.dumps({**row, "ms": ms}) + "\n")
     done = shop.json("metrics")
     assert done.result["functions"][0]["calls"] + done.result["functions"][1]["calls"] == 1
-    assert "1 line without a call in it" in done.err
+    assert "skipped 1 line without a call" in done.err
 
 
 def test_a_log_that_is_no_file_is_told(shop: Project) -> None:
@@ -344,8 +346,8 @@ def test_a_service_that_cannot_be_followed_is_told_at_once_and_ctrl_c_ends_the_r
         assert follower.stderr is not None
         assert follower.stdout is not None
         told = follower.stderr.readline()
-        assert "site at cloud1-lambda is not followed" in told
-        assert "`fabric deploy`" in told
+        assert "site on cloud1-lambda cannot be followed" in told
+        assert "run: fabric deploy" in told
         assert "api/main" in follower.stdout.readline()
         follower.send_signal(signal.SIGINT)
         _, said = follower.communicate(timeout=20)

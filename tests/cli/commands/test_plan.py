@@ -66,7 +66,7 @@ def test_the_summary_counts_what_the_rows_say(tmp_path: Path) -> None:
 def test_the_last_line_of_a_plan_sums_it_up(tmp_path: Path) -> None:
     last = typescript(tmp_path).fabric("plan").out.splitlines()[-1]
     assert last == (
-        "Plan: 2 to create, 0 to update, 0 to delete; 7 tasks: 2 run, 5 waiting, 0 up to date."
+        "Plan: 2 to create, 0 to update, 0 to delete; 7 tasks: 2 run, 5 pending, 0 up to date."
     )
 
 
@@ -121,7 +121,10 @@ def test_the_graph_as_a_tree_has_each_task_once_with_its_level_and_action(tmp_pa
     tasks = made.json("plan").result["tasks"]
     lines = made.fabric("plan", "--graph", "tree").out.splitlines()
     rows = [line.split()[1:4] for line in lines if line.startswith(("├─", "└─"))]
-    assert sorted(rows) == sorted([str(one["level"]), one["action"], one["id"]] for one in tasks)
+    shown = {"run": "run", "wait": "pending", "skip": "skip"}
+    assert sorted(rows) == sorted(
+        [str(one["level"]), shown[one["action"]], one["id"]] for one in tasks
+    )
 
 
 def test_a_picture_knows_what_tasks_took_when_they_last_ran(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_lock_that_is_not_read_is_named_with_the_command_that_exports_it(
     made = shop(tmp_path)
     made.write({lock: "", "pyproject.toml": "[project]\nname = 'api'\nversion = '1'\n"})
     done = made.json("plan")
-    message = f"`{lock}` is not read: no packages are installed"
+    message = f"ignoring `{lock}`: no packages are installed"
     assert done.result["services"][0]["warnings"] == [message]
     assert f"warning[vendor/lock-ignored] {lock}: {message}" in done.err
     assert command in done.err

@@ -123,7 +123,7 @@ def test_a_lost_archive_is_looked_for_in_the_back_end_too(tmp_path: Path) -> Non
         database.execute("DELETE FROM fabric_state WHERE key LIKE '%zip'")
     done = made.json("rollback")
     assert done.error["code"] == "state/archive-missing"
-    assert " nor in " in done.error["message"]
+    assert " or " in done.error["message"]
 
 
 def test_the_address_of_an_upstream_that_moved_is_no_other_value(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_new_addresses_of_upstreams_are_named_in_a_warning(
     done = made.json("rollback", "-c", "b/fabric.yml", env=provider.env())
     found = [(row["code"], row["message"]) for row in done.result["warnings"]]
     names = "`FABRIC_OUTPUT_A_CLOUD1_LAMBDA_ENDPOINT`, `SERVICE_A_URL`"
-    message = f"`b` receives new addresses of its upstreams: {names}"
+    message = f"`b` receives the current URLs of its dependencies: {names}"
     assert found == ([("rollback/upstream-moved", message)] if moved else [])
     assert provider.environments["b"]["SERVICE_A_URL"] == provider.addresses["a"]
 
@@ -186,7 +186,7 @@ def test_what_goes_back_is_given_its_concurrency_and_the_record_tells_of_its_tag
     [row] = tool.order["functions"]
     assert row["reservedConcurrency"] == 3
     assert row["tags"] == {"v": "second"}
-    assert "one has today's tags" in back.err
+    assert "one gets its current tags" in back.err
     fields = made.json("plan", env=env).result["services"][0]["functions"][0]["fields"]
     assert "tags" not in fields
     assert "concurrency" in fields

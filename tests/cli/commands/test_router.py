@@ -175,7 +175,7 @@ def test_status_shows_what_is_somebody_elses(made: Project) -> None:
     done = made.fabric("router", "status")
     assert done.code == 0
     assert "router/foreign" in done.err
-    assert "somebody else's: load_balancer api.example.com" in done.out
+    assert "other owner: load_balancer api.example.com" in done.out
     assert made.fabric("router", "status", "--graph", "svg").out.startswith("<svg ")
 
 
@@ -360,7 +360,7 @@ def test_a_removal_tells_of_names_that_still_lead_there_and_they_can_be_led_away
     done = made.fabric("remove", "--provider", "spare")
     assert done.code == 0
     assert "router/still-led" in done.err
-    assert "`api.example.com` still leads to what is removed: `spare` with 70 %" in done.err
+    assert "`api.example.com` still routes to removed endpoints: `spare` with 70 %" in done.err
     assert "dns-shift --provider main --percent 99" in done.err
     assert made.json("router", "dns-sync").error["code"] == "router/no-address"
     assert shift(made, "main", 60) == {"main": 60, "third": 40} == weights(made)
@@ -515,7 +515,7 @@ def test_a_long_history_says_what_it_does_not_show(made: Project) -> None:
     for percent in range(10, 22):
         shift(made, "spare", percent, "--reason", "two\nlines")
     said = made.fabric("router", "dns-history").out
-    assert "3 older not shown" in said
+    assert "3 older entries not shown" in said
     assert "two lines" in said
 
 

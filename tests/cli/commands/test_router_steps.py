@@ -55,10 +55,10 @@ def test_a_share_never_goes_down_by_a_step(tmp_path: Path) -> None:
     made = deployed_router(tmp_path)
     done = climb(made, "5,25,33,50")
     assert [one["percent"] for one in done.result["steps"]] == [50]
-    assert "33 % already: not down to 5 %, 25 %, 33 %" in done.err
+    assert "already has 33 %: skipping 5 %, 25 %, 33 %" in done.err
     done = climb(made, "5,25,50")
     assert (done.code, done.error["code"]) == (64, "usage/bad-steps")
-    assert "50 % already" in done.error["message"]
+    assert "already has 50 %" in done.error["message"]
     assert weights(made)["spare"] == 50
 
 
@@ -221,7 +221,7 @@ def test_who_interrupts_is_told_where_the_name_stands_and_goes_on_from_there(
         child.send_signal(signal.SIGINT)
         done = ended(child)
         assert (done.code, done.error["code"]) == (130, "run/interrupted")
-        assert "`spare` keeps 5 %; it had 3 % at first" in done.error["message"]
+        assert "`spare` keeps 5 %, before the command 3 %" in done.error["message"]
         assert [one["percent"] for one in done.document["result"]["steps"]] == [5]
         result = made.json(*words[:-1], "--every", "0", env=env).result
         assert [one["percent"] for one in result["steps"]] == [25]

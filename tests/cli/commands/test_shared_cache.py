@@ -22,7 +22,7 @@ from tests.support.shared_caches import (
 )
 from tests.support.two_machines import another_machine, first_machine
 
-FROM_OTHERS = "from the shared cache"
+FROM_OTHERS = "restored from the shared cache"
 
 
 @pytest.fixture

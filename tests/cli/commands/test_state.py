@@ -250,7 +250,7 @@ def test_an_archive_that_is_gone_has_drifted(made: Project) -> None:
 def test_a_function_that_no_config_names_is_orphaned(made: Project) -> None:
     made.write({"fabric.yml": service("shop", "one")})
     row = made.json("state", "reconcile").result["entries"][0]
-    assert (row["status"], row["detail"]) == ("orphaned", "the config does not name `two`")
+    assert (row["status"], row["detail"]) == ("orphaned", "not in the config: `two`")
 
 
 def test_a_provider_that_no_config_names_is_orphaned(made: Project) -> None:

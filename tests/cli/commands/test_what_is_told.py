@@ -43,10 +43,10 @@ def test_a_removal_by_the_deploy_of_a_whole_service_is_announced(tmp_path: Path)
 def test_a_profile_is_written_and_told_of_also_when_nothing_is_to_be_done(tmp_path: Path) -> None:
     made = project(tmp_path)
     busy = made.fabric("deploy", "--profile", "busy.json")
-    assert "longest path of " in busy.err
-    assert "deploy:shop/" in busy.err.rpartition("longest path")[2]
+    assert "critical path of " in busy.err
+    assert "deploy:shop/" in busy.err.rpartition("critical path")[2]
     idle = made.fabric("deploy", "--profile", "idle.json")
-    assert "longest path: none, for nothing had to run" in idle.err
+    assert "critical path: none (no task ran)" in idle.err
     assert isinstance(json.loads((made.root / "idle.json").read_text()), dict)
 
 

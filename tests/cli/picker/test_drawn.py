@@ -34,7 +34,7 @@ def test_a_long_list_scrolls_so_that_the_choice_is_seen() -> None:
         lines = picker_lines(state, WIDE, PLAIN)
         assert f"> {state.answer}  a note" in lines
         assert len(lines) == 14
-        assert "40 in all" in lines[-1]
+        assert "40 total" in lines[-1]
         state = state.after(Key.DOWN)
 
 
@@ -47,7 +47,7 @@ def test_a_small_window_holds_all_of_it(rows: int, columns: int) -> None:
 
 
 def test_where_nothing_fits_it_is_said() -> None:
-    assert "nothing fits" in picker_lines(many(3).after("zz"), WIDE, PLAIN)[1]
+    assert "no match" in picker_lines(many(3).after("zz"), WIDE, PLAIN)[1]
 
 
 def test_wide_signs_take_two_columns_and_marks_none() -> None:

@@ -143,7 +143,7 @@ def test_a_bucket_that_cannot_be(bucket: str) -> None:
 def test_a_variable_holds_no_end_of_a_text(env: str) -> None:
     (problem,) = refused(f"{{name: a, entry: a.ts, env: {env}}}")
     assert problem.code == "config/bad-value"
-    assert problem.message == "the variable `MOOD` has a NUL character in it"
+    assert problem.message == "variable `MOOD` contains a NUL character"
     assert problem.where is not None
     assert problem.where.line == 3
     (other,) = refused(f"{{name: a, entry: a.ts}}]\nenv: {env}\nlayers: [")

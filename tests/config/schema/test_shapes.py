@@ -68,7 +68,7 @@ def test_anything_is_the_empty_schema() -> None:
         ("build: {ignore: a}", "`build.ignore` must be a list, not `a`"),
         ("build: {minify: yes}", "`build.minify` must be true or false, not `yes`"),
         ("logs: &a 1\nworkflows: *a", "`workflows` must be a list"),
-        ("layers: [{arn: a, name: x}, {arn: b, name: x}]", "two layers are called `x`"),
+        ("layers: [{arn: a, name: x}, {arn: b, name: x}]", "duplicate name `x` in `layers`"),
     ],
 )
 def test_a_message_says_what_was_wanted_and_what_was_found(line: str, words: str) -> None:

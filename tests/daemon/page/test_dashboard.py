@@ -218,7 +218,7 @@ def test_the_interface_describes_the_pages(guarded: ServedPage) -> None:
 
 def test_the_page_says_what_is_live_before_its_scripts_do(page: ServedPage) -> None:
     before = page.ask("GET", "/").body.decode()
-    assert "Nothing is live of <b>shop</b> in <b>dev</b>" in before
+    assert "<b>shop</b> in <b>dev</b> has no deployments" in before
     deployed = page.ask("POST", "/action/deploy").json["result"]["deployments"][0]
     text = page.ask("GET", "/").body.decode()
     assert "<title>shop · dev</title>" in text

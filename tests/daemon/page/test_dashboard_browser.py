@@ -107,11 +107,11 @@ def scripted(chromium: Browser, url: str, script: str) -> Tab:
 
 def test_a_click_deploys_and_the_graph_shows_it(chromium: Browser, page: ServedPage) -> None:
     tab = opened(chromium, page)
-    assert text(tab, "#headline") == "Nothing is live in dev yet"
+    assert text(tab, "#headline") == "No deployments in dev yet"
     tab.click("#deploy")
     assert "2 new functions" in text(tab, "#ask-words")
     tab.click("#ask-yes")
-    until_said(tab, "#headline", "shop is live in dev")
+    until_said(tab, "#headline", "shop is deployed in dev")
     states = tab.run(STATES)
     assert states["deploy:shop/hello@cloud1-lambda"] == "node ran"
     assert "node run" not in states.values()
@@ -137,7 +137,7 @@ def test_a_connection_that_breaks_is_taken_up_behind_the_last_event(
         relay.cut()
         until(lambda: is_shown(tab, "#connection"))
         waiting.shop.write({"go": ""})
-        until_said(tab, "#headline", "shop is live in dev")
+        until_said(tab, "#headline", "shop is deployed in dev")
         heard = tab.run("window.heard")
         assert heard == list(range(1, len(heard) + 1))
         assert len(heard) > before
@@ -157,7 +157,7 @@ def test_a_run_that_somebody_else_began_is_followed(chromium: Browser, waiting: 
     assert not is_shown(other, "#deploy")
     waiting.shop.write({"go": ""})
     for one in (tab, other):
-        until_said(one, "#headline", "shop is live in dev")
+        until_said(one, "#headline", "shop is deployed in dev")
 
 
 def test_a_run_is_stopped_by_a_click(chromium: Browser, waiting: ServedPage) -> None:
@@ -185,7 +185,7 @@ def test_what_is_real_is_removed_once_its_name_was_typed(
     tab.run("(() => { document.activeElement.value = ''; })()")
     tab.type("shop")
     tab.press("Enter")
-    until_said(tab, "#headline", "Nothing is live in dev yet")
+    until_said(tab, "#headline", "No deployments in dev yet")
     assert waiting.ask("GET", "/dashboard/status").json["live"] == []
     assert tab.complaints == []
 
@@ -216,7 +216,7 @@ def test_a_protected_stage_is_chosen_and_asks_for_its_name(
     assert tab.run("document.getElementById('ask-yes').disabled")
     tab.type("prod")
     tab.click("#ask-yes")
-    until_said(tab, "#headline", "shop is live in prod")
+    until_said(tab, "#headline", "shop is deployed in prod")
 
 
 def test_a_failure_is_told_with_what_to_do_and_where(chromium: Browser, page: ServedPage) -> None:
@@ -248,7 +248,7 @@ def test_all_is_done_by_keyboard_with_the_focus_in_sight(
     tab.press("Enter")
     assert tab.run(FOCUS) == "ask-yes"
     tab.press("Enter")
-    until_said(tab, "#headline", "shop is live in dev")
+    until_said(tab, "#headline", "shop is deployed in dev")
 
 
 def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_path: Path) -> None:
@@ -260,11 +260,11 @@ def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_pat
         until_said(tab, "#wrong", "No key of this daemon")
         tab.type("let-me-in")
         tab.press("Enter")
-        until_said(tab, "#headline", "Nothing is live in dev yet")
+        until_said(tab, "#headline", "No deployments in dev yet")
         assert tab.run("document.cookie") == ""
         tab.click("#deploy")
         tab.click("#ask-yes")
-        until_said(tab, "#headline", "shop is live in dev")
+        until_said(tab, "#headline", "shop is deployed in dev")
         tab.click("#sign-out")
         until(lambda: tab.run("!!document.getElementById('key')"))
         assert page.ask("GET", "/runs").status == 401
@@ -276,7 +276,7 @@ def test_a_key_that_may_look_sees_no_button_that_works(chromium: Browser, tmp_pa
         tab = chromium.visit(page.url())
         tab.type("look")
         tab.press("Enter")
-        until_said(tab, "#headline", "Nothing is live in dev yet")
+        until_said(tab, "#headline", "No deployments in dev yet")
         assert is_shown(tab, "#may-not")
         for selector in ("#deploy", "#remove", "#stop"):
             assert not is_shown(tab, selector)
@@ -334,7 +334,7 @@ def test_a_stage_that_cannot_be_is_told_as_text_and_left(
     tab = opened(chromium, page, "/?stage=%3Cimg%20src=x%3E")
     until_said(tab, "#problems", "<img src=x> is not a stage name")
     assert tab.run("document.querySelectorAll('img').length") == 1
-    until_said(tab, "#headline", "Nothing is live in dev yet")
+    until_said(tab, "#headline", "No deployments in dev yet")
 
 
 def test_an_output_that_is_a_script_is_no_link(chromium: Browser, page: ServedPage) -> None:
@@ -355,4 +355,4 @@ def test_a_daemon_that_goes_and_comes_back_is_found_again(
     until(lambda: is_shown(tab, "#connection"))
     with dashboard(shop, port=port):
         until(lambda: not is_shown(tab, "#connection"))
-        until_said(tab, "#headline", "Nothing is live in dev yet")
+        until_said(tab, "#headline", "No deployments in dev yet")

@@ -10,8 +10,8 @@ export class Refused extends Error {
 
 const UNREACHED = {
   code: "page/unreached",
-  message: "The daemon does not answer.",
-  hint: "Look whether it runs: fabricd status",
+  message: "The daemon does not respond.",
+  hint: "run: fabricd status",
   where: null,
 };
 

@@ -40,7 +40,7 @@ async function carryOut(dialog, yes, act) {
 
 function nameField({ what, wanted }) {
   const input = make("input", { type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "none" });
-  const label = make("label", {}, make("span", {}, `Type the name of the ${what}, `, make("code", {}, wanted), ", to go on"), input);
+  const label = make("label", {}, make("span", {}, `Type the name of the ${what} (`, make("code", {}, wanted), ") to confirm"), input);
   return { label, input, wanted };
 }
 
@@ -49,8 +49,8 @@ export function deployWords(status) {
   const mode = modeOf(status);
   return {
     title: `Deploy ${status.service} to ${status.stage}?`,
-    words: [todo ? `${todo}.` : "Nothing has changed: the deploy ends at once.",
-      mode === "simulated" ? "It is simulated: no provider is called." : `It is for real (${mode}), at ${status.provider}.`],
+    words: [todo ? `${todo}.` : "No changes to deploy.",
+      mode === "simulated" ? "Simulated: no provider is called." : `This deploys to ${status.provider} (${mode} mode).`],
     button: "Deploy",
     names: protection(status),
     isDanger: false,
@@ -61,8 +61,8 @@ export function removeWords(status) {
   const real = isReal(status);
   return {
     title: `Remove ${status.service} from ${status.stage}?`,
-    words: [status.live.length ? `All that is live of it goes: ${status.live.map((one) => one.provider).join(", ")}.` : "Nothing is live here.",
-      real ? "This deletes at the provider, for real." : "What is live was simulated: only its records go."],
+    words: [status.live.length ? `This deletes all deployed functions of ${status.service} from ${status.live.map((one) => one.provider).join(", ")}.` : "Nothing is deployed.",
+      real ? "Cloud resources are deleted." : "The deployment is simulated: only its state is removed."],
     button: "Remove",
     names: [...(real ? [{ what: "service", wanted: status.service }] : []), ...protection(status)],
     isDanger: true,

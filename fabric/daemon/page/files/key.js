@@ -4,20 +4,20 @@ const field = document.getElementById("key");
 const wrong = document.getElementById("wrong");
 const button = form.querySelector("button");
 const TEXTS = {
-  401: "No key of this daemon is like that.",
-  429: "Too many tries: wait a minute.",
+  401: "Wrong API key.",
+  429: "Too many attempts. Wait a minute.",
 };
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   tell("");
-  if (!field.value) { tell("Type a key."); return; }
+  if (!field.value) { tell("Enter an API key."); return; }
   if (!/^[!-~]+$/.test(field.value)) { tell(TEXTS[401]); return; }
   button.disabled = true;
   const status = await signIn(field.value);
   button.disabled = false;
   if (status === 204) { location.reload(); return; }
-  tell(TEXTS[status] || "The daemon did not answer as it should. Try again in a moment.");
+  tell(TEXTS[status] || "Unexpected response from the daemon. Try again later.");
   field.select();
 });
 

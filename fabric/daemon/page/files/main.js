@@ -56,8 +56,8 @@ const ours = (runs) => runs.filter((one) =>
 
 function failed(error) {
   if (error.status === 401) { location.reload(); return; }
-  if (error.status === 0) { connection("The daemon does not answer. This page tries again by itself."); return; }
-  if (error.status === 429) { connection("The daemon was asked too often. This page waits a moment."); return; }
+  if (error.status === 0) { connection("The daemon does not respond. Retrying…"); return; }
+  if (error.status === 429) { connection("Rate limit exceeded. Retrying later…"); return; }
   if (error.status === 503) { connection(error.message); return; }
   // A stage that there cannot be came from the address: the next look is at the daemon's own.
   if (error.problems?.[0].code === "usage/bad-stage") page.stage = "";
@@ -85,12 +85,12 @@ function follow(run) {
   // What a removal does is no part of the plan.
   planTasks(run.command === "remove" ? null : page.status.graph);
   page.live = new LiveRun(run.id, { heard: hear, connected, isThere });
-  say(`${run.command} of ${run.stage} has begun`);
+  say(`${run.command} of ${run.stage} started`);
   paintAll();
 }
 
 function connected(is) {
-  connection(is ? "" : "The connection to the run is lost. It goes on; this page finds its way back.");
+  connection(is ? "" : "Connection to the run lost. The run continues. Reconnecting…");
 }
 
 // Whether the run can still be followed: the session may have ended, or its record be gone.
@@ -199,7 +199,7 @@ byId("remove").addEventListener("click", () => propose("remove", removeWords(pag
 byId("stop").addEventListener("click", async () => {
   try {
     await ask("DELETE", `/runs/${encodeURIComponent(page.run.id)}`);
-    say("Asked to stop: nothing new starts");
+    say("Stop requested: no new tasks start");
   } catch (error) { failed(error); paintAll(); }
 });
 byId("stage").addEventListener("change", (event) => choose(event.target.value));

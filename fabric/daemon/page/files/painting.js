@@ -66,8 +66,8 @@ function paintRuns() {
 function paintStanding() {
   const { status, run } = page;
   const told = status ? standing(status, run, page.last) : page.found.length
-    ? { mood: "bad", state: "Needs a hand", headline: "The project cannot be read", subline: "Mend what is named below: this page looks again by itself." }
-    : { mood: "idle", state: "", headline: "Looking…", subline: "" };
+    ? { mood: "bad", state: "Config errors", headline: "The project cannot be loaded", subline: "Fix the problems below; this page updates automatically." }
+    : { mood: "idle", state: "", headline: "Loading…", subline: "" };
   byId("standing").className = told.mood;
   byId("state").textContent = told.state;
   byId("headline").textContent = told.headline;
@@ -113,9 +113,9 @@ export function paintTasks() {
 
 function tasksWords(tasks) {
   const count = plural(tasks.known.size, "task");
-  if (graph.boxes.size) return `${count}, left to right: each begins once all it needs is done.`;
-  if (page.run) return tasks.known.size ? `${count} so far.` : "Its tasks stand here once they begin.";
-  return "There are no tasks: a plan shows them here.";
+  if (graph.boxes.size) return `${count}, left to right. A task starts when all its dependencies are done.`;
+  if (page.run) return tasks.known.size ? `${count} so far.` : "Tasks appear here when they start.";
+  return "No tasks.";
 }
 
 function paintList() {
@@ -132,7 +132,7 @@ function paintProgress() {
   const bar = byId("bar");
   bar.max = Math.max(1, tasks.total);
   bar.value = tasks.ended;
-  const waiting = tasks.isRun ? `${tasks.ended} of ${plural(tasks.total, "task")} done` : "It waits for its turn, or looks at what is there";
+  const waiting = tasks.isRun ? `${tasks.ended} of ${plural(tasks.total, "task")} done` : "Queued or starting";
   byId("progress-words").textContent = `${waiting} · ${elapsed(Date.parse(run.startedAt))}`;
   show(byId("output"), page.lines.length > 0);
   if (byId("output").open) byId("lines").textContent = page.lines.join("\n");

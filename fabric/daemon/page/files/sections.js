@@ -13,7 +13,7 @@ export function problemItem(problem) {
 
 export function live(status) {
   if (!status.live.length) {
-    return [empty(`Nothing is live in ${status.stage} yet. Deploy, and its addresses stand here.`)];
+    return [empty(`No deployments in ${status.stage} yet. After a deploy, the URLs appear here.`)];
   }
   return status.live.flatMap((one) => [
     make("p", { class: "chips" }, make("span", { class: "chip" }, one.provider),
@@ -48,11 +48,11 @@ function functions(one) {
 }
 
 export function changes(status) {
-  if (!status.plan) return [empty("There is no plan: see what went wrong above.")];
+  if (!status.plan) return [empty("No plan available: see the problems above.")];
   const changed = status.plan.services.flatMap((service) =>
     service.functions.filter((one) => one.change !== "none").map((one) => ({ ...one, service })));
   if (!changed.length) {
-    return [empty(status.live.length ? "Nothing: what is live is what the config says." : "Nothing: the config has no functions.")];
+    return [empty(status.live.length ? "No changes: everything is up to date." : "No changes: the config has no functions.")];
   }
   return [make("ul", { class: "changes" }, ...changed.map(change))];
 }
@@ -80,20 +80,20 @@ function fields(found) {
 }
 
 const said = (value) =>
-  (value === null || value === "" ? "nothing" : typeof value === "string" ? value : JSON.stringify(value));
+  (value === null || value === "" ? "(none)" : typeof value === "string" ? value : JSON.stringify(value));
 
 export function releases(status) {
-  if (!status.releases.length) return [empty("No release yet: each deploy that changes something is one.")];
+  if (!status.releases.length) return [empty("No releases yet. A deploy with changes creates a release.")];
   const rows = status.releases.map((one) => row([
     make("code", {}, one.deploymentId),
     one.current ? make("span", { class: "chip good" }, "live") : "",
     took(one.ms), moment(one.updatedAt),
   ]));
-  return [table("Releases", ["Deployment", "", "Took", "When"], rows)];
+  return [table("Releases", ["Deployment", "", "Duration", "When"], rows)];
 }
 
 export function runs(found, open) {
-  if (!found.length) return [empty("No run yet. What is deployed or removed here, or over the interface, is listed.")];
+  if (!found.length) return [empty("No runs yet. Deploys and removals from this page or the API appear here.")];
   const rows = found.map((one) => {
     const button = make("button", { type: "button", class: "link", "data-run": one.id,
       "aria-label": `Show ${one.command} of ${one.stage}, ${STATUSES[one.status]}` }, `${one.command} ${one.stage}`);
@@ -102,5 +102,5 @@ export function runs(found, open) {
     return row([button, make("span", { class: `status ${one.status}` }, STATUSES[one.status]),
       took(ms), moment(one.startedAt)]);
   });
-  return [table("Recent runs", ["Run", "Status", "Took", "When"], rows)];
+  return [table("Recent runs", ["Run", "Status", "Duration", "When"], rows)];
 }

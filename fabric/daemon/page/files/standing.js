@@ -7,25 +7,25 @@ export function standing(status, run, last) {
   if (run) return underWay(status, run);
   const todo = changesOf(status);
   if (status.problems.length) {
-    return { mood: "bad", state: "Needs a hand", headline: "The config cannot be planned",
-      subline: status.live.length ? "What is live goes on as it is." : "Mend what is named below, and look again." };
+    return { mood: "bad", state: "Config errors", headline: "The config has errors",
+      subline: status.live.length ? "Deployed functions are not affected." : "Fix the problems below; this page updates automatically." };
   }
   if (last && ["failed", "partial"].includes(last.status)) {
-    return { mood: "bad", state: last.status === "failed" ? "Failed" : "In part",
-      headline: `The last ${last.command} did not end well`,
-      subline: todo ? `${todo} to deploy. What is named below comes first.` : "" };
+    return { mood: "bad", state: last.status === "failed" ? "Failed" : "Partial",
+      headline: `The last ${last.command} ${last.status === "failed" ? "failed" : "was partial"}`,
+      subline: todo ? `${todo} to deploy. Fix the problems below first.` : "" };
   }
   if (!status.live.length) {
-    return { mood: "idle", state: "Not live", headline: `Nothing is live in ${status.stage} yet`,
-      subline: todo ? `A deploy would bring ${todo}.` : "The config has nothing to deploy." };
+    return { mood: "idle", state: "Not deployed", headline: `No deployments in ${status.stage} yet`,
+      subline: todo ? `${todo} to deploy.` : "The config has nothing to deploy." };
   }
   const broken = status.live.find((one) => one.lifecycle !== "deployed");
   if (broken) {
-    return { mood: "bad", state: "Unfinished", headline: `${status.service} is not wholly deployed`,
-      subline: "Deploy again: what was done is kept." };
+    return { mood: "bad", state: "Incomplete", headline: `${status.service} is only partially deployed`,
+      subline: "Deploy again to finish." };
   }
-  return { mood: "good", state: "Live", headline: `${status.service} is live in ${status.stage}`,
-    subline: todo ? `${todo} to deploy.` : "Nothing to deploy: all is as the config says." };
+  return { mood: "good", state: "Deployed", headline: `${status.service} is deployed in ${status.stage}`,
+    subline: todo ? `${todo} to deploy.` : "Everything is up to date." };
 }
 
 function underWay(status, run) {
@@ -35,7 +35,7 @@ function underWay(status, run) {
 
 export function changesOf(status) {
   const found = status.plan ? status.plan.summary : {};
-  const parts = [["create", "new"], ["update", "changed"], ["delete", "gone"]]
+  const parts = [["create", "new"], ["update", "changed"], ["delete", "removed"]]
     .filter(([name]) => found[name])
     .map(([name, word]) => `${found[name]} ${word}`);
   const count = (found.create || 0) + (found.update || 0) + (found.delete || 0);

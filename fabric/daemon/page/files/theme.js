@@ -18,7 +18,7 @@
     const button = document.getElementById("theme");
     if (!button) return;
     button.textContent = isDark() ? "☀" : "☾";
-    button.setAttribute("aria-label", isDark() ? "Show it light" : "Show it dark");
+    button.setAttribute("aria-label", isDark() ? "Switch to light theme" : "Switch to dark theme");
     button.title = button.getAttribute("aria-label");
   }
 

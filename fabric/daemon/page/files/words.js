@@ -41,10 +41,10 @@ export function refreshTimes() {
 }
 
 export const STATES = {
-  run: "will run", wait: "known later", skip: "up to date", todo: "to come", running: "running",
+  run: "will run", wait: "pending", skip: "up to date", todo: "queued", running: "running",
   ran: "done", skipped: "up to date", failed: "failed", blocked: "blocked", cancelled: "cancelled",
 };
 
 export const STATUSES = {
-  running: "running", succeeded: "succeeded", failed: "failed", partial: "in part", cancelled: "cancelled",
+  running: "running", succeeded: "succeeded", failed: "failed", partial: "partial", cancelled: "cancelled",
 };

@@ -37,8 +37,8 @@ class MonitorRow(Struct, frozen=True):
     def detail(self) -> str:
         """As `monitor_detail` says it of what is wanted, with whatever is different about it."""
         text = f"{self.method} {self.path} by {self.type} every {self.interval} s"
-        text += f", {self.expected_codes or 'any answer'}"
-        text += " behind redirects" if self.follow_redirects else ""
+        text += f", expecting {self.expected_codes or 'any response'}"
+        text += " after redirects" if self.follow_redirects else ""
         return text + (", with any certificate" if self.allow_insecure else "")
 
 
