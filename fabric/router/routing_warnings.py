@@ -118,8 +118,8 @@ def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if desired.check_path and backend not in WITH_CHECKS:
         yield Problem(
             "router/nobody-asks",
-            f"`healthCheck` creates no health check at `{backend}`: endpoints are checked only "
-            "by dns-sync and by steps, and an unhealthy endpoint keeps its traffic in between",
+            f"`healthCheck` has no effect at `{backend}`: only dns-sync and "
+            "steps check endpoints, so an unhealthy endpoint keeps its traffic in between",
             hint=f"use {' or '.join(WITH_CHECKS)}, or run `fabric router endpoints` regularly "
             "and shift traffic away",
         )

@@ -59,9 +59,8 @@ def stats(screen: ScreenFlags) -> int:
 def status(flags: CacheStatusFlags) -> int:
     """Check the shared cache.
 
-    Shows its location, whether this machine reads and writes it, and what it contains for the
-    current commit and its branches. With write access, a small and a large test object are
-    stored.
+    Shows its location, whether this machine can read and write, and its entries for the current
+    commit and its branches. With write access, a small and a large test object are stored.
     """
     from fabric.app.shared_status import status as shared_status
     from fabric.cli.answer import answer
@@ -79,7 +78,10 @@ fabric cache key --json          print the key as JSON
 )
 @flags_of(ScreenFlags)
 def key(screen: ScreenFlags) -> int:
-    """Generate a key for a shared cache. The key is printed and not stored."""
+    """Generate a key for a shared cache.
+
+    The key is printed and not stored.
+    """
     from fabric.app.shared_status import new_key
     from fabric.cli.answer import answer
 

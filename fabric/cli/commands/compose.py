@@ -46,7 +46,10 @@ fabric compose plan --graph svg --out all.svg  write the task graph as SVG
 )
 @flags_of(ComposePlanFlags)
 def plan(flags: ComposePlanFlags) -> int:
-    """Show which tasks of all services would run and why. Changes nothing."""
+    """Show which tasks of all services would run and why.
+
+    No task runs and nothing deployed is changed.
+    """
     return show_plan("compose plan", flags)
 
 
@@ -152,7 +155,10 @@ fabric compose runs --json
 )
 @flags_of(PastFlags)
 def runs(flags: PastFlags) -> int:
-    """List past runs of all services, newest first. The newest 20 runs are kept."""
+    """List past runs of all services, newest first.
+
+    The newest 20 runs are kept.
+    """
     from fabric.app.runs import compose_runs
     from fabric.cli.answer import answer
 

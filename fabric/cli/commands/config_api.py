@@ -18,10 +18,11 @@ fabric config-api --port 9000 --api-key-file keys.txt --rate-limit 120
 )
 @flags_of(ConfigApiFlags)
 def config_api(flags: ConfigApiFlags) -> int:
-    """Serve POST /validate and POST /resolve over HTTP until Ctrl-C.
+    """Serve config validation and resolution over HTTP.
 
-    The request body is a config. The response contains its validation errors, or the config
-    resolved for a stage. To build and deploy over HTTP, use fabricd.
+    Serves POST /validate and POST /resolve until Ctrl-C. The request body is a config. The
+    response contains its validation errors, or the config resolved for a stage. To build and
+    deploy over HTTP, use fabricd.
     """
     from fabric.cli.daemon.orders import refuse_uninstalled
 

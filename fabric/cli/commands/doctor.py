@@ -28,11 +28,12 @@ fabric doctor --stage prod --provider edge1-workers --json
 )
 @flags_of(DoctorFlags)
 def doctor(flags: DoctorFlags) -> int:
-    """Check the config, tools, credentials, the state backend and the cache.
+    """Check tools, credentials and the state backend.
 
-    Missing credentials are a warning for simulated deploys. In real mode they are an error
-    (exit code 77), and the provider is called to show the identity of your credentials, unless
-    --offline is given. An unreachable state backend exits with 69.
+    Also checks the config and the cache. Missing credentials are a warning for simulated
+    deploys. In real mode they are an error (exit code 77), and the provider is called to show
+    the identity of your credentials, unless --offline is given. An unreachable state backend
+    exits with 69.
 
     Nothing is changed, except that a remote state backend is tested with an entry that is
     deleted afterwards.

@@ -213,7 +213,10 @@ fabric generate resource sessions --type cache --connection-env REDIS_URL --dry-
 )
 @flags_of(NewResourceFlags)
 def resource(flags: NewResourceFlags) -> int:
-    """Add a resource. Its connection URL is read from an environment variable at deploy time."""
+    """Add a database, cache, queue, topic or bucket.
+
+    The connection URL is read from an environment variable at deploy time.
+    """
     from fabric.cli.new_entries import new_resource
 
     return _generated(
@@ -233,7 +236,10 @@ fabric generate addon mail --interactive
 )
 @flags_of(NewAddonFlags)
 def addon(flags: NewAddonFlags) -> int:
-    """Add an addon. Numbers, true and false in its options are converted from text."""
+    """Add an addon with its version and options.
+
+    Numbers, true and false in its options are converted from text.
+    """
     from fabric.cli.new_entries import new_addon
 
     return _generated(
@@ -263,10 +269,11 @@ fabric generate ci -c services/api --dry-run
 )
 @flags_of(NewWorkflowFlags)
 def ci(flags: NewWorkflowFlags) -> int:
-    """Add a GitHub Actions workflow that plans pull requests and deploys main.
+    """Add a GitHub Actions workflow that plans and deploys.
 
-    The workflow logs in to AWS, Google Cloud and Azure with short-lived tokens (OpenID Connect).
-    Tokens of other providers are secrets of the repository.
+    Pull requests are planned and the main branch is deployed. The workflow logs in to AWS,
+    Google Cloud and Azure with short-lived tokens (OpenID Connect). Tokens of other providers
+    are secrets of the repository.
     """
     from fabric.app.generate import GenerateOptions, open_config
     from fabric.app.generate_ci import generate_ci

@@ -132,10 +132,11 @@ fabric init --dir shop --template queue --provider cloud1-lambda --lang py
 )
 @flags_of(InitFlags)
 def init(flags: InitFlags) -> int:
-    """Create a new project with a config, a handler, a test and a sample event.
+    """Create a new project.
 
-    With --template and --provider, fabric does not prompt. If any file cannot be written, no
-    file is written. An existing fabric.yml is never overwritten.
+    The project has a config, a handler, a test and a sample event. With --template and
+    --provider, fabric does not prompt. If any file cannot be written, no file is written. An
+    existing fabric.yml is never overwritten.
     """
     from fabric.app.init import InitHelp
     from fabric.app.init import init as begin

@@ -204,7 +204,10 @@ fabric traces 5f3a9c --since 1h              one trace with its steps
 )
 @flags_of(TracesFlags)
 def traces(flags: TracesFlags) -> int:
-    """List traces, or show one trace as a tree. A prefix of the ID is sufficient."""
+    """List traces, or show one trace as a tree.
+
+    A prefix of the trace ID is sufficient.
+    """
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
         asked = replace(_asked("traces", flags.which, caller.settings), most=flags.limit)

@@ -209,9 +209,10 @@ fabric router dns-sync --stage prod --allow-prod-dns-sync --reason "new region"
 )
 @flags_of(SyncFlags)
 def dns_sync(flags: SyncFlags) -> int:
-    """Update DNS to route to the deployed endpoints with the current weights.
+    """Update DNS to route to the deployed endpoints.
 
-    Only DNS records that differ are changed. DNS records of other owners are never changed.
+    Only DNS records that differ are changed. Current weights are kept. DNS records of other
+    owners are never changed.
     """
     from fabric.app.router.change import dns_sync as sync
 

@@ -68,7 +68,10 @@ fabric router status --graph svg --out router.svg
 )
 @flags_of(StatusFlags)
 def status(flags: StatusFlags) -> int:
-    """Show the hostname, its weights, its endpoints, and whether DNS is in sync."""
+    """Show the hostname, its weights and its endpoints.
+
+    Also shows whether DNS is in sync.
+    """
     from fabric.app.router.look import picture
     from fabric.app.router.look import status as router_status
     from fabric.cli.useless import refuse_useless
@@ -96,7 +99,10 @@ fabric router endpoints --stage prod --json
 )
 @flags_of(RouterFlags)
 def endpoints(flags: RouterFlags) -> int:
-    """Run a health check on each endpoint and show its response time."""
+    """Run a health check on each endpoint.
+
+    Shows the result and the response time.
+    """
     from fabric.app.router.look import endpoints as router_endpoints
 
     return shown("endpoints", flags, router_endpoints)
@@ -111,7 +117,10 @@ fabric router simulate --requests 1000000 --json
 )
 @flags_of(SimulateFlags)
 def simulate(flags: SimulateFlags) -> int:
-    """Simulate how requests are split by weight, without network calls."""
+    """Simulate how requests are split, without network calls.
+
+    Requests are split by weight. Results are reproducible.
+    """
     from fabric.app.router.look import simulate as simulated
 
     return shown(

@@ -41,7 +41,10 @@ def list_(screen: ScreenFlags) -> int:
 )
 @flags_of(ShowFlags)
 def show(flags: ShowFlags) -> int:
-    """Show the tasks and results of one run. RUN is an ID or `latest`."""
+    """Show the tasks and results of one run.
+
+    RUN is an ID or `latest`.
+    """
     from fabric.app.runs import show_run
     from fabric.cli.answer import answer
 

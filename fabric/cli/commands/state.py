@@ -111,7 +111,10 @@ fabric state show --stage prod --provider edge1-workers
 )
 @flags_of(RecordFlags)
 def show(flags: RecordFlags) -> int:
-    """Show one record: functions, outputs, unfinished changes and history."""
+    """Show one record.
+
+    A record contains functions, outputs, unfinished changes and history.
+    """
     from fabric.app.state.look import show as show_record
 
     asked = asked_of("show", flags)
@@ -127,7 +130,10 @@ fabric state pull --stage prod --provider cloud1-lambda --json
 )
 @flags_of(RecordFlags)
 def pull(flags: RecordFlags) -> int:
-    """Print one record as it is stored. Records contain no secrets."""
+    """Print one record as it is stored.
+
+    Records contain no secrets.
+    """
     from fabric.app.state.look import pull as pull_record
 
     asked = asked_of("pull", flags)
@@ -143,7 +149,10 @@ fabric state reconcile --stage prod --fix
 )
 @flags_of(ReconcileFlags)
 def reconcile(flags: ReconcileFlags) -> int:
-    """Compare config, state, receipts, archives and, in real mode, the provider."""
+    """Compare state with receipts and providers.
+
+    Also compares the config and the archives. Providers are called only in real mode.
+    """
     from fabric.app.state.reconcile import reconcile as compare
 
     return perform_on(

@@ -137,7 +137,10 @@ fabric state backup --stage prod --out prod-state.json
 )
 @flags_of(BackupFlags)
 def backup(flags: BackupFlags) -> int:
-    """Write all records of the service to one file, with a SHA-256 hash."""
+    """Write all records to one file.
+
+    The file contains a SHA-256 hash of the records.
+    """
     from fabric.app.state.backup import backup as write_backup
 
     return perform_on(

@@ -39,11 +39,11 @@ fabric state migrate --from local --to objstore1 --stage prod
 )
 @flags_of(MigrateFlags)
 def migrate(flags: MigrateFlags) -> int:
-    """Copy the records of a service and their archives to another backend.
+    """Copy all records to another backend.
 
-    Every copy is read back and compared. The source is not changed. The `backend` section of
-    the config must contain the keys of both kinds. Set `backend.kind` to the new kind
-    afterwards.
+    Archives are copied too. Every copy is read back and compared. The source is not changed.
+    The `backend` section of the config must contain the keys of both kinds. Set `backend.kind`
+    to the new kind afterwards.
     """
     from fabric.app.state.move import migrate_records
     from fabric.app.state.scope import StateRequest

@@ -30,7 +30,7 @@ fabricd --address 127.0.0.1 --dashboard    run in the foreground
 )
 @flags_of(DaemonFlags)
 def fabricd(flags: DaemonFlags) -> int:
-    """Serve the Configuration API, deploys and removals of a project over HTTP.
+    """Serve the API and the dashboard of a project over HTTP.
 
     Without an action, fabricd runs in the foreground until Ctrl-C. The daemon is identified by
     its directory: the current one, or --workspace.
