@@ -1,4 +1,4 @@
-"""Which services changed: by git where there is a repository, else by what a run would do."""
+"""Find the services that changed: with git in a repository, otherwise by a dry plan."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -28,14 +28,14 @@ _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "ts
 
 
 class Affected(Struct, frozen=True):
-    """Names as the compose file has them; `since` says what they are seen from."""
+    """Service names as in the compose file. `since` names the base of the comparison."""
 
     names: frozenset[str]
     since: str
 
 
 def affected_services(request: Request, settings: Settings) -> Affected:
-    """The services whose inputs changed. Their dependents are not among them."""
+    """Find the services whose inputs changed, without their dependents."""
     everything = replace(request.where, services=(), choice=ServiceChoice())
     project = open_project(everything, settings)
     changes = changed_files(project.workspace, request.where.choice.base, settings.env)
@@ -57,7 +57,7 @@ def _no_repository(base: str) -> Problem:
 
 
 def _by_digest(request: Request, project: Project, settings: Settings) -> frozenset[str]:
-    """The services with any task that is not up to date."""
+    """List the services with at least one task that is not up to date."""
     from fabric.app.plan import look
 
     with look(request, settings) as (_, seen):
@@ -105,7 +105,7 @@ def _has_node(unit: ServiceUnit) -> bool:
 
 
 def _seen(traces: Sequence[Trace], unit: ServiceUnit, workspace: Path) -> Iterator[str]:
-    """Every path that a remembered build read or looked for, and where its links lead."""
+    """List every path that a cached build read or looked for, and the targets of its links."""
     for trace in traces:
         names = [name for name, _ in trace.files]
         links = [end for pair in trace.links for end in pair]
@@ -115,7 +115,7 @@ def _seen(traces: Sequence[Trace], unit: ServiceUnit, workspace: Path) -> Iterat
 
 
 def _searched(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:
-    """Folders outside the service's own in which a remembered build listed files."""
+    """List the directories outside the service directory in which a cached build listed files."""
     found = {_absolute(one.folder, workspace) for trace in traces for one in trace.listings}
     return (one for one in found if not f"{one}/".startswith(f"{folder}/"))
 

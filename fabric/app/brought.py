@@ -1,4 +1,4 @@
-"""What a provider's runtime brings, as it is installed on this machine: for calls made here."""
+"""Packages of a provider's runtime, as installed on this machine, for local invocations."""
 
 import sysconfig
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from fabric.model.task import Pairs
 
 
 def brought_here(provider_id: str, runtime: str, root: Path, top: Path) -> Pairs:
-    """Each name under which it is imported, with the file or folder that stands for it."""
+    """Map each import name to its file or directory on this machine."""
     facts = facts_of(provider_id)
     if facts is None:
         return ()
@@ -25,7 +25,7 @@ def brought_here(provider_id: str, runtime: str, root: Path, top: Path) -> Pairs
 
 
 def _module(folders: Sequence[Path], name: str) -> Path | None:
-    """From the project's own environment, else from fabric's."""
+    """Find a module in the project's environment, then in fabric's environment."""
     return _first(
         folder / form for folder in _site_packages(folders) for form in (name, f"{name}.py")
     )

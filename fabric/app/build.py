@@ -1,4 +1,4 @@
-"""`build` and `package`: run the graph, then say which artifacts there are."""
+"""`build` and `package`: run the graph and report the artifacts."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,7 @@ def build(
     make_listeners: MakeListeners,
     command_line: CommandLine | None = None,
 ) -> Report:
-    """From what the last run left where that is sound, else from the files."""
+    """Build from the state of the last run if it is sound, otherwise from the files."""
     started = file_time_ns(settings.cwd)
     asked = _Asked(request, settings, make_listeners, command_line, started)
     warm = None if request.shard else warm_start(command_line, request, settings)
@@ -68,7 +68,8 @@ def build(
 
 
 class _Asked(Struct, frozen=True):
-    """What is to be built, who hears of it, and since when nothing that moves is relied on."""
+    """A build request: what to build, its listeners, and the time after which file changes
+    count."""
 
     request: Request
     settings: Settings
@@ -78,15 +79,17 @@ class _Asked(Struct, frozen=True):
 
 
 def _all_readable(asked: _Asked, report: Report) -> Report:
-    """Some rows are made when they are read: damage is met here, where it can still be answered.
-    A good report was read already, when its answer was kept."""
+    """Read all rows now, so that a damaged cache entry can still be handled here.
+
+    A report from the answer cache was read when it was stored.
+    """
     if report.problems and asked.command_line is not None:
         asked.command_line.shown(report)
     return report
 
 
 def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Report:
-    """Run, report, and keep the answer to the same question asked again."""
+    """Run the build, report, and store the answer for an identical command."""
     request, settings, command_line = asked.request, asked.settings, asked.command_line
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
@@ -127,8 +130,10 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
 def _own_part(
     request: Request, session: Session, work: GraphJob
 ) -> tuple[GraphJob, ShardShare | None]:
-    """By what others know of it, where there is a shared cache: they divide by the same. Else by
-    what is remembered here."""
+    """Select the tasks of this shard.
+
+    With a shared cache, all shards divide by its durations; otherwise by local durations.
+    """
     if request.shard is None:
         return work, None
     from statistics import median  # who divides nothing does not pay for it
@@ -176,7 +181,7 @@ def build_report(
 
 
 def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
-    """The rows of artifacts that were there before are made only where somebody reads them."""
+    """Build the outcome. Rows of artifacts that existed before are created only when read."""
     looked_at = result.looked_at
     fresh = range(len(result.graph)) if looked_at is None else looked_at
     done = (one for one in fresh if result.outcomes[one].status is not Status.SKIPPED)
@@ -196,7 +201,7 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
 
 
 def _artifacts(result: RunResult, numbers: Iterable[int], prefix: str) -> Iterator[BuiltArtifact]:
-    """By task id, as a run over everything lists them."""
+    """List the artifacts by task id, in the order of a run over everything."""
     for number in sorted(numbers, key=result.graph.ids.__getitem__):
         outcome = result.outcomes[number]
         if outcome.output is not None:
@@ -219,7 +224,7 @@ def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Buil
 
 
 def _seen_from(workspace: Path, cwd: Path) -> str:
-    """The workspace as a path from the working folder, ready to be put before another path."""
+    """Return the workspace relative to the working directory, as a path prefix."""
     if workspace == cwd:
         return ""
     if workspace.is_relative_to(cwd):
@@ -230,7 +235,7 @@ def _seen_from(workspace: Path, cwd: Path) -> str:
 
 
 def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) -> None:
-    """What these tasks made, once more, in a folder of the user's choice."""
+    """Copy the artifacts of these tasks to a directory of the user's choice."""
     for number in result.graph.numbers_of(kind):
         task, outcome = result.graph.tasks[number], result.outcomes[number]
         if outcome.output is not None:

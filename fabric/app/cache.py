@@ -1,4 +1,4 @@
-"""The cache as users keep house with it: how big, whether it is sound, what may go."""
+"""Cache maintenance for users: size, verification and cleanup."""
 
 import contextlib
 import re
@@ -31,7 +31,7 @@ def stats(settings: Settings) -> Report:
 
 
 def verify(settings: Settings) -> Report:
-    """Read everything that is kept; what is not as it was written goes away, and is made again."""
+    """Read the whole cache and delete damaged entries. They are rebuilt when needed."""
     with _opened(settings) as cache:
         done = cache.verify()
     outcome = CacheVerifyOutcome(str(cache.folder), done.checked, done.removed)
@@ -70,7 +70,7 @@ def parse_size(text: str) -> int:
 
 
 def _oldest(max_age: str, clock: Clock) -> float:
-    """When what may stay was last used, at the earliest."""
+    """Return the earliest time of last use that survives the cleanup."""
     age = seconds_of("--max-age", max_age, "usage/bad-value")
     return clock.now().timestamp() - age
 

@@ -1,4 +1,4 @@
-"""Where the cache of a project lies, and whether it can be used: by us alone, and to write."""
+"""Locate a project's cache and check that it is private and writable."""
 
 import contextlib
 import os
@@ -35,8 +35,11 @@ _HINT = "set FABRIC_CACHE_DIR to a directory you own, or fix the owner and mode"
 
 
 class CachePlace(Struct, frozen=True):
-    """`problem` says why nothing is remembered there: a run does without. `warning` says why
-    nothing that is there can be used."""
+    """The cache of a project. `problem` explains why nothing is cached; the run continues without a
+    cache.
+
+    `warning` explains why the existing entries cannot be used.
+    """
 
     folder: Path
     seal: CacheSeal = field(default_factory=random_seal)
@@ -54,7 +57,7 @@ def cache_folder(workspace: Path, settings: Settings) -> Path:
 
 
 def caches_above(folder: Path, settings: Settings) -> list[Path]:
-    """Where the cache of a config in a folder may lie, nearest first."""
+    """List the possible cache directories of a config, nearest first."""
     chosen = settings.env.get("FABRIC_CACHE_DIR")
     if chosen:
         return [settings.cwd / chosen]
@@ -62,15 +65,18 @@ def caches_above(folder: Path, settings: Settings) -> list[Path]:
 
 
 def project_id(workspace: Path, settings: Settings) -> str:
-    """Traces belong to a project. In the project's own folder they may move with it, but to no
-    other depth: what was searched for up to the top may now lie in a folder that was not there."""
+    """Read the id that ties traces to a project.
+
+    Traces can move with the project directory, but not to another depth. A file searched for up to
+    the root could then be in a directory that did not exist before.
+    """
     if not settings.env.get("FABRIC_CACHE_DIR"):
         return f"here-{len(workspace.resolve().parts)}"
     return digest_fields((str(workspace.resolve()),))[:12]
 
 
 def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
-    """The cache of a run, made if it is not there yet, with the key that it is sealed with."""
+    """Open the cache of a run, with its seal key. Creates the cache if it does not exist."""
     folder = cache_folder(workspace, settings)
     try:
         for one in (*_own_parents(workspace, folder), folder, folder / FOLDER):
@@ -87,19 +93,19 @@ def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
 
 
 def cache_to_read(workspace: Path, settings: Settings) -> CachePlace:
-    """The cache for a look; one that is not there is as good as an empty one."""
+    """Open the cache for reading. A missing cache counts as empty."""
     folder = cache_folder(workspace, settings)
     return looked_at(folder, settings) if folder.exists() else CachePlace(folder)
 
 
 def usable_cache(folder: Path, settings: Settings) -> SealedPath | None:
-    """A cache whose sealed contents are believed; None if it cannot be used."""
+    """Open a cache whose sealed contents are trusted. Returns None if it cannot be used."""
     place = looked_at(folder, settings) if folder.is_dir() else None
     return place.cache if place and place.problem is None else None
 
 
 def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> CachePlace:
-    """Whether a cache that is there is ours alone, and all its own."""
+    """Check that an existing cache belongs to the current user only."""
     parents = [folder.parent] if folder.parent.name == OWN else []
     if not all(is_ours(str(one)) for one in (folder, *parents)):
         why = f"`{folder}` is owned or writable by another user"
@@ -116,8 +122,10 @@ def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> Ca
 
 
 def user_seal(settings: Settings) -> CacheSeal:
-    """The seal of this user for what is stored outside of a cache directory; without a key file
-    one that ends with the process."""
+    """Read the user's seal for files outside a cache directory.
+
+    Without a key file, the seal is valid for this process only.
+    """
     seal = _usable_seal(Path("/"), settings)
     path = key_file(settings.env)
     if seal is None and path:
@@ -128,13 +136,13 @@ def user_seal(settings: Settings) -> CacheSeal:
 
 
 def write_key_id(folder: Path, seal: CacheSeal) -> None:
-    """Say beside a cache which key it is sealed with, so that the next key is told from damage."""
+    """Write the id of the seal key beside the cache, to distinguish a key change from damage."""
     if _key_id(folder) != seal.id:
         write_atomic(folder / _KEY_ID, seal.id.encode(), mode=0o600)
 
 
 def _usable_seal(folder: Path, settings: Settings) -> CacheSeal | None:
-    """Raises where FABRIC_CACHE_KEY is set and cannot be used."""
+    """Open the seal. Raises if FABRIC_CACHE_KEY is set and cannot be used."""
     given = settings.own(KEY_VARIABLE).reveal()
     if not given:
         return usable_seal(settings.env, project_of(str(folder), str(settings.cwd)))
@@ -145,7 +153,7 @@ def _usable_seal(folder: Path, settings: Settings) -> CacheSeal | None:
 
 
 def _missing_key(folder: Path, settings: Settings) -> Problem | None:
-    """Why there is no key to seal with, after an attempt to make one."""
+    """Explain why there is no seal key, after trying to create one."""
     if _usable_seal(folder, settings):
         return None
     path = key_file(settings.env)

@@ -1,4 +1,4 @@
-"""What a provider is to a function that is deployed there: how it calls it, and with what."""
+"""The provider as a function sees it: the invocation format and the runtime's properties."""
 
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ Trigger = Mapping[str, object]
 
 
 class CalledFunction(Struct, frozen=True):
-    """What is known of a function that is called: `provider` is an id, or empty."""
+    """The known facts of a function to invoke. `provider` is an id or empty."""
 
     name: str
     provider: str
@@ -38,7 +38,10 @@ class CalledFunction(Struct, frozen=True):
 def caller_of(
     entry: ReceiptEntry, function: ReceiptFunction, config: Config | None
 ) -> CallingProvider:
-    """`config` is today's; without one a label that is no provider's id tells nothing."""
+    """Build the calling provider of a deployed function.
+
+    `config` is the current config. Without it, a label that is not a provider id stays unknown.
+    """
     provider = config.provider.id if config and config.provider.label == entry.provider else ""
     provider = provider or (entry.provider if facts_of(entry.provider) else "")
     own = _configured(config, function.name)
@@ -58,7 +61,7 @@ def caller_of(
 
 
 def caller_here(config: Config, function: Function) -> CallingProvider:
-    """For a function that is not deployed: what a simulated deployment would be told."""
+    """Build the calling provider of an undeployed function, as a simulated deployment would."""
     region = config.provider.region or _NO_REGION
     name = f"{config.service}-{config.stage}-{function.name}"
     is_lambda = config.provider.id == _LAMBDA
@@ -105,7 +108,7 @@ def _first(triggers: Sequence[Trigger], kind: str, key: str) -> str:
 
 
 def _resource(provider: str, function: ReceiptFunction, region: str) -> str:
-    """Handlers there take the parts of an ARN; who simulates has no account."""
+    """Format the function's resource id. Handlers parse ARNs there; a simulation has no account."""
     if provider != _LAMBDA or function.resource_id.startswith("arn:"):
         return function.resource_id
     return _arn(region, function.resource_name)
@@ -116,6 +119,6 @@ def _arn(region: str, name: str) -> str:
 
 
 def brought_by(project: Project, unit: ServiceUnit, runtime: str) -> Pairs:
-    """What the provider's runtime brings: here it is what is installed."""
+    """List the packages that the provider's runtime contains, as installed here."""
     top = project.workspace.resolve()
     return brought_here(unit.config.provider.id, runtime, (top / unit.root).resolve(), top)

@@ -1,4 +1,4 @@
-"""Names for a shell to complete: whatever the project has, and nothing where it cannot be read."""
+"""Names for shell completion: the project's names, or nothing if it cannot be read."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""What a compose file lists, and what its services give, for people and scripts."""
+"""The services of a compose file and their outputs, for people and scripts."""
 
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
@@ -13,7 +13,7 @@ from fabric.model.report import Report
 
 
 def list_services(file: str, stage: str, settings: Settings) -> Report:
-    """What the compose file lists; of a stage that is named, as its configs have it."""
+    """List the services of the compose file. With a stage, their configs are read for it."""
     path = file or COMPOSE_NAME
     if stage:
         services = services_in(settings.cwd / path, settings, stage)
@@ -24,7 +24,7 @@ def list_services(file: str, stage: str, settings: Settings) -> Report:
 
 
 def outputs(request: Request, settings: Settings) -> Report:
-    """The endpoint and outputs of every service that is live."""
+    """Report the endpoint and outputs of every deployed service."""
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings)
     rows = tuple(

@@ -30,7 +30,7 @@ class Called(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Its own address; that of its service with its path, where it answers to http at all."""
+        """The function's URL: its own, or that of its service plus its path. Empty without HTTP."""
         own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
         if own or self._http is None or not self.entry.endpoint:
             return own
@@ -51,7 +51,7 @@ class Called(Struct, frozen=True):
 def entries_of(
     home: Path, stage: str, project: Project | None, settings: Settings
 ) -> list[ReceiptEntry]:
-    """From the receipt; a project whose state others write too may have none here yet."""
+    """List the entries from the receipt. With shared state, a machine can have no receipt yet."""
     receipt = found_receipt(receipt_path(home, stage))
     if receipt.deployments:
         return receipt.deployments
@@ -62,7 +62,7 @@ def entries_of(
 
 
 def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
-    """What shared back ends say."""
+    """List the entries from shared backends."""
     placements = [placement_of(unit, project.workspace, project.home) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
@@ -76,8 +76,10 @@ def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
 def of_project(
     entries: list[ReceiptEntry], project: Project | None, provider: str
 ) -> list[ReceiptEntry]:
-    """Several services may share a folder and its receipt; of a service's own providers the one
-    that its config names comes first."""
+    """Select this service's entries, because several services can share a receipt.
+
+    The provider that the config names comes first.
+    """
     if project is None:
         return entries
     own = {unit.service: unit.config.provider.label for unit in project.units}

@@ -1,4 +1,4 @@
-"""Where the builds of a run are carried out: here, or by the executor that is asked for."""
+"""Choose where builds run: locally or on the selected executor."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from fabric.app.settings import Settings
 def executing(
     request: Request, settings: Settings, opening: SessionOptions
 ) -> Iterator[SessionOptions]:
-    """With the cluster that is asked for, reached before anything is built or locked."""
+    """Open the selected cluster before anything is built or locked."""
     if request.executor is None:
         yield opening
         return

@@ -1,6 +1,7 @@
-"""`generate`: one entry more in a config, and the handler that goes with it.
+"""`generate`: add an entry and its handler to an existing config.
 
-config -> overview -> what is wanted -> text and handler -> read again -> both files, or neither
+Steps: config, overview, requested entry, new text and handler, verification. Both files are
+written, or neither.
 """
 
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ from fabric.system.file_changes import FileChange, change_files
 
 
 class OpenConfig(Struct, frozen=True):
-    """A config as it was found: `file` is what a link leads to."""
+    """A config as found. `file` is the link target, if the path is a link."""
 
     path: Path
     file: Path
@@ -49,7 +50,7 @@ class OpenConfig(Struct, frozen=True):
 
 
 class GenerateOptions(Struct, frozen=True):
-    """`force` replaces a handler that is there; `dry_run` only tells."""
+    """With `force` an existing handler is replaced. With `dry_run` nothing is written."""
 
     force: bool = False
     dry_run: bool = False
@@ -102,7 +103,7 @@ def _addition(wanted: NewEntry, place: HandlerPlace | None) -> Addition:
 
 
 def _refuse_worse(opened: OpenConfig, raw: bytes) -> Overview:
-    """What was wrong before is told as it stands; else what the entry brings with it."""
+    """Raise for problems that exist already, or for problems that the new entry causes."""
     old = opened.overview
     new = overview(replace(opened.source, text=raw))
     still = {_said(problem) for problem in new.problems}
@@ -136,7 +137,7 @@ def _handler_place(opened: OpenConfig, wanted: NewEntry) -> HandlerPlace:
 
 
 def _handler_of(folder: Path, function: str, entry: str) -> KnownHandler | None:
-    """With the file that an entry means, where it names only a module of it."""
+    """Find a handler. Adds the file name if the entry names a module only."""
     names = entry_names(entry, (*NODE_EXTENSIONS, *PYTHON_EXTENSIONS))
     names += entry_names(entry, PYTHON_EXTENSIONS)[1:]
     there = (KnownHandler(function, *name) for name in names if _is_file(folder / name[0]))
@@ -151,7 +152,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _default_language(opened: OpenConfig) -> Language:
-    """Where no handler is there to go by."""
+    """Choose the language if there is no existing handler."""
     folder = opened.path.parent
     if opened.overview.runtime.startswith("python"):
         return Language.PYTHON
@@ -176,7 +177,7 @@ def _handler_changes(
 
 
 def _refuse_outside(opened: OpenConfig, path: Path) -> None:
-    """A folder of handlers may be a link."""
+    """Reject handlers outside the project, because their directory can be a link."""
     if not path.resolve().is_relative_to(opened.path.parent.resolve()):
         message = f"the handler `{path}` would be outside the project, behind a symbolic link"
         hint = "use a path beside or below the config"
@@ -207,7 +208,7 @@ def _told(opened: OpenConfig, change: FileChange, settings: Settings) -> Generat
 
 
 def _name(opened: OpenConfig, change: FileChange, settings: Settings) -> str:
-    """The config goes by the name that it was called by."""
+    """Return the config name as the user gave it."""
     path = opened.path if change.path == opened.file else change.path
     return shown(path, settings.cwd)
 

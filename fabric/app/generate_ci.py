@@ -1,4 +1,4 @@
-"""`generate ci`: a workflow for an existing project, from its config and the files beside it."""
+"""`generate ci`: build a workflow for a project from its config and files."""
 
 import json
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def _has_node(opened: OpenConfig) -> bool:
 
 
 def _checks(folder: Path) -> Iterator[str]:
-    """The tests that the project has."""
+    """List the test commands of the project."""
     manifest = folder / "package.json"
     if manifest.is_file():
         yield "npm ci" if (folder / "package-lock.json").is_file() else "npm install"
@@ -92,7 +92,7 @@ def _has_test(manifest: Path) -> bool:
 
 
 def _repository(folder: Path) -> Path:
-    """Workflows are read at the root of a repository only."""
+    """Find the repository root, the only place where workflows are read."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 

@@ -1,4 +1,4 @@
-"""A run that somebody holds: known by its id before it begins, and stopped by a call."""
+"""A cancellable run: its id is known before it begins, and a call stops it."""
 
 import contextlib
 import threading
@@ -12,11 +12,11 @@ GRACE_SECONDS = 30.0
 
 
 class HeldRun:
-    """A use case that is called inside of `held` is this run: its events and files bear the id, and
-    the children that are started for it are nobody else's. Thread-safe.
+    """A cancellable run. Use cases called inside `held` belong to it: events and files have its id.
+    Thread-safe.
 
-    To `stop` it once is a first Ctrl-C: nothing new starts, and what runs has `grace` seconds to
-    end. Once more cuts it off. A wish that comes before the run begins counts when it does.
+    A first `stop` works like Ctrl-C: nothing new starts, and running tasks have `grace` seconds. A
+    second `stop` aborts. A stop before the run begins applies when it begins.
     """
 
     def __init__(self, run_id: str, grace: float = GRACE_SECONDS) -> None:
@@ -50,13 +50,13 @@ class HeldRun:
                 self._children.close()
 
     def cut(self) -> None:
-        """Stop it, and do not wait for what runs."""
+        """Stop the run without waiting for running tasks."""
         while self._wishes < _CUTTING:
             self.stop()
 
     @contextlib.contextmanager
     def carries(self, run: Run) -> Iterator[None]:
-        """What was wished before is wished of this run."""
+        """Apply earlier stop requests to this run."""
         with self._lock:
             self._run = run
             for _ in range(self._wishes):
@@ -69,7 +69,7 @@ class HeldRun:
 
 
 def held_run() -> HeldRun | None:
-    """The run that this thread works for, if somebody holds it."""
+    """Return the cancellable run of this thread, if there is one."""
     return _HELD.get()
 
 

@@ -42,7 +42,7 @@ _TITLES = {
 
 
 class InitRequest(Struct, frozen=True):
-    """What was said on the command line; empty where nothing was."""
+    """The options given on the command line; empty if omitted."""
 
     folder: str = "."
     service: str = ""
@@ -68,8 +68,10 @@ Ask: TypeAlias = Callable[[InitRequest], InitRequest]
 
 
 class InitHelp(Struct, frozen=True):
-    """`asker` gives whoever is asked for what was not said, if anybody is there; `tell` is told
-    of the install, and `find` finds plug-ins."""
+    """The interaction of `init`: `asker` prompts for omitted options, `tell` reports the install.
+
+    `find` lists plugins.
+    """
 
     asker: Callable[[], Ask | None]
     tell: Callable[[str], None]
@@ -97,7 +99,7 @@ def _refuse(problems: Sequence[Problem]) -> None:
 
 
 def _slips(asked: InitRequest, folder: Path, find: "FindEntries | None") -> list[Problem]:
-    """All that is wrong before anybody is asked for the rest."""
+    """Find all invalid options before the first prompt."""
     said = _said(asked)
     unknown = unknown_words(said)
     service = service_problem(asked.service, is_folder=asked.service == folder.name)
@@ -159,7 +161,7 @@ def _folder_problems(folder: Path) -> Iterator[Problem]:
 
 
 def _no_folder(folder: Path) -> Iterator[Problem]:
-    """The nearest one that is there has to be a folder."""
+    """Check that the nearest existing parent is a directory."""
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if there.is_dir():
         return
@@ -169,7 +171,7 @@ def _no_folder(folder: Path) -> Iterator[Problem]:
 
 
 def _in_the_way(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
-    """Files that are there with other content, and what stands where a folder must be."""
+    """Find existing files with other content, and files where a directory is needed."""
     for one in files:
         path = folder / one.path
         if os.path.lexists(path) and not one.may_be_kept and not _is_same(path, one):
@@ -188,7 +190,7 @@ def _is_same(path: Path, wanted: NewFile) -> bool:
 
 
 class _NewProject(Struct, frozen=True):
-    """What was asked for, and what was written of it."""
+    """The requested project and the files written for it."""
 
     asked: InitRequest
     choices: ProjectChoices
@@ -258,7 +260,7 @@ def _next(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
 
 
 def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
-    """What files that were there lack of what would have been in them."""
+    """Warn of lines that existing files lack compared with the generated ones."""
     for one in made.kept:
         wanted = _WANTED.get(one.path, ())
         text = read_bytes(made.folder / one.path).decode(errors="replace")

@@ -1,4 +1,4 @@
-"""`invoke run`: call a deployed function, where the receipt says that it is."""
+"""`invoke run`: call a deployed function at the address in its receipt."""
 
 import contextlib
 import json
@@ -40,7 +40,7 @@ _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 
 
 class Answer(Struct, frozen=True):
-    """What a function gave back, and what it said meanwhile."""
+    """The response of a function and its logs."""
 
     response: Json
     ms: int
@@ -75,7 +75,7 @@ def _event(payload: bytes) -> str:
 
 
 def _project(request: Request, settings: Settings) -> Project | None:
-    """The config gives variables; a deployed function can be called without it."""
+    """Open the project for its variables. A deployed function can be invoked without a config."""
     where = or_kept(request.where, settings)
     if not config_in(settings.cwd / where.config).is_file():
         return None
@@ -85,7 +85,7 @@ def _project(request: Request, settings: Settings) -> Project | None:
 def _here(
     request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
 ) -> Report:
-    """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
+    """Run a simulated deployment on this machine, from the deployed archive."""
     from fabric.app.callers import brought_by, caller_of
     from fabric.providers.redaction import redaction_of
     from fabric.runtimes.invoke import Invocation, invoke
@@ -147,7 +147,7 @@ def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:
 
 
 def _env(called: Called, project: Project | None, settings: Settings) -> Secret[Pairs]:
-    """What a deploy of today's config would give it, its upstreams' addresses among it."""
+    """Build the environment as a deploy of the current config would, with upstream addresses."""
     unit = _unit_of(called, project)
     if project is None or unit is None:
         return Secret(())
@@ -162,7 +162,7 @@ def _env(called: Called, project: Project | None, settings: Settings) -> Secret[
 def _by_provider(
     request: Request, called: Called, event: str, place: tuple[Project | None, Settings]
 ) -> Report | None:
-    """Where a provider can call its functions itself, their logs come back; None where not."""
+    """Invoke through the provider's API, which returns logs. Returns None without such an API."""
     project, settings = place
     unit = _unit_of(called, project)
     if project is None or unit is None or called.entry.mode is not Mode.REAL:
@@ -214,7 +214,7 @@ def _there(request: Request, called: Called, event: str) -> Report:
 
 
 def _with_parameters(called: Called, event: str) -> str:
-    """The address with what the payload says in place of the parameters of its path."""
+    """Insert payload values for the path parameters of the address."""
     document: Json = json.loads(event)
     said = document if isinstance(document, dict) else {}
     inner = said.get("pathParameters")

@@ -1,6 +1,6 @@
-"""Documents for deploy commands that a killed run left on the disk: swept by the next command.
+"""Delete command payload files that a killed run left on disk.
 
-They hold values of variables. Where files can be in memory they never get there.
+These files contain variable values. They are on disk only if files cannot be kept in memory.
 """
 
 from pathlib import Path

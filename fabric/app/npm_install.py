@@ -1,4 +1,4 @@
-"""`npm install` in a new project: bounded, with what it says while it runs."""
+"""Run `npm install` in a new project, with a time limit and progress output."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ _LINES = 40
 def npm_install(
     folder: Path, env: Mapping[str, str], tell: Callable[[str], None], seconds: float = _SECONDS
 ) -> Problem | None:
-    """What kept it from ending well, if anything did."""
+    """Run `npm install`. Returns the problem if it failed."""
     hint = f"run `npm install` in `{folder}`, or use --skip-install: all other files exist"
     try:
         argv = [*npm_command(env), "install", *_FLAGS, "--prefix", str(folder)]

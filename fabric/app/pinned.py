@@ -1,4 +1,4 @@
-"""What a run is compiled to: requirements without exact versions are pinned first."""
+"""Compile a run after pinning requirements without exact versions."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from fabric.model.task_inputs import VendorInputs
 
 
 def compiled_and_pinned(request: Request, settings: Settings) -> Compiled:
-    """Keys are stable once it is written down which versions a service takes."""
+    """Compile after pinning, because only pinned versions give stable cache keys."""
     work = compiled(request, settings)
     asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
     if not asked:

@@ -1,4 +1,4 @@
-"""`plan` and `explain`: what a run would do and why, as values for JSON and for people."""
+"""`plan` and `explain`: what a run would do and why, as values for JSON and text."""
 
 import contextlib
 import json
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class PlanOptions(Struct, frozen=True):
-    """How a plan is shown and kept."""
+    """How a plan is shown and stored."""
 
     graph: str = ""
     out: str = ""
@@ -77,7 +77,7 @@ def plan(
 
 
 def _deciding(seen: Preview) -> frozenset[str]:
-    """Variables that a plan of a real deploy hangs on: without them it has warnings."""
+    """List the variables that affect the warnings of a real deploy's plan."""
     real = [one for one in seen.work.placements if one.mode == Mode.REAL]
     if not real:
         return frozenset()
@@ -88,7 +88,7 @@ def _deciding(seen: Preview) -> frozenset[str]:
 
 @contextlib.contextmanager
 def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
-    """A plan for files alone, or against the records of what is live."""
+    """Plan for files only, or compared with the deployed state."""
     with contextlib.ExitStack() as stack:
         shared = stack.enter_context(contextlib.closing(open_shared_cache(request, settings)))
         work = compiled(request, settings)
@@ -152,7 +152,8 @@ def _blind(
     asked: tuple[Request, Settings, SharedAccess],
     error: NoAccessError,
 ) -> tuple[Session, Preview]:
-    """Everything is shown as new, and nothing of it is kept. A deploy would fail."""
+    """Plan without state: everything is shown as new, and nothing is stored. A deploy would
+    fail."""
     request, settings, shared = asked
     session, seen = _live(stack, work, request, (settings, shared), blind=True)
     why = error.first
@@ -215,7 +216,7 @@ def _changed_inputs(decision: Decision) -> tuple[ChangedInput, ...]:
 
 
 def _causes(made: Plan, number: int) -> Iterator[Cause]:
-    """The tasks that it waits for, directly or not, and that run whatever comes before them."""
+    """Find the tasks that this task waits for, directly or indirectly, and that certainly run."""
     if made.decisions[number].action is not Action.WAIT:
         return
     graph = made.graph

@@ -1,4 +1,4 @@
-"""What a look at a project came to: nothing was run, locked or written for it."""
+"""The result of a preview: nothing was run, locked or written."""
 
 from collections.abc import Iterable
 
@@ -12,11 +12,12 @@ from fabric.model.problems import Problem, each_once
 
 
 class Preview(Struct, frozen=True):
-    """`elsewhere` is what the plan believed of other machines: the run has to believe the same.
+    """A plan with its sources. `elsewhere` are the shared traces that the plan used; the run must
+    use the same.
 
-    `entries` are the files where builds would begin. `sources` are the files that say what is live,
-    where all of them lie on this machine, and all that the graph was made from; else None.
-    `refused` is what a deploy of this would be refused for; a plan shows it as warnings.
+    `entries` are the entry files of builds. `sources` are the state and graph files, if all are
+    local, otherwise None. `refused` are problems that would prevent a deploy; a plan shows them as
+    warnings.
     """
 
     work: Compiled
@@ -28,7 +29,7 @@ class Preview(Struct, frozen=True):
 
 
 def with_warnings(work: Compiled, told: Iterable[Problem]) -> Compiled:
-    """In the warnings of the run, each once, and in those of each service that is concerned."""
+    """Add warnings to the run, without duplicates, and to each affected service."""
     found = tuple(told)
     rows = tuple(
         replace(row, warnings=(*row.warnings, *_messages(found, row.service)))

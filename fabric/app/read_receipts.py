@@ -1,4 +1,4 @@
-"""Receipts read back: people and scripts may have had them in their hands meanwhile."""
+"""Read receipts, which people and scripts can have edited."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from fabric.system.schemas import listed, misfits
 
 
 class FoundReceipt(Struct, frozen=True):
-    """`damage` says why nothing could be read from a receipt that is there."""
+    """A receipt. `damage` explains why an existing receipt could not be read."""
 
     deployments: list[ReceiptEntry]
     damage: Problem | None = None

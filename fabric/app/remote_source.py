@@ -1,4 +1,4 @@
-"""A project from somewhere else: fetched, unpacked into a folder of its own, gone afterwards."""
+"""A remote project: downloaded and unpacked into a temporary directory."""
 
 import contextlib
 import tempfile
@@ -23,14 +23,14 @@ from fabric.system.source.unpack import shallowest_config, unpack
 
 
 class RemoteSource(Struct, frozen=True):
-    """Where an archive is, and the digest that it must have (empty: any)."""
+    """The location of an archive and its required hash (empty: any)."""
 
     url: str
     sha256: str = ""
 
 
 class FetchedSource(Struct, frozen=True):
-    """The same wish, about what was fetched; everything that is kept goes to the working folder."""
+    """The request for the downloaded source. Stored files go to the working directory."""
 
     request: Request
     settings: Settings
@@ -57,7 +57,7 @@ def sourced(source: RemoteSource, request: Request, settings: Settings) -> Itera
 
 
 def keep_deployed(found: FetchedSource, report: Report) -> None:
-    """For whoever asks later about what this has made live: the source itself is gone by then."""
+    """Store the config for later commands, because the source itself is deleted."""
     if isinstance(report.outcome, DeployOutcome):
         content = read_bytes(Path(found.request.where.config))
         for service in {one.service for one in report.outcome.deployments}:

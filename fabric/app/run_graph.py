@@ -1,4 +1,4 @@
-"""A graph to a plan, and a graph to a result: what every use case does with its session."""
+"""Plan and run a graph with its session, for every command."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,8 +35,10 @@ from fabric.tasks.build import BuildKind
 
 
 class GraphJob(Struct, frozen=True):
-    """A graph to run at a place. `known` are outcomes from before, `elsewhere` what records tell of
-    other machines; `untouched` tasks of the project are not in the graph at all."""
+    """A graph to run. `known` are earlier outcomes, `elsewhere` are shared traces from records.
+
+    `untouched` are project tasks that are not in the graph.
+    """
 
     info: ProjectInfo
     graph: TaskGraph
@@ -46,7 +48,7 @@ class GraphJob(Struct, frozen=True):
 
 
 def plan_graph(session: Session, graph: TaskGraph) -> Plan:
-    """What a run would do; touches nothing but the cache, and that only if there is one."""
+    """Plan the graph. Writes only to an existing cache."""
     session.stores.trace_store.expect(len(graph))
     session.learn(graph)
     plan = make_plan(graph, session.runner.memory)
@@ -59,7 +61,7 @@ def plan_graph(session: Session, graph: TaskGraph) -> Plan:
 
 
 def entries_of(session: Session, plan: Plan) -> frozenset[str]:
-    """The source files where builds would begin; all that are missing are reported at once."""
+    """List the entry files of builds. All missing files are reported together."""
     kind = session.registry["build"]
     entries: set[str] = set()
     problems: list[Problem] = []
@@ -86,7 +88,7 @@ def run_graph(
 
 
 def job_of(request: Request, session: Session, work: GraphJob) -> Job:
-    """Known results where the runner finds them, and how long each task took last time."""
+    """Build the job with cached results and the last duration of each task."""
     session.stores.trace_store.expect(len(work.graph) if not work.untouched else 0)
     session.runner.believe(work.elsewhere)
     session.learn(work.graph)
@@ -109,7 +111,7 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
 
 
 def seconds_of(session: Session, graph: TaskGraph) -> tuple[float, ...]:
-    """How long each task took last time; for one that never ran a second is a guess."""
+    """Estimate each task's duration from its last run, or 1 s for a first run."""
     last = map(session.stores.trace_store.last_ms, graph.ids)
     return tuple(UNTIMED_S if ms is None else ms / 1000 for ms in last)
 
@@ -118,7 +120,7 @@ def seconds_of(session: Session, graph: TaskGraph) -> tuple[float, ...]:
 def announced(
     request: Request, session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
 ) -> Iterator[Bus]:
-    """The stream of a run's events, opened with its start; its end is the caller's to tell."""
+    """Open the event stream of a run with its start event. The caller sends the end."""
     run_id, clock = _run_id(session.settings), session.settings.clock
     home = journal_home(request, work.info)
     info = RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
@@ -139,7 +141,7 @@ def run_tasks(session: Session, job: Job, bus: Bus, stop: StopSign | None = None
 
 
 def remember_durations(session: Session, result: RunResult) -> None:
-    """What tasks that leave no trace are remembered by: how long they took."""
+    """Store the durations of tasks without traces."""
     for task, outcome in result.rows:
         if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
             session.stores.trace_store.durations.note(task.id, outcome.ms)
@@ -147,7 +149,8 @@ def remember_durations(session: Session, result: RunResult) -> None:
 
 
 def may_be_told_again(session: Session, plan: Plan) -> bool:
-    """What hangs on a shared cache is asked for anew: others may have filled it, or emptied it."""
+    """Return whether the answer can be cached. With a shared cache it cannot, because others change
+    it."""
     if session.shared == NO_ACCESS:
         return True
     is_here = (one.action is Action.SKIP and one.reason != FROM_SHARED for one in plan.decisions)
@@ -157,8 +160,10 @@ def may_be_told_again(session: Session, plan: Plan) -> bool:
 def told_of_run(
     info: ProjectInfo, session: Session, result: RunResult | None = None
 ) -> ProjectInfo:
-    """With what is said of this run alone: no stored answer tells what its surroundings were like.
-    Children of a run that was cut off are lost to nobody's surprise."""
+    """Add warnings of this run only, which no stored answer contains.
+
+    Lost child processes of an interrupted run are expected and not reported.
+    """
     lost = session.lost_child if result and not result.interrupted else None
     said = (*session.shared.warnings, *((lost,) if lost else ()))
     told = tuple(one for one in said if one not in info.warnings)
@@ -166,20 +171,24 @@ def told_of_run(
 
 
 def journal_home(request: Request, info: ProjectInfo) -> Path:
-    """Where the run's journal is kept."""
+    """Choose the directory of the run log."""
     return Path(request.where.home) if request.where.home else Path(info.workspace) / ".fabric"
 
 
 def homes_of(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
-    """Where a run writes: the folder of the workspace's own things, and that of each service."""
+    """List the directories that a run writes to: the workspace's `.fabric` and those of
+    services."""
     writing = (task.inputs for task in graph.tasks if task.kind != "vendor")
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 
 
 def told_of_places(info: ProjectInfo, graph: TaskGraph, session: Session) -> ProjectInfo:
-    """Say it when nothing is kept for the next run, when tools of before are not used, or when the
-    cache lies where several machines may write: it is safe, but slow."""
+    """Warn if nothing is cached, if downloaded tools are unusable, or if the cache is on a network
+    drive.
+
+    A network drive is safe but slow.
+    """
     builds = graph.inputs_of("build")
     bundles = any(getattr(one, "runtime", "").startswith("nodejs") for one in builds)
     found = (session.cache_problem, _on_network(session), session.fetched if bundles else None)
@@ -204,7 +213,7 @@ def tell_idle(
     graph: TaskGraph,
     make_listeners: MakeListeners,
 ) -> None:
-    """A run in which nothing was to be done, for the files of events that were asked for."""
+    """Write the requested event files for a run with nothing to do."""
     run_id, clock = _run_id(settings), settings.clock
     home = journal_home(request, info)
     seconds = (0.0,) * len(graph)
@@ -237,6 +246,6 @@ def _run_id(settings: Settings) -> str:
 
 
 def new_run_id(clock: Clock, chance: Chance) -> str:
-    """Sorts by time; the tail keeps runs apart that begin at one moment, in whatever process."""
+    """Generate a run id that sorts by time. A random suffix separates simultaneous runs."""
     now = clock.now()
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}-{chance(4)}"

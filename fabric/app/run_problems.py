@@ -1,4 +1,4 @@
-"""What went wrong in a run, and whose it is: as values for a report."""
+"""The problems of a run and their services, as values for a report."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ class _Owned(Struct, frozen=True):
 
 
 def problems_of(result: RunResult) -> tuple[Problem, ...]:
-    """What failed, and first of all that the run was interrupted, if it was."""
+    """List the problems of a run. An interruption comes first."""
     found = (*(one.problem for one in _of_tasks(result)), *result.aftermath)
     if not result.interrupted:
         return found
@@ -28,13 +28,13 @@ def problems_of(result: RunResult) -> tuple[Problem, ...]:
 
 
 def owners_of(result: RunResult) -> tuple[str, ...]:
-    """The service of each of these problems; none for what concerns the run as a whole."""
+    """List the service of each problem; empty for problems of the whole run."""
     owners = [one.owner for one in _of_tasks(result)]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
 def _of_tasks(result: RunResult) -> Iterator[_Owned]:
-    """Each problem once per service, with the functions that have it if there are several."""
+    """List each problem once per service, with the affected functions."""
     functions: dict[_Owned, dict[str, None]] = {}
     for task, outcome in result.rows:
         owner = "" if outcome.status is Status.BLOCKED else task.inputs.service

@@ -11,7 +11,7 @@ NOTHING_RAN = "critical path: none (no task ran)"
 
 
 def cases_of(result: RunResult) -> tuple[Case, ...]:
-    """Every task with its end; what went wrong after all of them is a case of its own."""
+    """List every task with its outcome. Later failures are separate cases."""
     rows = zip(result.graph.tasks, result.outcomes, strict=True)
     cases = [
         Case(task.inputs.service, task.id, str(one.status), one.reason, one.ms, one.problems)
@@ -23,7 +23,7 @@ def cases_of(result: RunResult) -> tuple[Case, ...]:
 
 
 def longest_path(result: RunResult) -> str:
-    """What the run waited for from its beginning to its end."""
+    """Format the critical path of the run."""
     if not result.count(Status.RAN):
         return NOTHING_RAN
     path = critical_path(result)

@@ -46,7 +46,7 @@ def run_ids(settings: Settings) -> tuple[str, ...]:
 
 
 def compose_runs(file: str, settings: Settings) -> Report:
-    """The runs over all services of a compose file, of those that are kept."""
+    """Report the stored runs over all services of a compose file."""
     folder = file_at(settings.cwd / file, COMPOSE_NAME).parent
     rows = (_summary(path) for path in _journals(folder))
     own = tuple(row for row in rows if row.command.startswith("compose "))
@@ -54,7 +54,7 @@ def compose_runs(file: str, settings: Settings) -> Report:
 
 
 def show_run(run_id: str, settings: Settings) -> Report:
-    """The events of one run; `latest` is the newest."""
+    """Show the events of one run; `latest` selects the newest."""
     paths = {path.stem: path for path in _journals(workspace_of(settings.cwd))}
     chosen = next(iter(paths), "") if run_id == "latest" else run_id
     if chosen not in paths:
@@ -74,7 +74,7 @@ def _journals(workspace: Path) -> list[Path]:
 
 
 def _events(path: Path) -> Iterator[JsonObject]:
-    """The readable events; a run that was killed may have left half a line."""
+    """Read the valid events. A killed run can leave an incomplete line."""
     try:
         lines = read_bytes(path).splitlines()
     except OSError:
@@ -111,7 +111,7 @@ def _summary(path: Path) -> PastRun:
 
 
 def _read(event: JsonObject, unknown: _Form) -> _Form:
-    """A journal is talk: what does not fit tells nothing."""
+    """Read a field of an event. Invalid values are ignored, as the log is not trusted data."""
     try:
         return convert(event, type(unknown))
     except ValidationError:

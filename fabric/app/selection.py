@@ -15,7 +15,7 @@ _OPEN = ServiceChoice()
 
 
 def run_chosen(request: Request, settings: Settings, run: Callable[[Request], Report]) -> Report:
-    """Run over the chosen services; over none of them if none is affected, and say so."""
+    """Run over the selected services. If none is affected, report that and run nothing."""
     choice = request.where.choice
     _refuse_alone(request)
     if choice == _OPEN:

@@ -40,16 +40,15 @@ if TYPE_CHECKING:
 
 
 class SessionOptions(Struct, frozen=True):
-    """How a session is opened. `started_ns` is when the command began; what moves later is suspect.
+    """How to open a session. `started_ns` is the command's start; files changed later are suspect.
 
-    Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
-    `homes` are the folders that a run writes below.
-    A `warm` run asks about few files and tasks, so it loads no index of them all.
-    A `strict` run fails where others warn of what would fail once it is called.
-    What does not `keep` neither reads nor writes a cache.
-    With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
-    `runtimes` are somebody else's, and stay open: for one run after the other.
-    `shared` is what other machines know and are told; an `executor` builds on others.
+    Without `create` no cache is created, as previews write nothing. `homes` are the output
+    directories. A `warm` run needs few files and loads no full index. A `strict` run turns warnings
+    of later failures into errors.
+
+    Without `keep` no cache is used. With `tools` deploy tasks are available; `kinds` are more task
+    kinds. `runtimes` are owned by the caller. `shared` is the shared cache; an `executor` builds on
+    other machines.
     """
 
     started_ns: int
@@ -67,10 +66,10 @@ class SessionOptions(Struct, frozen=True):
 
 
 class Session:
-    """The stores of a workspace, open from `with` to its end, and what works with them.
+    """The open stores of a workspace and their users, within a `with` block.
 
-    `place` is where the cache is, or why there is none; `fetched` is why tools of before are not
-    used. What was learnt is kept when it is closed.
+    `place` is the cache or the reason for its absence. `fetched` explains unusable downloaded
+    tools. New results are stored on close.
     """
 
     stores: Stores
@@ -96,14 +95,14 @@ class Session:
 
     @property
     def cache_problem(self) -> Problem | None:
-        """Why something of this run was not kept for the next, as far as it is known by now."""
+        """Return why results of this run were not cached, as far as known."""
         found = (self.place.problem, self.place.warning)
         failures = (self.stores.blobs.failure, self.stores.memo.failure)
         return next(filter(None, (*found, *failures)), None)
 
     @property
     def threads_elsewhere(self) -> int:
-        """How many builds other machines carry out at once; none without an executor."""
+        """Return how many builds other machines run in parallel; zero without an executor."""
         executor = self._options.executor
         return executor.workers.threads if executor is not None else 0
 
@@ -158,14 +157,14 @@ class Session:
         self.fetched = tools_problem(settings)
 
     def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | FarBuilds":
-        """For this run alone: its children end with it, also where the runtimes stay open."""
+        """Use the executor for this run only. Its child processes end with the run."""
         settings, executor = self.settings, self._options.executor
         if executor is not None:
             return executor.around(runtimes, self.stores.files, self.place.folder, settings.clock)
         return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
 
     def _give(self, shared: SharedAccess) -> None:
-        """What a run makes goes to the others, where it may."""
+        """Upload this run's results to the shared cache, if allowed."""
         cache = shared.cache
         if cache is not None and cache.link.writes and self._options.create:
             from fabric.engine.shared.publishing import Publishing
@@ -175,7 +174,7 @@ class Session:
             cache.gives(Publishing(cache.link, cache.errands, clock, content))
 
     def learn(self, graph: TaskGraph) -> None:
-        """What other machines know of these tasks; it is kept for the next command."""
+        """Query the shared cache for these tasks. The result is stored for the next command."""
         cache = self.shared.cache
         if cache is None:
             return
@@ -186,7 +185,7 @@ class Session:
             cache.keep(KeptSegments(self.place.folder))
 
     def share(self, result: RunResult) -> None:
-        """Wait for what is being sent. A run that was interrupted sends no more."""
+        """Wait for uploads. An interrupted run uploads nothing more."""
         if self.shared.cache is not None and not result.interrupted:
             try:
                 self.shared.cache.finish()
@@ -208,7 +207,7 @@ _no_mark = contextlib.nullcontext
 
 @contextlib.contextmanager
 def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
-    """Their tools are found, and their children started, when they are first wanted."""
+    """Open the runtimes. Tools and child processes start on first use."""
     with toolchain_of(settings) as folder:
         runtimes = Runtimes(folder, settings.env)
         try:
@@ -285,7 +284,7 @@ def _world_kinds(tools: "DeployTools") -> Registry:
 
 
 def _ignore_own(workspace: Path) -> None:
-    """What fabric keeps is for this machine, and no part of anybody's repository."""
+    """Exclude fabric's files from the repository, because they belong to this machine."""
     own = workspace / OWN
     ignore = own / ".gitignore"
     if own.is_dir() and not ignore.exists():

@@ -1,4 +1,4 @@
-"""The shared cache of a command: whether there is one, who may write it, and where to look."""
+"""The shared cache of a command: its access, its write permission and its commits."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -44,7 +44,7 @@ _BASES = (
 
 
 class SharedAccess(Struct, frozen=True):
-    """What a command has of a shared cache; without one, `problem` may say why."""
+    """Access to a shared cache. Without one, `problem` can explain why."""
 
     cache: "SharedCache | None" = None
     problem: Problem | None = None
@@ -67,7 +67,7 @@ def use_of(shared: SharedAccess) -> RemoteUse | None:
 
 
 def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
-    """Begins to learn what others know, while the command goes on."""
+    """Open the shared cache and start its queries in the background."""
     access = open_access(request, settings)
     if access.cache is not None:
         access.cache.begin(kept_before(request, settings))
@@ -75,7 +75,7 @@ def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
 
 
 def open_access(request: Request, settings: Settings) -> SharedAccess:
-    """As this place may use it. Nobody is asked anything yet."""
+    """Open the access with this machine's permissions, without a call."""
     modes = cache_modes(request.cache_modes, settings.env)
     if not settings.env.get(URL_VARIABLE) or not modes.has_remote:
         return NO_ACCESS
@@ -118,13 +118,13 @@ def address_of(settings: Settings) -> "SharedCacheAddress":
 
 
 def _is_token(text: str) -> bool:
-    """A line end behind it, as files of secrets have, is no part of it."""
+    """Return whether the text is a token. A final line break is ignored."""
     word = text.strip()
     return word.isascii() and word.isprintable() and " " not in word
 
 
 def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedLink":
-    """Raises ValueError where the key is none."""
+    """Parse the cache link. Raises ValueError for an invalid key."""
     from fabric.engine.shared.link import MAIN, SharedLink
     from fabric.remote.seal import keys_of
 
@@ -150,13 +150,13 @@ def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedL
 
 
 def base_folder(request: Request, settings: Settings) -> Path:
-    """The folder of the config or compose file that is asked for."""
+    """Return the directory of the requested config or compose file."""
     path = settings.cwd / (request.where.compose or request.where.config)
     return path if path.is_dir() else path.parent
 
 
 def kept_before(request: Request, settings: Settings) -> "KeptSegments":
-    """What was learnt before, from the nearest cache: it is read before the workspace is known."""
+    """Read results of earlier queries from the nearest cache, before the workspace is known."""
     from fabric.engine.shared.kept_segments import KeptSegments
 
     above = caches_above(base_folder(request, settings), settings)
@@ -165,8 +165,8 @@ def kept_before(request: Request, settings: Settings) -> "KeptSegments":
 
 
 def has_other_commit(request: Request, settings: Settings) -> bool:
-    """Whether others may know of a commit that nobody was asked about: then an edit is no longer
-    only an edit."""
+    """Return whether the commit changed since the last query, so that the shared cache must be
+    queried."""
     is_read = settings.env.get(URL_VARIABLE) and settings.own(REMOTE_KEY_VARIABLE)
     if not is_read or not cache_modes(request.cache_modes, settings.env).reads_remote:
         return False
@@ -179,7 +179,7 @@ def has_other_commit(request: Request, settings: Settings) -> bool:
 
 
 def head_words(folder: Path, env: Mapping[str, str]) -> "HeadWords":
-    """Nearest first: this commit, those before it, then what its branches were last."""
+    """List the commits to query, nearest first: this commit, its ancestors, then branches."""
     from fabric.engine.shared.link import HeadWords
     from fabric.system.git_checkout import checkout_at
 

@@ -1,4 +1,4 @@
-"""A look at the shared cache: whether it answers, what lies there, whether it may be written."""
+"""Check the shared cache: reachability, contents and write permission."""
 
 import base64
 from collections.abc import Iterator
@@ -30,7 +30,8 @@ _LARGE = "allow request bodies of 5 MB, such as `client_max_body_size 8m;` in ng
 
 
 class SharedLook(Struct, frozen=True):
-    """`ms` is how long it took to learn; `tasks` have results there that some head leads to."""
+    """The status of the shared cache. `ms` is the query time; `tasks` have results reachable from a
+    head."""
 
     place: str
     scope: str = ""
@@ -43,7 +44,7 @@ class SharedLook(Struct, frozen=True):
 
 
 def status(settings: Settings, modes: str = "") -> Report:
-    """Asks the server anew, whatever was learnt before."""
+    """Query the server again, ignoring cached results."""
     command = "cache status"
     cache_modes(modes, settings.env)  # a slip is told where there is no cache yet, too
     found = look_at_shared(settings, modes)
@@ -63,14 +64,14 @@ def status(settings: Settings, modes: str = "") -> Report:
 
 
 def new_key(settings: Settings) -> Report:
-    """For FABRIC_REMOTE_CACHE_KEY: it is shown once and kept nowhere."""
+    """Generate a key for FABRIC_REMOTE_CACHE_KEY. The key is printed once and not stored."""
     raw = bytes.fromhex(settings.chance(_KEY_BYTES))
     key = base64.urlsafe_b64encode(raw).decode().rstrip("=")
     return Report("cache key", DocumentOutcome({"key": key}, key))
 
 
 def look_at_shared(settings: Settings, modes: str = "") -> SharedLook | None:
-    """None where no shared cache is asked for."""
+    """Inspect the shared cache. Returns None if none is configured."""
     if not settings.env.get(URL_VARIABLE):
         return None
     with closing(open_access(_question(modes), settings)) as access:
@@ -99,13 +100,14 @@ def _looked_at(access: SharedAccess, settings: Settings) -> SharedLook | None:
 
 
 def _shown(settings: Settings) -> str:
-    """Without what may be a password in it."""
+    """Format the address without a possible password."""
     scheme, _, rest = settings.env[URL_VARIABLE].partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if rest else ""
 
 
 def _not_written(cache: SharedCache) -> Iterator[Problem]:
-    """A head on trial, and a pack as large as any: the same ones each time."""
+    """Find write problems by writing a test head and a pack of maximum size. Their names are
+    fixed."""
     keys, errands = cache.link.keys, cache.errands
     head = head_name(cache.link.scope, _TRIAL)
     name, pack = seal_object(keys, ObjectKind.PACK, Random(0).randbytes(PACK_BYTES))  # noqa: S311
@@ -133,7 +135,7 @@ def _hint(error: Exception) -> str:
 
 
 def shared_checks(settings: Settings) -> Iterator[Check]:
-    """Told where one is asked for. Runs do without it, so what is wrong is a warning."""
+    """Check a configured shared cache. Problems are warnings, because runs work without it."""
     found = look_at_shared(settings)
     if found is None:
         return

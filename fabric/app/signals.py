@@ -1,4 +1,4 @@
-"""A run that can be stopped: what signals mean to it, and how one that is cut off still ends."""
+"""Stop a run on signals, including the end of an aborted run."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -31,8 +31,11 @@ def carried_out(run: Run) -> RunResult:
 
 
 def _cut_off(run: Run, end_children: Callable[[], None]) -> RunResult:
-    """Without their children tasks fail soon, and that is how the run ended: what was done is told
-    and kept. A task that does not fail even then is given up, and the run with it."""
+    """Abort the run by killing its child processes, so that tasks fail soon. Finished work is
+    reported and stored.
+
+    A task that still does not fail is abandoned, and the run with it.
+    """
     try:
         for _ in range(_CUTS):
             # Again and again: a task may have been about to start one more.
@@ -47,7 +50,8 @@ def _cut_off(run: Run, end_children: Callable[[], None]) -> RunResult:
 
 @contextmanager
 def _stoppable(run: Run) -> Iterator[None]:
-    """First signal: start nothing new. Second: cut off what runs. Third: end at once."""
+    """Handle signals. First: start nothing new. Second: abort running tasks. Third: exit
+    immediately."""
     heard = 0
 
     def hear(number: int, frame: FrameType | None) -> None:

@@ -1,6 +1,6 @@
-"""How a stage of one service stands: what is live, what was, and what a deploy would do.
+"""The status of one stage: deployed state, history, and pending deploy.
 
-That nothing can be planned hides nothing of what is live.
+A failed plan does not hide the deployed state.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from fabric.state.records.receipts import read_document
 
 
 class StagePlan(Struct, frozen=True):
-    """What a deploy would do, as a document and as a graph."""
+    """The pending deploy, as a document and as a graph."""
 
     outcome: PlanOutcome
     plan: Plan
@@ -34,7 +34,7 @@ class StagePlan(Struct, frozen=True):
 
 
 class StageNow(Struct, frozen=True):
-    """What is live of a service, without a look at what would be."""
+    """The deployed state of a service, without a plan."""
 
     service: str
     stage: str
@@ -42,7 +42,8 @@ class StageNow(Struct, frozen=True):
 
 
 class StageStatus(Struct, frozen=True):
-    """`problems` are why there is no `planned`. `stages` are all that are known of."""
+    """The status of a stage. `problems` explain a missing `planned`. `stages` are all known
+    stages."""
 
     service: str
     provider: str

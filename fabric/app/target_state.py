@@ -1,4 +1,4 @@
-"""What the endpoints of a router get, as it lies on disk; and who is still led to."""
+"""The target state of a router on disk, and its references to endpoints."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -37,8 +37,10 @@ def history_path(home: Path, stage: str) -> Path:
 
 
 def still_led_to(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
-    """Warns of names that lead to what is gone, or is about to be. A state that cannot be read is
-    told by who leads names."""
+    """Warn of hostnames that point to deleted endpoints, or to endpoints about to be deleted.
+
+    Unreadable states are reported by router commands.
+    """
     gone = frozenset((ref.service, ref.provider) for ref in refs)
     for unit in project.units:
         home = Path(placement_of(unit, project.workspace, project.home).home)
@@ -51,7 +53,7 @@ def still_led_to(project: Project, refs: Iterable[RecordRef]) -> Iterator[Proble
 
 
 def _name(home: Path, stage: str) -> str:
-    """As it was led last: who removes reads nothing of the config that need not be there."""
+    """Return the hostname of the last update. A removal reads no optional config values."""
     try:
         found = _HISTORY.decode(read_bytes(history_path(home, stage)))
     except (OSError, DecodeError, UnicodeDecodeError):

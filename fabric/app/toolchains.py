@@ -1,4 +1,4 @@
-"""Where the tools lie that fabric fetches itself: what is run from there must be nobody else's."""
+"""The directory of downloaded tools, which must belong to the current user only."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from fabric.ownership import is_safe_place
 
 @contextlib.contextmanager
 def toolchain_of(settings: Settings) -> Iterator[Path]:
-    """The folder of this user, for all projects; where there is none, one for this run alone."""
+    """Open the user's tool directory for all projects, or a temporary one for this run."""
     chosen = settings.toolchains
     if chosen is not None and is_safe_place(str(chosen)):
         yield chosen
@@ -25,7 +25,7 @@ def toolchain_of(settings: Settings) -> Iterator[Path]:
 
 
 def tools_problem(settings: Settings) -> Problem | None:
-    """Why what was fetched before is not used, and is fetched for this run alone."""
+    """Return why downloaded tools are not reused and are downloaded for this run only."""
     chosen = settings.toolchains
     return None if chosen is None or is_safe_place(str(chosen)) else _not_ours(chosen)
 

@@ -1,4 +1,4 @@
-"""`validate` and `config show`: what a config says, without a run and without a network."""
+"""`validate` and `config show`: check and show a config, without a run or a network."""
 
 import json
 from collections.abc import Iterable
@@ -17,7 +17,8 @@ from fabric.model.report import Report
 
 
 def validate(where: Where, settings: Settings) -> Report:
-    """All that is wrong, also what only a plan would refuse. A text is read by itself."""
+    """Find all problems of a config, including those of a plan. A text is read without other
+    files."""
     where = replace(where, reads_secrets=False)
     if where.text is not None:
         return _validated_text(read_given(where, settings))

@@ -1,4 +1,4 @@
-"""What a shell may offer for an option or argument: names of the project that the line is about."""
+"""Shell completion of options and arguments, with names of the selected project."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
 def names_of(kind: str) -> Complete:
-    """The names of a kind that begin as the word does."""
+    """Complete names of a kind by prefix."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
         from fabric.app.complete import NameKind, known_names
@@ -26,7 +26,7 @@ def names_of(kind: str) -> Complete:
 
 
 def one_of(words: Sequence[str]) -> Complete:
-    """One of a few words."""
+    """Complete one of a few words."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
         return [word for word in words if word.startswith(begun)]
@@ -35,7 +35,7 @@ def one_of(words: Sequence[str]) -> Complete:
 
 
 def choices_for(option: str) -> Complete:
-    """Words for an option of a new project that go with what the line says so far."""
+    """Complete an option of a new project with values that fit the other options."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
         said = {name: str(value or "") for name, value in context.params.items()}
@@ -64,7 +64,7 @@ def _choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
 
 
 def _where(context: click.Context) -> "Where":
-    """What the line says so far."""
+    """Read the project options of the line so far."""
     from fabric.app.request import CONFIG_NAME, Where, params_of
 
     said = context.params

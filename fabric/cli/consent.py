@@ -1,4 +1,4 @@
-"""A question before something that cannot be undone: asked on a terminal, else taken as said."""
+"""Confirm irreversible actions: prompt at a terminal, otherwise require the option."""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from fabric.cli.screen import Screen, safe
 
 
 def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
-    """Scripts have nobody to ask; `--yes` has answered already."""
+    """Build the confirmation prompt. `--yes` confirms; scripts without it are refused."""
 
     def agrees(question: str) -> bool:
         if yes or screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
@@ -21,7 +21,7 @@ def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], b
 
 
 def word_asker(screen: Screen, settings: Settings) -> Callable[[str], str]:
-    """For what has to be typed: no option says it, and scripts say nothing."""
+    """Build the prompt for a word to type. No option replaces it, so scripts are refused."""
 
     def ask(question: str) -> str:
         if screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):

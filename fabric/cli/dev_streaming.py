@@ -1,4 +1,4 @@
-"""`invoke dev` from its options to what is told of it, as it happens."""
+"""`invoke dev`: from its options to its progress output."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -53,7 +53,7 @@ def restore_routes(flags: "StreamFlags") -> int:
 
 
 def stream_hearers(screen: Screen) -> StreamHearers:
-    """All of it is talk: on stderr, as it happens."""
+    """Build the callbacks. They print progress to stderr."""
 
     def say(text: str) -> None:
         sys.stderr.write(safe(f"{text}\n"))

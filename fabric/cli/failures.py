@@ -1,4 +1,4 @@
-"""A failed command line, as text or as one JSON document, with the exit code that goes with it."""
+"""Report a failed command line as text or JSON, with its exit code."""
 
 import sys
 import traceback
@@ -15,7 +15,8 @@ from fabric.system.disk import closed_problem
 
 
 def explain(argv: list[str], error: BaseException, start: CommandStart | None = None) -> int:
-    """Whether JSON is wanted is read from the raw words: usage errors obey `--json` too."""
+    """Report a failure. The raw arguments decide on JSON, so that usage errors follow `--json`
+    too."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError) and "--json" not in argv:
         sys.stderr.write(f"{error.format_message()}\n")
         return int(ExitCode.USAGE)
@@ -25,7 +26,7 @@ def explain(argv: list[str], error: BaseException, start: CommandStart | None = 
 
 
 def _colour(argv: list[str]) -> str:
-    """What `--color` says, as far as it can be told from the words."""
+    """Find the `--color` value in the raw arguments, as far as possible."""
     words = [part for word in argv for part in word.split("=", 1)]
     said = words[words.index("--color") + 1 :] if "--color" in words else []
     return said[0] if said and said[0] in ("always", "never") else "auto"

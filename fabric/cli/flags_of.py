@@ -1,7 +1,7 @@
-"""A command's options as one frozen value: a field says its type, and the option that gives it.
+"""A command's options as one frozen value: each field has a type and a click option.
 
-A field is `Annotated` with click's decorator, under the name that click knows; any other field is
-a class of such fields, whose options come in its place.
+A field is `Annotated` with click's decorator under its click name. Any other field is a class of
+further fields.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ Option: TypeAlias = Callable[[Called], Called]
 
 
 def flags_of(kind: type[Flags]) -> Callable[[Callable[[Flags], int]], Called]:
-    """The command is called with one value of this class."""
+    """Make a decorator that calls the command with one value of this class."""
 
     def taking(command: Callable[[Flags], int]) -> Called:
         @wraps(command)  # its name and its help are the command's
@@ -35,7 +35,8 @@ def flags_of(kind: type[Flags]) -> Callable[[Callable[[Flags], int]], Called]:
 
 
 def _refuse_empty(said: Mapping[str, object]) -> None:
-    """`--stage "$UNSET"` must not come to the default: it may be about another stage."""
+    """Reject empty values: `--stage "$UNSET"` must not mean the default, which can be another
+    stage."""
     context = click.get_current_context()
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -72,7 +73,7 @@ def _empty(parameter: click.Parameter) -> Exception:
 
 
 def filled(kind: type[Flags], said: Mapping[str, object]) -> Flags:
-    """A value of this class, and of those inside it, of what click read from the line."""
+    """Build a value of this class, including nested ones, from click's parsed values."""
     return kind(
         **{
             name: filled(hint, said) if isinstance(hint, type) else said[name]
@@ -87,6 +88,6 @@ def _options(kind: type[Struct]) -> Iterator[Option]:
 
 
 def _fields(kind: type[Struct]) -> Iterator[tuple[str, type[Struct] | Option]]:
-    """The fields in their order: each with its option, or with the class of more of them."""
+    """Yield the fields in order, each with its option or its nested class."""
     for name, hint in kind.__annotations__.items():
         yield name, get_args(hint)[1] if get_origin(hint) is Annotated else hint

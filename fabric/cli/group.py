@@ -4,7 +4,7 @@ import click
 
 
 class Group(click.Group):
-    """Suggests the nearest command; `--json` alone is an empty line too."""
+    """A command group that suggests the nearest command. Only `--json` counts as no command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [] if args == ["--json"] else args)

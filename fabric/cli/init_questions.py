@@ -1,4 +1,4 @@
-"""What `init` asks for at a terminal: only what was not said, and only what the table allows."""
+"""The prompts of `init`: only for omitted options, with supported choices."""
 
 from collections.abc import Mapping
 
@@ -24,12 +24,12 @@ _BACK_ENDS = {
 
 
 def asker_at(settings: Settings, *, as_json: bool) -> Ask | None:
-    """None where nobody is there to answer: scripts say all that they mean."""
+    """Build the prompts; None without an interactive terminal."""
     return questions if can_ask(settings, as_json=as_json) else None
 
 
 def questions(asked: InitRequest, find: FindEntries = installed) -> InitRequest:
-    """In the order of the product; each answer narrows what comes after it."""
+    """Ask the questions in product order. Each answer limits the following choices."""
     template = asked.template or pick(
         "Trigger", templates_for(asked.provider), "http", _template_notes()
     )

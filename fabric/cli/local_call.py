@@ -1,4 +1,4 @@
-"""One local call: flags to what a function is given."""
+"""One local invocation: convert flags to its input."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The options of local runs: one http request, what is served, and the dev loop."""
+"""The options of local runs: HTTP request, server and dev loop."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ _PORT = 8787
 
 
 class HttpFlags(Struct, frozen=True):
-    """One http request, as it is said on a command line."""
+    """One HTTP request in options."""
 
     method: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""What goes on until it is told to end: functions that are served, and the dev loop."""
+"""Progress output of local servers and the dev loop."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def serve_until_exit(flags: "LocalFlags") -> int:
 
 
 def hearers(screen: Screen) -> Hearers:
-    """All of it is talk: on stderr, as it happens."""
+    """Build the callbacks. They print progress to stderr."""
 
     def say(text: str) -> None:
         sys.stderr.write(safe(f"{text}\n"))
@@ -97,7 +97,8 @@ def run_dev(flags: "DevFlags") -> int:
 
 
 def dev_hearers(screen: Screen) -> DevHearers:
-    """Calls are the result where they are all that is asked for; what is done next is talk."""
+    """Build the callbacks. Calls go to stdout if they are the only result; next steps go to
+    stderr."""
     told = hearers(screen)
 
     def called(call: PresetCall) -> None:

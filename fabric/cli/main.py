@@ -22,12 +22,12 @@ _NARROW = 80
 
 
 class LazyGroup(Group):
-    """Knows its commands by name and one line; imports one only when it is called."""
+    """A group that knows commands by name and summary, and imports one only when it is called."""
 
     rows: Mapping[str, table.CommandRow] = MappingProxyType({})
 
     def listing(self, rows: Sequence[table.CommandRow]) -> "LazyGroup":
-        """The same group, with these commands."""
+        """Return the same group with these commands."""
         self.rows = {row.name: row for row in rows}
         return self
 
@@ -47,7 +47,7 @@ class LazyGroup(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Commands by what they are for, without importing one."""
+        """List the commands by group without importing them."""
         del ctx
         for group in dict.fromkeys(row.group for row in self.rows.values()):
             rows = [(row.name, row.help) for row in self.rows.values() if row.group == group]
@@ -95,7 +95,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) ->
 
 
 def terminal_width() -> int:
-    """The terminal's width; click would import shutil to ask for it."""
+    """Return the terminal width. click would import shutil for it."""
     try:
         return min(os.get_terminal_size().columns, _WIDEST)
     except OSError:
@@ -103,7 +103,7 @@ def terminal_width() -> int:
 
 
 def run(argv: list[str], start: "CommandStart | None" = None) -> int:
-    """Run one command line and give its exit code; without a `start` it is this process's own."""
+    """Run one command line and return its exit code. `start` defaults to this process."""
     if argv[:1] == ["--json"]:
         argv = [*argv[1:], "--json"]
     try:

@@ -1,4 +1,4 @@
-"""The options of `generate` to what is wanted: checked, and asked for where they are missing."""
+"""Convert the options of `generate` to entries, with checks and prompts."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -25,7 +25,7 @@ from fabric.scaffold.yaml_text import leaf
 
 
 class TriggerOption(NamedTuple):
-    """An option that says a field of one kind of trigger; an `asked` one is a question too."""
+    """An option for a field of one trigger kind. An `asked` one is also prompted for."""
 
     option: str
     kind: str
@@ -58,7 +58,7 @@ Said = Mapping[str, str | tuple[str, ...]]
 def new_function(
     name: str, trigger: str, said: Said, opened: OpenConfig, person: Person
 ) -> NewEntry:
-    """`said` has the values of trigger options by their names; empty ones were not said."""
+    """Build a function entry. `said` has the trigger options by name; empty ones were omitted."""
     given = {option: value for option, value in said.items() if value}
     name = _free_name(name, "functions", opened, person)
     kind = _trigger(trigger, given, opened, person)
@@ -150,7 +150,7 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
 
 
 def _trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> str:
-    """What was said; else the kind that the options are of; else http, or what a person picks."""
+    """Choose the trigger: the option, the kind of the other options, http, or the user's choice."""
     kinds = {TRIGGER_OPTIONS[one].kind for one in given}
     told = trigger or (kinds.pop() if len(kinds) == 1 else "")
     if told:
@@ -216,7 +216,7 @@ def _fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json
 
 
 def _unasked(given: Said) -> dict[str, Json]:
-    """Fields that are said or left out; two of them make a pattern."""
+    """List the optional fields that were given. Two of them form a pattern."""
     for option, said in given.items():
         row = TRIGGER_OPTIONS[option]
         for text in (said,) if isinstance(said, str) else said:

@@ -63,7 +63,7 @@ Functions: TypeAlias = Annotated[
 
 
 def one_function(what: str) -> "Option":
-    """`--function`, where there is one."""
+    """Build the `--function` option for one function."""
     return click.option(
         "--function",
         default="",
@@ -74,7 +74,7 @@ def one_function(what: str) -> "Option":
 
 
 def event_file(what: str) -> "Option":
-    """`--event`, where there is one."""
+    """Build the `--event` option."""
     return click.option("--event", default="", metavar="FILE", help=what)
 
 
@@ -236,17 +236,17 @@ class ComposeFlags(Struct, frozen=True):
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """All functions of these services."""
+        """Return all functions of these services."""
         return ()
 
     @property
     def is_plain(self) -> bool:
-        """What git says lies in none of the files that a stored answer is checked against."""
+        """Return whether a stored answer can be used. Git queries depend on unwatched files."""
         return not self.affected
 
 
 class LiveFlags(Struct, frozen=True):
-    """How a deploy treats what is live."""
+    """How a deploy handles deployed functions."""
 
     force: Annotated[
         bool, click.option("--force", is_flag=True, help="Redeploy functions that are up to date.")
@@ -282,7 +282,7 @@ class LiveFlags(Struct, frozen=True):
 
 
 class SourceFlags(Struct, frozen=True):
-    """A project that lies somewhere else."""
+    """The options of a remote project."""
 
     source: Annotated[
         str,
@@ -305,5 +305,5 @@ class SourceFlags(Struct, frozen=True):
 
 
 def examples(text: str) -> str:
-    """An epilog that click leaves as it is."""
+    """Format an epilog that click leaves unchanged."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in text.strip().splitlines())

@@ -1,4 +1,4 @@
-"""A payload: from a file that is named, else from whoever writes to us."""
+"""Read a payload from a named file or standard input."""
 
 import sys
 import threading
@@ -16,7 +16,7 @@ _SILENCE = 2.0
 
 
 def payload(file: str, settings: Settings) -> bytes:
-    """Nothing is waited for on a terminal: nobody means to type a payload."""
+    """Read the payload. A terminal is not waited for, because no user types a payload."""
     if file:
         return _content(file, settings.cwd)
     if sys.stdin is None or sys.stdin.isatty():
@@ -54,7 +54,7 @@ def _too_large(source: str) -> Problem:
 
 
 def event_of(file: str, settings: Settings) -> Json:
-    """The payload as a value; nothing at all is an empty object."""
+    """Read the payload as a value. Empty input gives an empty object."""
     if file:
         return event_in(file, settings.cwd)
     content = payload("", settings)

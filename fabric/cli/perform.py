@@ -1,4 +1,4 @@
-"""A command line to an answer: settings, screen, listeners, the use case, the files beside it."""
+"""Run a command: settings, screen, listeners, use case and report files."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Outlets(Struct, frozen=True):
-    """Where the story of a run goes: files besides the terminal, and what is told there. Without
-    a `journal` nothing of it is kept."""
+    """The outputs of a run's events: files and terminal. Without `journal` no run log is
+    written."""
 
     events: str = ""
     profile: str = ""
@@ -37,7 +37,7 @@ class Outlets(Struct, frozen=True):
     journal: bool = True
 
     def is_unheard(self, settings: Settings) -> bool:
-        """Whether nobody would hear of a run."""
+        """Return whether the run has no output."""
         if self.journal or self.events or self.otlp or self.profile or self.logs != "none":
             return False
         if not any(name.startswith("OTEL_") for name in settings.env):
@@ -59,7 +59,7 @@ class Order(Struct, frozen=True):
 
 
 class Caller(Struct, frozen=True):
-    """What a use case is given besides its request."""
+    """The inputs of a use case beside its request."""
 
     settings: Settings
     screen: Screen
@@ -71,7 +71,7 @@ UseCase: TypeAlias = Callable[[Request, Caller], Report]
 
 
 def perform(order: Order, use_case: UseCase) -> int:
-    """Run a use case over the chosen services, show its report, and give the exit code."""
+    """Run a use case over the selected services, print its report and return the exit code."""
     start = command_start()
     settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
@@ -111,7 +111,7 @@ def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase)
 
 
 def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
-    """Who draws tables and writes journals is imported once there is a run to hear of."""
+    """Return the listener factory. Its modules are imported only once a run starts."""
 
     def make(info: "RunInfo") -> "Sequence[Listener]":
         if outlets.is_unheard(settings):
@@ -136,7 +136,7 @@ def run_request(
 
 
 def with_run(request: Request, run: "RunFlags") -> Request:
-    """The same, run as these options say."""
+    """Return the request with these run options."""
     return replace(
         request,
         concurrency=run.concurrency,
@@ -156,5 +156,5 @@ def outlets_of(run: "RunFlags") -> Outlets:
 
 
 def question(command: str, where: Where) -> Request:
-    """A request that no verb is more to than another: it is about what was, or might be, live."""
+    """Build a request without a verb, about deployed or past state."""
     return Request(Verb.DEPLOY, command, where)

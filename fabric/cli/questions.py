@@ -1,4 +1,4 @@
-"""What a command has to know: from its options, else from a person, else it is an error."""
+"""Required values of a command: from options, otherwise a prompt, otherwise an error."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
@@ -13,7 +13,7 @@ from fabric.model.problems import FabricError, Problem
 
 
 class AskFlags(Struct, frozen=True):
-    """Whether a person is asked."""
+    """The option that enables prompts."""
 
     interactive: Annotated[
         bool,
@@ -27,7 +27,7 @@ class AskFlags(Struct, frozen=True):
 
 
 class Asks(Enum):
-    """What a person is asked for: nothing, what cannot be done without, or all."""
+    """What to prompt for: nothing, required values, or all."""
 
     NOTHING = auto()
     NEEDED = auto()
@@ -35,8 +35,11 @@ class Asks(Enum):
 
 
 class OpenQuestion(NamedTuple):
-    """`given` is what the line says; without it a `needed` answer is asked for, or missed under
-    the name of its `option`, and any other is the `default`."""
+    """A question. `given` is the option's value.
+
+    Without it, a `needed` answer is prompted for or reported missing under its `option`; others get
+    the `default`.
+    """
 
     title: str
     option: str
@@ -48,7 +51,7 @@ class OpenQuestion(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Who is asked, and for how much."""
+    """The user to prompt, and for what."""
 
     asks: Asks
     picks: Callable[[str, Sequence[str], str], str] = pick
@@ -70,7 +73,7 @@ def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
 
 
 def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
-    """An answer to each question; all that the line lacks or has wrong is told at once."""
+    """Collect an answer to each question. All missing and invalid options are reported together."""
     problems = [problem for one in questions.values() for problem in _problems(one, person)]
     if problems:
         raise FabricError(*problems)

@@ -1,4 +1,4 @@
-"""Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
+"""Files beside an answer: JUnit XML on request, and the CI job summary."""
 
 import os
 from collections.abc import Callable
@@ -16,12 +16,12 @@ _SUMMARISED = ("plan", "deploy")
 
 
 def wants_details(settings: Settings, junit: str = "") -> bool:
-    """Whether a report has to say more than the terminal shows."""
+    """Return whether a report must contain more than the terminal shows."""
     return bool(junit or settings.summary)
 
 
 def refuse_unwritable(settings: Settings, *files: str) -> None:
-    """Before anything runs: files that are asked for, and cannot be written at its end."""
+    """Reject unwritable output files before anything runs."""
     for path in (settings.cwd / file for file in files if file):
         make_folder(path.parent)
         there = path if path.exists() else path.parent
@@ -32,7 +32,7 @@ def refuse_unwritable(settings: Settings, *files: str) -> None:
 
 
 def kept(command: str, settings: Settings, make: Callable[[], Report], junit: str = "") -> Report:
-    """The report, with the files that go with it; a failure before the run leaves them, too."""
+    """Write the report's files and return it. An early failure writes them too."""
     try:
         report = make()
     except FabricError as error:

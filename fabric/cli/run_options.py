@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
-    """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
+    """Check the concurrency. An invalid number is an error even if nothing runs."""
     from fabric.app.request import caps_of
 
     caps_of(said, cores=1)
@@ -20,7 +20,7 @@ def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str)
 
 
 def at_once(what: str) -> "Option":
-    """`--concurrency`, for what there is many of."""
+    """Build the `--concurrency` option for the given noun."""
     return click.option(
         "--concurrency",
         default="16",
@@ -83,7 +83,7 @@ Executor: TypeAlias = Annotated[
 
 
 class SharingFlags(Struct, frozen=True):
-    """What is read of a shared cache and written there."""
+    """The use of the shared cache."""
 
     cache: Caches
     upload_wait: Annotated[
@@ -110,7 +110,7 @@ class RemovalFlags(Struct, frozen=True):
 
 
 class RunFlags(Struct, frozen=True):
-    """How tasks are run, and where their story goes."""
+    """How tasks are run, and the outputs of the run."""
 
     concurrency: _Concurrency
     no_cache: Annotated[
@@ -158,5 +158,5 @@ class RunFlags(Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but the answer is asked for, and of what is remembered."""
+        """Return whether the answer is the only output and can come from the cache."""
         return not (self.no_cache or self.events or self.profile or self.junit or self.otlp)

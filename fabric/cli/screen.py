@@ -1,4 +1,4 @@
-"""The edge to the terminal: results to stdout, talk to stderr, colour where it is wanted."""
+"""Terminal output: results to stdout, progress to stderr, color if enabled."""
 
 import contextlib
 import json
@@ -28,12 +28,13 @@ _TOKEN = os.urandom(4).hex()
 
 
 def safe(text: str) -> str:
-    """A text as it goes to the terminal."""
+    """Escape a text for the terminal."""
     return shown(text, _TOKEN)
 
 
 def wants_colour(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool:
-    """Flag, then FORCE_COLOR, then NO_COLOR and a dumb terminal, then whether one is there."""
+    """Return whether to use color: flag, FORCE_COLOR, NO_COLOR or a dumb terminal, then terminal
+    detection."""
     if choice != "auto":
         return choice == "always"
     if env.get("FORCE_COLOR", "") not in ("", "0"):
@@ -65,13 +66,13 @@ class Screen(Struct, frozen=True):
         )
 
     def command_line(self, argv: tuple[str, ...]) -> "CommandLine":
-        """A command line, and how its answer would look if it were given again."""
+        """Return a command line with the output format of its answer."""
         from fabric.app.shortcuts.command_line import CommandLine
 
         return CommandLine(argv, self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
-        """Print a report and give the exit code that goes with it."""
+        """Print a report and return its exit code."""
         answer = self.shown(report)
         interrupts.held()
         streams = [(sys.stderr, answer.err), (sys.stdout, answer.out)]
@@ -82,7 +83,7 @@ class Screen(Struct, frozen=True):
         return answer.code
 
     def shown(self, report: Report) -> StoredAnswer:
-        """A report as text for both streams: the result to stdout, the talk to stderr."""
+        """Format a report for both streams: result to stdout, progress to stderr."""
         if self.as_json:
             from fabric.views.report_json import as_document  # knows every kind of outcome
 
@@ -98,7 +99,7 @@ class Screen(Struct, frozen=True):
         return StoredAnswer(_exit_code(report), out, safe("".join(f"{line}\n" for line in talk)))
 
     def _problems(self, report: Report) -> list[str]:
-        """Errors; where a run is about many services, each one's together under its name."""
+        """List the errors, grouped by service if the run has several."""
         is_wide = report.command.startswith("compose ")
         owners = report.owners or ("",) * len(report.problems)
         groups: dict[str, list[Problem]] = {}
@@ -115,7 +116,7 @@ class Screen(Struct, frozen=True):
 
 
 def _written(stream: TextIO | None, text: str) -> bool:
-    """Whether text reached its stream; a reader who left early has seen enough."""
+    """Write text. Returns false if the reader closed the stream, which is not an error."""
     if not text:
         return True
     if stream is None:
@@ -136,12 +137,12 @@ def _written(stream: TextIO | None, text: str) -> bool:
 
 
 def give_up(stream: TextIO) -> None:
-    """Nothing may fail on what is left in the stream's buffer when Python ends."""
+    """Discard the stream's buffer, so that nothing fails when Python exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def annotation(problem: Problem) -> str:
-    """A problem as GitHub shows it beside the line."""
+    """Format a problem as a GitHub annotation."""
     where = problem.where
     place = f" file={_escaped(where.file)},line={where.line},col={where.column}" if where else ""
     title = f"{',' if place else ' '}title={_escaped(problem.code)}"

@@ -82,7 +82,7 @@ class StreamFlags(Struct, frozen=True):
 
     @property
     def of_serving(self) -> tuple[str, ...]:
-        """Options that are given, and are for more than --restore."""
+        """Return the given options that `--restore` does not use."""
         said = {
             "--tunnel-url": self.tunnel_url or None,
             "--port": self.port,

@@ -1,4 +1,4 @@
-"""Options that would have no effect where they are given."""
+"""Detect options without effect."""
 
 from fabric.model.problems import FabricError, Problem
 

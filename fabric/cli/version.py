@@ -1,4 +1,4 @@
-"""`fabric --version`: answered before anything else is imported."""
+"""`fabric --version`: answered before other imports."""
 
 import sys
 

@@ -8,7 +8,7 @@ from fabric.config.yaml.nodes import Node, Scalar, child
 
 
 def build_settings(node: Node | None, under: BuildSettings = DEFAULT_BUILD) -> BuildSettings:
-    """What a `build` says, laid over `under`: maps are merged, all else is replaced."""
+    """Merge a `build` section over `under`: maps are merged, other values replaced."""
     if node is None:
         return under
     return BuildSettings(
@@ -40,5 +40,5 @@ def _texts(node: Node, key: str, under: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _merged(node: Node, key: str, under: Pairs) -> Pairs:
-    """Sorted: the order in the file means nothing."""
+    """Merge pairs and sort them, because the order in the file has no meaning."""
     return tuple(sorted({**dict(under), **dict(read.pairs(node, key))}.items()))

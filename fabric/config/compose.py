@@ -1,4 +1,4 @@
-"""The text of a `fabric.compose.yml` to a `Compose`. Files it names are the caller's to look at."""
+"""Parse a `fabric.compose.yml` into a `Compose`. The caller reads the named files."""
 
 from collections.abc import Iterable, Iterator
 
@@ -20,7 +20,7 @@ _NONE = Problem(
 
 
 def load_compose(file: str, text: bytes) -> Compose:
-    """What the file itself says; names are settled by `compose_services`, after `include`."""
+    """Parse the file itself. `compose_services` checks the names after `include`."""
     document = open_document(file, text)
     root = document.root
     problems = list(_shape_problems(root))
@@ -33,7 +33,7 @@ def load_compose(file: str, text: bytes) -> Compose:
 
 
 def compose_services(compose: Compose, included: Iterable[ComposeService] = ()) -> Compose:
-    """The compose file with the services that its `include` found; every name is accounted for."""
+    """Add the services from `include` and check that every name is known."""
     services = (*compose.services, *included)
     found = [*_duplicates(services), *_unknown(services)]
     problems = found or list(_cycles(services))
@@ -87,7 +87,7 @@ def _bad_includes(root: Node) -> Iterator[Problem]:
 
 
 def _no_pattern(text: str) -> str:
-    """Why no file can be looked for by a text, else nothing."""
+    """Explain why a text is not a valid file pattern; empty if it is."""
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if text.startswith("/"):
         return f"absolute path in `include`: `{shown(text)}`"

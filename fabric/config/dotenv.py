@@ -1,4 +1,4 @@
-"""The text of a `.env` file to pairs. Who wins over whom is the caller's rule."""
+"""Parse the text of a `.env` file into pairs. The caller defines the priority."""
 
 import re
 
@@ -16,8 +16,8 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class UnreadLine(Struct, frozen=True):
-    """A line, counted from 1, that is no assignment, and why. Never with a word of its own: it may
-    be a secret that was pasted wrongly."""
+    """An invalid line, numbered from 1, with the reason. Never includes its text, which can be a
+    misplaced secret."""
 
     number: int
     why: str
@@ -36,7 +36,7 @@ class _SlipError(Exception):
 
 
 def parse_dotenv(text: str) -> DotEnv:
-    """`NAME=value` in order; a value in quotes may go over many lines."""
+    """Parse `NAME=value` in order. A quoted value can span several lines."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     pairs: list[tuple[str, str]] = []
     unread: list[UnreadLine] = []
@@ -63,7 +63,7 @@ def _end_of_line(text: str, position: int) -> int:
 
 
 def _assignment(text: str, position: int) -> tuple[str, str, int]:
-    """A name, its value, and where its last line ends."""
+    """Parse a name and its value. Returns the end of its last line too."""
     head = _NAME.match(text, position)
     if head is None:
         raise _SlipError("expected NAME=value")

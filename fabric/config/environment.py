@@ -1,4 +1,4 @@
-"""The environment of functions: service, function, resources, addons; what comes later wins."""
+"""The environment of functions: service, function, resources, addons. Later ones override."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping as Env
@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError
 
 
 class Supply(NamedTuple):
-    """What the service's resources and addons give to its functions."""
+    """Values from the service's resources and addons for its functions."""
 
     resources: tuple[Resource, ...]
     addons: tuple[Addon, ...]
@@ -25,7 +25,7 @@ class Supply(NamedTuple):
 
 
 def supply_of(root: Mapping, scope: BindingScope) -> Supply:
-    """Values of resources and addons; one that cannot be had is a finding of its own rule."""
+    """Read values of resources and addons. A missing value is a finding of a separate rule."""
     nodes = named_entries(child(root, "resources"))
     resources = tuple(_resource(name, node) for name, node in nodes)
     values = {
@@ -79,13 +79,13 @@ def _resource(name: str, node: Mapping) -> Resource:
 
 
 def connection_leaf(resource: Mapping) -> Scalar | None:
-    """Which variable of the deployer holds the address of a resource."""
+    """Find the deploying machine's variable with the address of a resource."""
     found = child(resource, "connectionEnv") or child(resource, "connection-env")
     return found if isinstance(found, Scalar) else None
 
 
 def connection_of(resource: Mapping, env: Env[str, str]) -> str | None:
-    """The address, from the first that says it; None where nobody does."""
+    """Find the address from its first source; None if no source has it."""
     leaf = connection_leaf(resource)
     said = env.get(leaf.text) if leaf else None
     if said is not None:
@@ -103,7 +103,7 @@ def _addon(name: str, node: Mapping) -> Addon:
 
 
 class AddonSecret(NamedTuple):
-    """A variable that an addon gives, the reference behind it, and what it is without that."""
+    """A variable of an addon, its secret reference, and its fallback value."""
 
     variable: str
     ref: Scalar
@@ -128,7 +128,7 @@ def secrets_of(addon: Mapping) -> Iterator[AddonSecret]:
 
 
 def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[str]]:
-    """Variables and values of an addon's secrets, and the deployer's variables looked at."""
+    """Read an addon's secrets: variables, values, and the names of variables read."""
     values, names = [], frozenset[str]()
     for one in secrets_of(node):
         value, looked_at = referred(one, scope)
@@ -139,7 +139,7 @@ def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[
 
 
 def managed(one: AddonSecret, scope: BindingScope) -> str | FabricError:
-    """What the secret manager of its scheme says, or why it says nothing."""
+    """Read a managed secret, or return the error of its manager."""
     scheme, _, reference = one.key.partition("://")
     try:
         return scope.read_secret(scheme, reference)
@@ -148,7 +148,7 @@ def managed(one: AddonSecret, scope: BindingScope) -> str | FabricError:
 
 
 def referred(one: AddonSecret, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
-    """What a reference stands for; None where nobody here can say."""
+    """Resolve a secret reference; None if it cannot be resolved here."""
     if one.ref.bound:
         return one.ref.text, frozenset()
     default = one.default.text if one.default else None

@@ -1,4 +1,4 @@
-"""Layers: what functions call them, and the address that a name stands for."""
+"""Layers: the names that functions use, and their addresses."""
 
 import re
 
@@ -10,7 +10,7 @@ _NUMBERED = re.compile(r".*:[0-9]+")
 
 
 def layer_addresses(root: Node) -> dict[str, str]:
-    """Name to `<arn>:<version>`; an ARN that already ends in a number stays as it is."""
+    """Map names to `<arn>:<version>`. An ARN that ends in a number stays unchanged."""
     entries = named_entries(child(root, "layers"))
     return {_name(name, node): _address(node) for name, node in entries}
 

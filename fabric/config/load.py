@@ -1,6 +1,6 @@
-"""The door of this package: the text of a `fabric.yml` to a `Config`, or to all of its problems.
+"""The entry point of this package: parse a `fabric.yml` into a `Config`, or raise all problems.
 
-text -> tree -> overlays of the stage -> bindings -> the provider chosen -> checked -> Config
+Steps: text, tree, stage overlays, bindings, chosen provider, checks, Config.
 """
 
 import re
@@ -52,13 +52,16 @@ _LATER = ("stages", "providerOverrides", "secrets", "params")
 
 
 class ConfigText(Struct, frozen=True):
-    """All that a load depends on. `env` is the environment with `.env` laid under it;
-    `provider` is the choice of `--provider`, a label or an id; `params` are those of the command
-    line; `read_text` gives the text of a file for a binding, `read_secret` asks a secret manager.
-    With `only_place` it is asked where records lie and what the functions are called: values of
-    everything else need not be there; with `keeps_router` also where one name leads to. Variables
-    that are `withheld` are there, and not for this config; one that is a `strangers` may say less
-    than one's own, and name no other backend than `own_backend`."""
+    """The inputs of a load. `env` is the environment over `.env`. `provider` is the `--provider`
+    choice. `params` are from the command line. `read_text` reads a file, `read_secret` calls a
+    secret manager.
+
+    With `only_place` only record locations and function names are needed; other values can be
+    missing. `keeps_router` adds the router.
+
+    `withheld` variables exist but are forbidden. A `strangers` config is more limited, and can use
+    no other backend than `own_backend`.
+    """
 
     file: str
     text: bytes
@@ -77,7 +80,7 @@ class ConfigText(Struct, frozen=True):
 
 
 def load_config(source: ConfigText) -> Config:
-    """The config of one service for one stage; raises all of its problems at once."""
+    """Load the config of one service and stage. Raises all problems together."""
     file = source.file
     document = open_document(file, source.text)
     loaded, findings = resolved(source, settings_in(file, document))
@@ -102,7 +105,7 @@ def settings_in(file: str, document: Document) -> Mapping:
 
 
 def resolved(source: ConfigText, raw: Mapping) -> tuple[Loaded, list[Finding]]:
-    """The document with its stage laid in and its bindings filled, and all that is found in it."""
+    """Resolve the document: apply the stage, fill the bindings and collect findings."""
     root = for_stage(without_asides(raw), source.stage)
     root = place_alone(root, keeps_router=source.keeps_router) if source.only_place else root
     scope = BindingScope(
@@ -143,13 +146,13 @@ def _untrusted(source: ConfigText, root: Mapping) -> Iterator[Finding]:
 
 
 def _late_findings(root: Mapping, env: Env[str, str]) -> Iterator[Finding]:
-    """Looked for only where some upstream's output is not known yet."""
+    """Find late values, only if an upstream output is still unknown."""
     if any(late_names(value) for value in env.values()):
         yield from islice(late_where_none_may_be(root), MAX_FINDINGS)
 
 
 def _late_first(findings: list[Finding]) -> list[Finding]:
-    """Of a value that is not known yet only that is told: what else may be wrong nobody knows."""
+    """Drop other findings on late values, because their final value is unknown."""
     late = {one.problem.where for one in findings if one.problem.code == "config/late-value"}
     return [
         one
@@ -159,7 +162,7 @@ def _late_first(findings: list[Finding]) -> list[Finding]:
 
 
 def _hidden(findings: Iterable[Finding], values: frozenset[str]) -> Iterator[Finding]:
-    """The findings without a secret in their words: a name in them may be made of one."""
+    """Redact secrets in findings, because names in them can contain one."""
     long = frozenset(value for value in values if len(value) >= _SHORTEST_HIDDEN)
     for one in findings:
         problem = one.problem

@@ -1,6 +1,6 @@
-"""A config for who wants to add to it: what it has, and what is wrong with its form.
+"""An overview of a config for edits: its entries and format problems.
 
-Values that nobody has set here are no matter of form: whoever plans or deploys needs them.
+Unset variables are not format problems; only plans and deploys need their values.
 """
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
 
 
 class NamedPlace(Struct, frozen=True):
-    """A named entry of a section, and where it stands."""
+    """A named entry of a section and its place."""
 
     name: str
     where: Place
@@ -25,8 +25,10 @@ class NamedPlace(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """`provider` and `runtime` are empty where they hang on what is not set. `limits` are problems
-    that only a plan has, `unset` tells of values that are not there."""
+    """`provider` and `runtime` are empty if they depend on unset values.
+
+    `limits` are problems of plans only. `unset` describes missing values.
+    """
 
     file: str
     provider: str
@@ -40,7 +42,7 @@ class Overview(Struct, frozen=True):
 
 
 def overview(source: ConfigText) -> Overview:
-    """Raises only what keeps the file from being read at all."""
+    """Read the overview. Raises only if the file cannot be parsed."""
     file = source.file
     document = open_document(file, source.text)
     loaded, findings = resolved(source, settings_in(file, document))

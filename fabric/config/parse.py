@@ -31,7 +31,7 @@ from fabric.model.secret import Secret
 
 
 class Loaded(NamedTuple):
-    """A document that is known to be right, and what was learned on the way."""
+    """A valid document with the facts collected while loading."""
 
     file: str
     root: Mapping
@@ -73,7 +73,7 @@ def config_of(loaded: Loaded) -> Config:
 
 
 def _is_protected(root: Mapping, stage: str) -> bool:
-    """The closest overlay that says so, or says that it is not, wins."""
+    """Return whether the stage is protected. The most specific overlay wins."""
     said = [
         overlay for overlay in overlays_of(root, stage) if child(overlay, "protected") is not None
     ]
@@ -179,6 +179,6 @@ def _secret_names(root: Mapping) -> frozenset[str]:
 
 
 def _paths_of_routes(values: frozenset[str]) -> frozenset[str]:
-    """A whole route, `GET:/path`, may be a secret; a trigger has its path alone."""
+    """List route paths. A whole route, `GET:/path`, can be secret; a trigger has only its path."""
     paths = (value.partition(":")[2] for value in values)
     return frozenset(path for path in paths if path.startswith("/") and path != "/")

@@ -1,4 +1,4 @@
-"""The resolved document as JSON that may be shown to anyone."""
+"""Encode the resolved document as JSON without secrets."""
 
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
@@ -33,7 +33,7 @@ _FREE = (
 
 
 def resolved_json(root: Mapping) -> str:
-    """Canonical JSON of the document without a secret in it; stages are laid in already."""
+    """Encode the document as canonical JSON without secrets. Stages are already applied."""
     shown = {entry.key: _section(entry) for entry in root.entries if entry.key != "stages"}
     return read.canonical(shown)
 
@@ -47,7 +47,7 @@ def _section(entry: KeyValue) -> object:
 
 
 def _without_named(node: Node) -> Node:
-    """Everything below a key that is called like a credential is secret."""
+    """Mark everything below a credential-like key as secret."""
     if isinstance(node, Sequence):
         return node._replace(items=tuple(map(_without_named, node.items)))
     if not isinstance(node, Mapping):
@@ -89,7 +89,7 @@ def _secret_leaf(leaf: Scalar, key: str) -> Value:
 
 
 def mark_credentials(root: Mapping) -> Mapping:
-    """The document with variables in `env` whose names look like credentials marked as secret."""
+    """Mark `env` variables with credential-like names as secret."""
     root = _with_marked_env(root)
     functions = find(root, "functions")
     if functions is None:

@@ -80,7 +80,7 @@ def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
 
 
 def _check_dates(days: str, months: str, weekdays: str) -> None:
-    """Where a day of the week counts too, there is always one; ranges and rules are left alone."""
+    """Check that the date exists. Schedules with a weekday and ranges are not checked."""
     if weekdays not in ("*", "?") or not re.fullmatch(r"[0-9]+(,[0-9]+)*", days):
         return
     named = [_month_of(one) for one in months.upper().split(",")]
@@ -111,7 +111,7 @@ def _check_item(item: str, rule: _FieldRule) -> None:
 
 
 def _check_begin(item: str, rule: _FieldRule) -> None:
-    """`5/15` is from 5 on for some who read five fields, and at 5 alone for others."""
+    """Reject `5/15`: some providers read it as from 5 on, others as 5 only."""
     begin, slash, step = item.partition("/")
     if slash and begin != "*" and "-" not in begin:
         last = rule.high - 1 if rule.noun == "day of week" else rule.high

@@ -1,6 +1,6 @@
-"""What a person asks of the daemon's own project: to deploy it, to remove it.
+"""Actions of a person on the daemon's own project: deploy and remove.
 
-The same runs as those of `/deploy` and `/remove`; only the form of the answer is another one.
+They start the same runs as `/deploy` and `/remove`; only the answer's form differs.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def _route(
 
 
 def _as_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnswer:
-    """The body has no part in it: an empty one is the daemon's own config."""
+    """Answer an action without a request body, which means the daemon's own config."""
     try:
         return _told(answer(replace(call, body=b"")))
     except FabricError as error:
@@ -68,7 +68,7 @@ def _as_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnsw
 
 
 def _told(answer: ApiAnswer) -> ApiAnswer:
-    """What was done is told also where not all of it was."""
+    """Report finished work even if other parts failed."""
     said = answer.document
     if "run" in said:
         return answer

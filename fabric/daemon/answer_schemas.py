@@ -1,4 +1,4 @@
-"""What good answers look like, as JSON Schemas: for the document that describes the interface."""
+"""JSON Schemas of successful answers, for the interface description."""
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
@@ -10,7 +10,7 @@ ANYTHING: Schema = {"type": "object"}
 
 
 def fields(needed: dict[str, Schema], **more: Schema) -> Schema:
-    """An object with just these fields; those of `more` may be absent."""
+    """Build the schema of an object with exactly these fields; those of `more` are optional."""
     properties: dict[str, Json] = {**needed, **more}
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""The addresses of both servers, as one table: what routes, documents and tests are made from."""
+"""The routes of both servers in one table, used for routing, documentation and tests."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ _CHANGING = (400, 409, 502, 503)
 
 
 def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
-    """What the Configuration API answers, and the daemon too."""
+    """Build the routes of the Configuration API, which the daemon has too."""
     own = (
         _config(
             "validate", endpoints.validate, "Check a config for errors.",
@@ -29,7 +29,7 @@ def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
 
 
 def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
-    """What only the daemon answers."""
+    """Build the routes of the daemon only."""
     return (
         _config(
             "plan", endpoints.plan, "Plan a deploy: the changes and their reasons.",

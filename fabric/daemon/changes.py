@@ -1,4 +1,4 @@
-"""What changes the world, as runs: begun for somebody, and waited for or not."""
+"""Deploys and removals as runs that a request starts, with or without waiting."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -21,7 +21,7 @@ _CUT_OFF = Problem("run/cancelled", "the run was cancelled")
 
 
 class WorldChange(Struct, frozen=True):
-    """`told` is what a good answer says of its report; `request` is what asked for it."""
+    """A change. `told` builds a successful answer from its report. `request` is its origin."""
 
     command: str
     work: RunWork
@@ -35,13 +35,13 @@ class RunsOfChanges(Protocol):
 
 
 class AfterChange(Protocol):
-    """Who has to know that a stage may be another one now, and how it went."""
+    """The callback after a stage can have changed, with the outcome."""
 
     def __call__(self, stage: str, outcome: Report | FabricError) -> None: ...
 
 
 class WorldChanges:
-    """`listen` makes whoever else is to hear a run that a request began."""
+    """`listen` builds further listeners for a run that a request started."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class WorldChanges:
         self._listen = listen
 
     def begin(self, change: WorldChange, service: str, stage: str) -> str:
-        """The id of the run; nobody waits for its end."""
+        """Start a run and return its id without waiting."""
         return self._runs.begin(
             change.command, service, stage, _AnsweredChange(self, change, stage).work
         )
@@ -75,7 +75,7 @@ class WorldChanges:
 
 
 class _AnsweredChange:
-    """A change on its way, and whoever waits for its answer."""
+    """A running change and the caller that waits for its answer."""
 
     def __init__(self, changes: WorldChanges, change: WorldChange, stage: str) -> None:
         self._changes, self._change, self._stage = changes, change, stage
@@ -105,7 +105,7 @@ class _AnsweredChange:
 
 
 def _never_begun(run: DaemonRun) -> ApiAnswer:
-    """It was stopped while it waited for its turn, or fell over something."""
+    """Answer for a run that was stopped in the queue or failed before its start."""
     said = run.error or {}
     text = {name: str(said.get(name) or "") for name in ("code", "message", "hint")}
     problem = Problem(text["code"] or "internal/error", text["message"], text["hint"])
@@ -113,7 +113,7 @@ def _never_begun(run: DaemonRun) -> ApiAnswer:
 
 
 def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
-    """What was done is told also where not all of it was."""
+    """Build the answer. It reports finished work even if other parts failed."""
     if not report.problems:
         return ApiAnswer(OK, {"ok": True, **document})
     failed = refusal(status_of(report.problems), report.problems)

@@ -1,6 +1,6 @@
-"""A server put together: what it reaches for, its runs, its routes, and the application over them.
+"""Build a server: its environment, runs, routes and application.
 
-Here it is decided which parts a daemon has and a Configuration API has not.
+This module decides which parts the daemon has beyond the Configuration API.
 """
 
 import contextlib
@@ -97,7 +97,8 @@ def _daemon(around: ServerSurroundings) -> Application:
 
 
 def _sessions(around: ServerSurroundings, workspace: Path) -> BrowserSessions | None:
-    """Cookies know no ports: the folder tells the servers of one machine apart."""
+    """Open sessions. The directory names the cookie, because cookies are shared by all ports of a
+    host."""
     if not (around.has_keys and around.options.project.dashboard):
         return None
     name = hashlib.sha256(bytes(workspace)).hexdigest()[:8]
@@ -117,7 +118,7 @@ def _page(
 
 
 def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
-    """Who hears of every request, besides the log."""
+    """Open the request spans, the receiver of requests beside the log."""
     log, settings = around.log, around.settings
     log.tell_too(metrics.requested)
     spans = request_spans(settings.env, around.options.kind.value, log, settings.clock)
@@ -170,7 +171,7 @@ def _owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
 
 
 def _after(clear: Callable[[str], object], counts: RunCounts) -> AfterChange:
-    """Also what failed may have changed something."""
+    """Build the callback after a change. A failed change counts too."""
 
     def after(stage: str, outcome: Report | FabricError) -> None:
         counts.ended(outcome)
@@ -200,7 +201,7 @@ def _cached(
 def _looks(
     options: ServerOptions, settings: Settings, store: "RedisStore | None"
 ) -> dict[str, Look]:
-    """What a server that has a config of its own, or a cache, is not ready without."""
+    """List the readiness checks of a server's own config and cache."""
     looks: dict[str, Look] = {}
     own = settings_in(workspace_of(options, settings), settings)
     if config_in(own.cwd / options.project.config).exists():

@@ -1,4 +1,4 @@
-"""What each address answers: a request of the app layer, and its report as JSON."""
+"""The endpoints: call the app layer and encode its report as JSON."""
 
 import json
 from collections.abc import Callable
@@ -41,14 +41,14 @@ _AS_URGENT_AS_ANY = (0.0, False)
 
 
 class AskedConfig(Struct, frozen=True):
-    """A request to the app layer, and the surroundings that its writer may know."""
+    """A request to the app layer, with the environment that its sender can use."""
 
     where: Where
     settings: Settings
 
 
 class ConfigEndpoints:
-    """Answers about configs. They decide nothing: what they are asked, the app layer is asked."""
+    """Endpoints about configs. They only call the app layer."""
 
     def __init__(self, options: ServerOptions, settings: Settings, *, has_keys: bool) -> None:
         self._settings = replace(settings, cwd=workspace_of(options, settings))
@@ -66,14 +66,14 @@ class ConfigEndpoints:
         return ApiAnswer(OK, {"ok": True, "stage": found["stage"], "config": found["config"]})
 
     def stage_of(self, call: ApiCall) -> str | None:
-        """None for one that there cannot be."""
+        """Return the stage; None if its name is invalid."""
         try:
             return self._settings.stage(call.query.one(STAGE) or self._options.project.stage)
         except FabricError:
             return None
 
     def own_body(self) -> bytes:
-        """What an empty body stands for; nothing where that cannot be read."""
+        """Return the text of the server's own config for an empty body; empty if unreadable."""
         path = config_in(self._settings.cwd / self._options.project.config)
         try:
             return read_bytes(path)
@@ -85,7 +85,8 @@ class ConfigEndpoints:
         return SecretUse.READ if self._has_keys else SecretUse.REFUSED
 
     def _asked(self, call: ApiCall, use: SecretUse) -> AskedConfig:
-        """An empty body means the server's own project; any other one is a stranger's."""
+        """Parse a call. An empty body means the server's own project; other bodies are
+        untrusted."""
         project = self._options.project
         stage = call.query.one(STAGE) or project.stage
         where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
@@ -97,7 +98,8 @@ class ConfigEndpoints:
         return AskedConfig(replace(where, text=call.body), settings)
 
     def _own_backend(self, where: Where) -> str:
-        """Empty where the server has no config that can be read: then only local state is left."""
+        """Return the server's backend section; empty without a readable config, which allows only
+        local state."""
         own = replace(self._settings, bindable=EVERYTHING)
         try:
             project = open_project(replace(where, provider="", only_place=True), own)
@@ -126,7 +128,7 @@ class ConfigEndpoints:
 
 
 class Endpoints(ConfigEndpoints):
-    """Answers about what is live as well; `changes` carries out what changes it."""
+    """Endpoints about deployed services too. `changes` runs deploys and removals."""
 
     def __init__(
         self, options: ServerOptions, settings: Settings, changes: WorldChanges, *, has_keys: bool
@@ -176,7 +178,7 @@ class Endpoints(ConfigEndpoints):
         return self._carried_out(call, asked, WorldChange("remove", work, removed, call.origin))
 
     def _carried_out(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
-        """Who it would be, is known before it is anybody's turn."""
+        """Run a change. The service is determined before the run is queued."""
         service, stage = service_of(asked), asked.settings.stage(asked.where.stage)
         if call.query.one(WAIT) == "0":
             run = self._changes.begin(change, service, stage)
@@ -185,7 +187,7 @@ class Endpoints(ConfigEndpoints):
 
 
 def service_of(asked: AskedConfig) -> str:
-    """Whose run it would be."""
+    """Return the service of the run."""
     if asked.where.text is not None:
         return read_given(replace(asked.where, reads_secrets=False), asked.settings).service
     found = show_config(asked.where, asked.settings)

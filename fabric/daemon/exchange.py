@@ -1,4 +1,4 @@
-"""A request of the HTTP interface and its answer, as values: what routes are functions of."""
+"""HTTP requests and answers as values. Routes are functions of them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -13,7 +13,7 @@ from fabric.model.report import problem_json
 
 
 class Right(Enum):
-    """What a caller must be allowed to do. Nobody is asked for a key for what is `OPEN`."""
+    """The permission that a route requires. `OPEN` routes need no key."""
 
     OPEN = "open"
     LOOK = "look"
@@ -21,15 +21,15 @@ class Right(Enum):
 
 
 class RequestOrigin(Struct, frozen=True):
-    """Which request something comes from, and what that said of its own caller's span."""
+    """The request id, and the trace span of its caller."""
 
     id: str
     traceparent: str = ""
 
 
 class ApiCall(Struct, frozen=True):
-    """A request that passed the door. `values` are the variable parts of its path, `id` stands in
-    the log beside whatever is said of it, `right` is what its caller may do."""
+    """An admitted request. `values` are variable path parts, `id` is in the log, `right` is the
+    caller's permission."""
 
     id: str
     query: Parameters = Parameters({})
@@ -56,7 +56,7 @@ class ApiAnswer(Struct, frozen=True):
 
 
 class GoodAnswer(Struct, frozen=True):
-    """One that a route is there for, and what its body looks like."""
+    """A successful answer of a route, and the schema of its body."""
 
     schema: JsonObject
     status: int = 200
@@ -64,11 +64,12 @@ class GoodAnswer(Struct, frozen=True):
 
 
 class ApiRoute(Struct, frozen=True):
-    """`path` has its variable parts as `<name>`; `name` is what metrics and keys call it. `about`
-    is one sentence, `good` the answers that were asked for, `statuses` are those of others that
-    this route may have beside what every one has. Where an answer
-    `only_computes`, it waits for nobody: no run, no back end, no provider. What `is_free` may be
-    asked as often as one likes."""
+    """A route. `path` has variable parts as `<name>`; `name` is used in metrics and keys. `about`
+    is one sentence.
+
+    `good` are successful answers, `statuses` further specific ones. With `only_computes` the answer
+    waits for no run, backend or provider. `is_free` routes have no rate limit.
+    """
 
     method: str
     path: str
@@ -87,7 +88,7 @@ class ApiRoute(Struct, frozen=True):
 def refusal(
     status: int, problems: tuple[Problem, ...], headers: Mapping[str, str] | None = None
 ) -> ApiAnswer:
-    """The one form that every failure has; who is told "not now" is told when to ask again."""
+    """Build a failure answer in the common form. A temporary refusal includes when to retry."""
     first = problems[0]
     return ApiAnswer(
         status,

@@ -1,6 +1,6 @@
-"""Counts of what a server did, as the text that collectors read (version 0.0.4).
+"""Server metrics in the Prometheus text format (version 0.0.4).
 
-Labels are names of routes and states: there are few of them, whatever is asked for.
+Labels are route names and states, so their number is bounded.
 """
 
 import threading
@@ -18,7 +18,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Gauge(Struct, frozen=True):
-    """A figure that is looked up when somebody asks."""
+    """A value that is read at each scrape."""
 
     name: str
     about: str

@@ -112,7 +112,7 @@ def _responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
 
 
 def _good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:
-    """One for each status, with all types that it may have."""
+    """Build one response per status, with all its content types."""
     contents: dict[int, dict[str, Json]] = {}
     for one in answers:
         known = contents.setdefault(one.status, {})

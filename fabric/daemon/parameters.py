@@ -1,4 +1,4 @@
-"""What a request says in its query: known names only, each once, and none empty."""
+"""Query parameters: known names only, each at most once and not empty."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,7 @@ from fabric.model.spelling import did_you_mean
 
 
 class Parameter(Struct, frozen=True):
-    """`choices` are all that it may be, if there are few, `pattern` is what it looks like; `many`
-    may come more than once."""
+    """A parameter. `choices` are all values, `pattern` is their form. `many` can be repeated."""
 
     name: str
     about: str

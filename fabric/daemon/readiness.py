@@ -1,4 +1,4 @@
-"""Whether a server can do its work: what it needs is looked at, and nobody is waited for long."""
+"""Readiness checks of a server, with time limits."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ Look = Callable[[], Check]
 
 
 class Readiness:
-    """Each look has a thread of its own; one that still looks is not begun a second time."""
+    """Each check has its own thread. A running check is not started again."""
 
     def __init__(self, looks: Mapping[str, Look], seconds: float = SECONDS) -> None:
         self._looks = {name: _OneAtATime(look) for name, look in looks.items()}

@@ -55,7 +55,7 @@ class RequestSpans:
 
 
 def _places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
-    """Of the request, and of what it belongs to: its caller's span, where it names one."""
+    """Parse the span of the request and that of its caller, if given."""
     place, parent = first_place(request.id), place_said(request.traceparent)
     if parent is None:
         return place, None
@@ -65,7 +65,7 @@ def _places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
 def request_spans(
     env: Mapping[str, str], service: str, log: LineLog, clock: Clock
 ) -> RequestSpans | None:
-    """Where the environment asks for traces; what cannot be sent is said in the log."""
+    """Open the request spans if the environment enables traces. Export failures are logged."""
     if not is_wanted(env):
         return None
 

@@ -1,4 +1,4 @@
-"""Addresses of runs: which there are, how one is, what happens in it, and its end."""
+"""Routes of runs: list, show, follow and stop."""
 
 from collections.abc import Iterator, Sequence
 
@@ -42,7 +42,7 @@ class RunEndpoints:
 
 
 class SseBody:
-    """A stream as bytes; whoever closes it gives its place back."""
+    """A stream as bytes. Closing it frees its slot."""
 
     def __init__(self, first: StreamItem, stream: RunStream) -> None:
         self._first: StreamItem | None = first
@@ -85,7 +85,7 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
 
 
 def _limit(text: str) -> int:
-    """All, where nobody says how many."""
+    """Return the limit; all without the parameter."""
     if not text:
         return KEPT_RUNS
     if text.isascii() and text.isdecimal() and len(text) <= _DIGITS and 1 <= int(text) <= KEPT_RUNS:

@@ -79,6 +79,6 @@ CODES = {
 
 
 def status_of(problems: Sequence[Problem]) -> int:
-    """That of the first: the others follow from it, or lie beside it."""
+    """Choose the HTTP status of the first problem, the cause of the others."""
     code = problems[0].code
     return CODES.get(code) or AREAS.get(code.partition("/")[0], FAILED)

@@ -1,4 +1,4 @@
-"""What a server says of itself: whether it lives, whether it can work, what it did, what it can."""
+"""Routes about the server itself: health, readiness, metrics and API description."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ from fabric.model.outcomes.json_struct import Json
 
 
 class ServerItself(Struct, frozen=True):
-    """`kind` is how the server is called, `is_draining` whether it is about to end."""
+    """The server. `kind` is its name. `is_draining` is set before its end."""
 
     kind: str
     readiness: Readiness

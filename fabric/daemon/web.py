@@ -21,7 +21,7 @@ _MOST_PARAMETERS = 64
 
 
 def web_app(routes: Sequence[ApiRoute]) -> Wsgi:
-    """What nobody expected goes on to the server, which tells its log."""
+    """Build the WSGI app. Unexpected errors go to the server, which logs them."""
     app = bottle.Bottle()
     app.config["catchall"] = False
     for route in routes:
@@ -53,7 +53,8 @@ def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, st
 
 
 def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:
-    """Whoever sends a config where the daemon's own is meant is not to find that one deployed."""
+    """Reject a body where only the daemon's own config applies, because a sent config would be
+    ignored."""
     if route.method == "POST" and environ["wsgi.input"].read(1):
         hint = "send the request without a body"
         raise FabricError(
@@ -80,7 +81,7 @@ def _query(text: str) -> Sequence[tuple[str, str]]:
 
 
 def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
-    """By their names in small letters."""
+    """Return the headers by lowercase name."""
     return {
         name.removeprefix("HTTP_").replace("_", "-").lower(): str(value)
         for name, value in environ.items()
@@ -97,7 +98,7 @@ def _response(answer: ApiAnswer) -> bottle.HTTPResponse:
 
 
 def _failed(error: bottle.HTTPError) -> bytes:
-    """What Bottle refuses by itself: an address, a method, a path that is no text."""
+    """Answer Bottle's own rejections: unknown address or method, or an invalid path."""
     answer = refusal(error.status_code, (_problem(error.status_code),))
     bottle.response.content_type = answer.content_type
     return body_of(answer)

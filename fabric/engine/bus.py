@@ -1,4 +1,4 @@
-"""One stream of events, many listeners; numbers and times are given here."""
+"""The event bus: it numbers and timestamps events for many listeners."""
 
 import threading
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ class Listener(Protocol):
 
 
 class Bus:
-    """Events reach every listener in the order of their numbers, one at a time.
+    """Sends events to every listener in order, one at a time.
 
-    A listener that fails never ends a run: the others are told of it, and it hears no more.
+    A failing listener never ends a run: it is removed, and the others receive the problem.
     """
 
     def __init__(self, run: str, clock: Clock, listeners: Sequence[Listener]) -> None:
@@ -35,7 +35,7 @@ class Bus:
             self._pass_on(event)
 
     def close(self) -> None:
-        """Closes every listener; raises what nobody is left to tell of."""
+        """Close every listener. Raises failures that no remaining listener can report."""
         with self._lock:
             while self._listeners:
                 self._close(self._listeners.pop(0))

@@ -1,4 +1,4 @@
-"""What a run that was killed left lying about: noticed by its marker, and swept by the next run."""
+"""Temporary files of killed runs: found by their marker and deleted by the next run."""
 
 import contextlib
 import itertools
@@ -27,9 +27,10 @@ _DAY = 24 * 3600 * 10**9
 
 
 class _Writer(Struct, frozen=True):
-    """Which process's temporary files these are. A pid alone says too little: others have it too,
-    beside us on the same folders or after us. `run` is a word that each process makes up; it is
-    empty in markers of before there was one."""
+    """The process that owns temporary files. A pid is not unique across hosts and time.
+
+    `run` is a random word of the process; it is empty in old markers.
+    """
 
     pid: int
     run: str
@@ -43,8 +44,10 @@ class _Writer(Struct, frozen=True):
 
 @contextlib.contextmanager
 def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
-    """While a run writes below these folders, a marker of its own says so; what the dead left is
-    swept up. As long as a process lives, no file of any run of it goes."""
+    """Mark these directories during a run, and delete the files of dead runs.
+
+    No file of a running process is deleted.
+    """
     _sweep_after_the_dead(cache)
     marker = cache / RUNNING / f"{this_mark()}-{RUN}-{next(_RUNS)}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
@@ -79,7 +82,7 @@ def _swept(marker: Path, writer: _Writer, before: int | None) -> None:
 
 
 def _markers(folder: Path) -> list[Path]:
-    """A folder that cannot be read now is looked at by the next run."""
+    """List the markers. An unreadable directory is left for the next run."""
     try:
         return [] if folder.is_symlink() else sorted(folder.iterdir())
     except OSError:
@@ -87,8 +90,10 @@ def _markers(folder: Path) -> list[Path]:
 
 
 def _sweep(folder: Path, writer: _Writer, before: int | None) -> None:
-    """Remove the temporary files of one process, wherever below a folder they lie; with a time
-    only those that were not touched since."""
+    """Delete the temporary files of one process below a directory.
+
+    With a time, delete only files not modified since.
+    """
     for base, _, names in os.walk(folder):
         for path in (Path(base, name) for name in names if writer.wrote(name)):
             if before is None or _touched(path, before) < before:
@@ -104,8 +109,10 @@ def _touched(path: Path, otherwise: int) -> int:
 
 
 def _folders_of(marker: Path) -> list[Path]:
-    """Where a run wrote: the cache that the marker lies in, and folders of fabric's own. A marker
-    is only a file: it sends nobody anywhere else."""
+    """List the directories of a run: the marker's cache and fabric's own directories.
+
+    A marker is untrusted and cannot name other places.
+    """
     cache = marker.parent.parent
     try:
         named = json.loads(read_bytes(marker))

@@ -1,4 +1,4 @@
-"""The contents of outputs: from the store, from where people see them, else made once more."""
+"""Output contents: from the store, from the output directory, or rebuilt."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Make: TypeAlias = Callable[[Task, Upstream, TaskTools], Made]
 
 
 class OutputContents:
-    """Thread-safe. Of those who want what has to be made again one makes it."""
+    """Reads output contents. Thread-safe. A content is rebuilt by one thread only."""
 
     def __init__(self, blobs: Blobs, files: FileIndex, trace_store: TraceStore, make: Make) -> None:
         self._blobs = blobs
@@ -31,11 +31,11 @@ class OutputContents:
         self._locks: dict[TaskId, threading.Lock] = {}
 
     def know_way(self, task: Task, upstream: Upstream) -> None:
-        """How to make its output, should it be wanted and not be there."""
+        """Remember how to rebuild a task's output if its content is missing."""
         self._ways[task.id] = (task, upstream)
 
     def kept(self, task: Task, file: OutputFile) -> bytes | None:
-        """Not made for it: from the store, or from where people see it."""
+        """Return the content without a rebuild: from the store or the output directory."""
         found = self._blobs.get(file.digest)
         if found is not None or not task.inputs.shown_in:
             return found
@@ -59,7 +59,7 @@ class OutputContents:
         return found
 
     def _made_again(self, task: Task, upstream: Upstream, tools: TaskTools) -> dict[Digest, bytes]:
-        """All of it: who wants one file of an output soon wants the others."""
+        """Rebuild all files of an output, because the others are usually needed soon."""
         made = self._make(task, upstream, tools).files
         contents = {digest_bytes(one.content): one.content for one in made}
         for content in contents.values():

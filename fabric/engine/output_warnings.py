@@ -1,4 +1,4 @@
-"""Warnings that belong to an output: kept with it, told each time, errors to who is strict."""
+"""Warnings of outputs: stored with the output, reported each time, and errors in strict runs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ _STRICT = frozenset({"build/unknown-import"})
 
 
 class OutputWarnings:
-    """What to tell of outputs, by their kinds; a strict run does not go on with some of them."""
+    """The warnings of outputs by task kind. Strict runs reject some of them."""
 
     def __init__(self, registry: Registry, *, strict: bool) -> None:
         self._kinds = {name: one for name, one in registry.items() if is_warning_kind(one)}
@@ -27,7 +27,7 @@ class OutputWarnings:
     def told(
         self, task: Task, upstream: Sequence[tuple[Task, Output]], outcome: Outcome
     ) -> Outcome:
-        """The outcome with its warnings. Raises where that is no output to go on with."""
+        """Add the warnings to the outcome. Raises if a strict run must stop."""
         if outcome.output is None:
             return outcome
         found = self._of(task, upstream, outcome.output)
@@ -64,7 +64,7 @@ class OutputWarnings:
 
 
 def warning_fact(warning: Problem) -> tuple[str, str]:
-    """A warning that was told when an output was made, as it is kept with it."""
+    """Encode a build-time warning for storage with the output."""
     return _FACT, encode(warning).decode()
 
 
@@ -75,7 +75,7 @@ def _kept(output: Output) -> Iterator[Problem]:
 
 
 def _read(text: str) -> Problem | None:
-    """One that cannot be read is not worth a failure."""
+    """Decode a warning. An unreadable one is ignored."""
     try:
         return decode(text, type=Problem)
     except DecodeError:

@@ -33,10 +33,10 @@ _CUT_OFF = "was stopped when the run was interrupted"
 
 
 class Job(Struct, frozen=True):
-    """What to run: a graph, the outputs that are known already, and how wide.
+    """A job to run: a graph, known outputs and the concurrency limit.
 
-    `grace` is how many seconds running tasks have to end after a wish to stop. With `keep_going` a
-    function goes live though another one of its service could not be built.
+    `grace` is the time in seconds for running tasks after a stop request. With `keep_going` a
+    function is deployed even if another one of its service failed to build.
     """
 
     graph: TaskGraph
@@ -49,7 +49,7 @@ class Job(Struct, frozen=True):
 
 
 class Run:
-    """One pass over a job."""
+    """One execution of a job."""
 
     def __init__(
         self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock, stop: StopSign | None = None
@@ -89,10 +89,10 @@ class Run:
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
-        """Run to the end. A wish to stop stops new tasks; running ones finish.
+        """Run to the end. After a stop request no task starts, and running ones finish.
 
-        Raises KeyboardInterrupt for those that do not in time, or when the wish comes again: then
-        somebody has to cut them off, and to ask for the `rest`.
+        Raises KeyboardInterrupt if tasks exceed the grace time, or on a second request. The caller
+        must abort them then and call `rest`.
         """
         with self._ended:
             if not self._schedule.over:
@@ -111,7 +111,7 @@ class Run:
         return self._result()
 
     def rest(self, seconds: float) -> RunResult | None:
-        """How it ended after all; None if tasks that were cut off still run after this time."""
+        """Return the result after an abort; None if aborted tasks still run after this time."""
         with self._ended:
             self._ended.wait_for(lambda: self._schedule.over or self._fallen, seconds)
             self._raise_fallen()
@@ -120,7 +120,7 @@ class Run:
         return self._result()
 
     def _tell_awaited(self) -> None:
-        """Who interrupts wants to know why it is not over yet."""
+        """Report the tasks that an interrupted run still waits for."""
         names = sorted(self._job.graph.ids[number] for number in tuple(self._running))
         if names:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -129,8 +129,11 @@ class Run:
             self._bus.emit(ProblemFound("", "warning", problem))
 
     def _wait(self) -> None:
-        """For the end, and never for long: a signal may come without ending a wait, and Python
-        hears it only when this thread goes on. After a wish to stop, just as long as is given."""
+        """Wait for the end in short intervals.
+
+        Python handles a signal only when this thread continues. After a stop request wait for the
+        grace time only.
+        """
         look = min(_LOOK, self._left) if self._interrupted else _LOOK
         if self._ended.wait(look) or not self._interrupted:
             return
@@ -144,7 +147,7 @@ class Run:
             raise self._fallen
 
     def _call_worker(self) -> None:
-        """Wake one who waits, or hire: a run of a few tasks never pays for a full crew."""
+        """Wake an idle worker or start one. Small runs never start all workers."""
         if self._idle:
             self._idle -= 1
             self._changed.notify()
@@ -166,9 +169,9 @@ class Run:
         self._changed.notify_all()
 
     def ask_to_stop(self, grace: float | None = None) -> None:
-        """Start nothing new; what runs may end, if nobody asks again, within these seconds.
+        """Start no new task. Running tasks have these seconds, unless another request follows.
 
-        Safe in a signal handler: takes no lock itself.
+        Safe in a signal handler, because it takes no lock.
         """
         if grace is not None:
             self._left = grace
@@ -187,7 +190,7 @@ class Run:
         return RunResult(self._job.graph, outcomes, ms, interrupted=self._interrupted)
 
     def _work(self) -> None:
-        """A worker's life: take, do, put back what happened, until nothing is left."""
+        """Run a worker: take tasks, run them and record outcomes until none is left."""
         try:
             number = self._next()
             while number is not None:
@@ -199,7 +202,7 @@ class Run:
                 self._ended.notify_all()
 
     def _next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
-        """Book an ended task and take the next one, in one go: half the locking."""
+        """Record an ended task and take the next one under a single lock."""
         with self._changed:
             if ended is not None:
                 self._book(*ended)

@@ -28,18 +28,18 @@ ENDED = frozenset({State.DONE, State.FAILED, State.BLOCKED, State.CANCELLED})
 
 
 class Caps(Struct, frozen=True):
-    """How many tasks run at once, and how many of these may be CPU tasks."""
+    """The maximum number of parallel tasks, and of CPU tasks among them."""
 
     total: int
     cpu: int
 
 
 class Agenda(Struct, frozen=True):
-    """What is to be done, by number: `needs` in topological order, lanes, expected seconds.
+    """The tasks by number: `needs` in topological order, lanes and expected seconds.
 
-    `closing` tasks end what others began and are short: they are as urgent as those were, so that
-    a run that is cut off leaves little half done. Behind a gate nobody starts until it is open.
-    A `lenient` task starts once all that it needs has ended, if any of that did well.
+    `closing` tasks are short and finish earlier ones. They inherit that urgency, so that an aborted
+    run leaves little half done. Tasks behind a gate wait until it is open. A `lenient` task starts
+    once all its needs ended and at least one succeeded.
     """
 
     needs: Sequence[Sequence[int]]
@@ -59,9 +59,9 @@ class Agenda(Struct, frozen=True):
 
 
 class Schedule:
-    """Ready tasks by longest remaining path; one cap, two lanes, no barrier between levels.
+    """Ready tasks by longest remaining path, with one cap, two lanes and no barrier between levels.
 
-    `done` tasks are counted as finished before the start.
+    `done` tasks count as finished before the start.
     """
 
     def __init__(self, agenda: Agenda, caps: Caps, done: frozenset[int] = frozenset()) -> None:
@@ -146,12 +146,12 @@ class Schedule:
                 self._ready(number)
 
     def fail(self, number: int) -> list[int]:
-        """Blocks everything that needs this task, and says which tasks these are."""
+        """Block everything that needs this task. Returns the blocked tasks."""
         self._end(number, State.FAILED)
         return self._block(number)
 
     def cancel_rest(self) -> list[int]:
-        """Nothing more starts; what runs may still end."""
+        """Start no further task. Running tasks can end."""
         rest = [
             number
             for number, state in enumerate(self.states)
@@ -195,7 +195,7 @@ class Schedule:
         return sorted((*needing, *held))
 
     def _blocked_from(self, start: Iterable[int], cause: int) -> list[int]:
-        """These and all that need one of them."""
+        """Block these tasks and all their dependents."""
         blocked: list[int] = []
         waiting = list(start)
         while waiting:
@@ -210,7 +210,7 @@ class Schedule:
         return blocked
 
     def _goes_on(self, number: int) -> bool:
-        """Whether it is lenient about this one need that did not do well, and others may yet."""
+        """Return whether a task tolerates this failed need, while others can still succeed."""
         if number not in self._hopes:
             return False
         self._hopes[number] -= 1

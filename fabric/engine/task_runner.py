@@ -1,4 +1,4 @@
-"""One task of a run: decide, then take the remembered result or make it anew."""
+"""One task of a run: decide, then restore the cached result or execute it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ _RESTORED = "restored from the cache"
 
 
 class Stores(Struct, frozen=True):
-    """What a run remembers with, and where it works."""
+    """The stores of a run, and its workspace."""
 
     workspace: Path
     trace_store: TraceStore
@@ -52,7 +52,7 @@ class Stores(Struct, frozen=True):
 
 
 class TaskRunner:
-    """Carries out single tasks; knows nothing of order, threads or progress."""
+    """Executes single tasks, independent of order, threads and progress."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class TaskRunner:
         )
 
     def believe(self, elsewhere: MadeElsewhere) -> None:
-        """What records tell counts from now on as remembered here."""
+        """Use traces from records as local ones from now on."""
         self.elsewhere = elsewhere
         together: dict[TaskId, tuple[Trace, ...]] = {}
         for task_id, traces in elsewhere.traces.items():
@@ -99,8 +99,8 @@ class TaskRunner:
             self._stores.trace_store.preset(name, traces)
 
     def _at_hand(self, task: Task, decision: Decision) -> bool:
-        """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
-        again when somebody wants it."""
+        """Return whether a cached output can be shown, or is not visible. Invisible outputs are
+        rebuilt on demand."""
         stores, output = self._stores, decision.output
         if output is None or task.id in self.elsewhere.trusted or self._stays_away(task, decision):
             return True
@@ -111,7 +111,7 @@ class TaskRunner:
         )
 
     def _live(self, known: Known) -> Decision | None:
-        """The verdict of the record, on tasks that change the world."""
+        """Decide by the record, for tasks that change deployed resources."""
         kind = self._record_kinds.get(known.task.kind)
         decision = kind.judge(known) if kind else None
         if decision is None or decision.action is Action.SKIP:
@@ -126,7 +126,7 @@ class TaskRunner:
         return kind.code(task) if kind else ()
 
     def know(self, task: Task, outcome: Outcome) -> None:
-        """An outcome from before this run: what to make again, should its content be lost."""
+        """Remember an earlier outcome, to rebuild it if its content is lost."""
         self.contents.know_way(task, ())
         if outcome.trace:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
@@ -153,7 +153,7 @@ class TaskRunner:
         return decision
 
     def recall(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome | None:
-        """The remembered result, with the files on disk put right; None if it is gone."""
+        """Return the cached result and repair its files on disk; None if it is lost."""
         output = decision.output
         if output is None:
             return None
@@ -188,18 +188,18 @@ class TaskRunner:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
     def _stays_away(self, task: Task, decision: Decision) -> bool:
-        """What others made is not brought here only to be shown beside what was asked for."""
+        """Return whether a shared output stays remote, because it was not requested."""
         trace = decision.trace
         if trace is None or not stays_away(task.inputs, self._stores.files):
             return False
         return trace.is_far or self._stores.trace_store.is_learned(task.id, trace)
 
     def told(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
-        """The outcome with what its output is warned of, remembered or not."""
+        """Add the warnings of an output, cached or new, to the outcome."""
         return self._warner.told(task, upstream, outcome)
 
     def warnings_of(self, plan: Plan) -> tuple[Problem, ...]:
-        """What the outputs that a plan finds are warned of."""
+        """Return the warnings of the outputs in a plan."""
         return self._warner.of_plan(plan)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
@@ -219,7 +219,7 @@ class TaskRunner:
         return self._registry[task.kind].run(task, outputs, tools)
 
     def _keep(self, task: Task, made: Made) -> Output:
-        """Content into the store first, then what people see."""
+        """Store the content first, then write the visible files."""
         contents: dict[str, bytes] = {}
         files = []
         _refuse_bad_names(task, made)
@@ -259,7 +259,7 @@ def _pairs(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
 
 
 def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:
-    """A tool that writes among its own inputs would run every time, and nobody knew why."""
+    """Warn of a tool that writes its own inputs, because it would run every time."""
     named = sorted(set(moved) & set(dict(made.before)))
     if not named:
         return ()
@@ -274,7 +274,8 @@ def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem
 
 
 def _refuse_bad_names(task: Task, made: Made) -> None:
-    """What is remembered under a name that may mean another place would not be taken back."""
+    """Reject output names that could mean another directory, because a cached result would be
+    refused."""
     bad = [one.path for one in made.files if not is_plain_name(one.path)]
     if bad:
         raise FabricError(

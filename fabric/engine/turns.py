@@ -1,7 +1,7 @@
-"""Who computes next: of many tasks that share one interpreter, the most urgent, a few at a time.
+"""Compute slots: of many tasks in one interpreter, the most urgent few run at a time.
 
-Without turns a hundred tasks that start together all get ready slowly, and those that the whole run
-waits for with them. Whoever waits for a provider, a disk or a lock gives its place away meanwhile.
+Otherwise a hundred tasks would all become slow together, including those on the critical path. A
+task that waits for a provider, a disk or a lock releases its slot.
 """
 
 import itertools
@@ -22,10 +22,10 @@ class _Waiter:
 
 
 class Turns:
-    """Thread-safe. A task is the thread that it runs in.
+    """Compute slots. Thread-safe. A task is identified by its thread.
 
-    Nobody waits longer than `patience` seconds for a turn: whoever keeps a place for something slow
-    must not hold up the others.
+    No task waits longer than `patience` seconds, so that a slow slot holder does not block the
+    others.
     """
 
     def __init__(self, places: int, patience: float = _PATIENCE) -> None:
@@ -38,7 +38,7 @@ class Turns:
 
     @property
     def free(self) -> int:
-        """Places that are free; below zero where some have lost their patience."""
+        """Return the number of free slots; negative if tasks started after their patience ended."""
         with self._guard:
             return self._free
 
@@ -60,7 +60,7 @@ class Turns:
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Wait for others, while the place is free for them."""
+        """Release the slot during a wait for others."""
         urgency: Urgency | None = getattr(self._mine, "urgency", None)
         if urgency is None:
             yield

@@ -1,5 +1,4 @@
-"""What the tool that builds a function is told besides: the bundler its options, a command its
-variables."""
+"""Further settings of build tools: bundler options and command variables."""
 
 from msgspec.structs import replace
 
@@ -11,7 +10,7 @@ from fabric.model.task_inputs import BuildInputs
 
 
 def bundled(config: Config, function: Function, inputs: BuildInputs) -> BuildInputs:
-    """What only a bundler is told: it counts for nothing else."""
+    """Add the bundler settings. They count only for builds with a bundler."""
     build = function.build
     facts = facts_of(config.provider.id)
     return replace(
@@ -36,7 +35,8 @@ def bundled(config: Config, function: Function, inputs: BuildInputs) -> BuildInp
 
 
 def command_env(config: Config, function: Function) -> Pairs:
-    """What an own build command may see: compiled graphs lie on disk, so never a secret."""
+    """Build the variables of a custom build command. They never include secrets, because graphs are
+    stored on disk."""
     return tuple(
         sorted(
             (name, value)

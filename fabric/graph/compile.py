@@ -33,8 +33,10 @@ from fabric.model.task_inputs import (
 
 
 class Services(Struct, frozen=True):
-    """All units of one run, and how to find an upstream's release. `variants` say under which
-    target the builds and archives go that several targets of a service do not share."""
+    """All units of a run, and the lookup of upstream releases.
+
+    `variants` names the target of builds and archives that targets of a service do not share.
+    """
 
     units: tuple[ServiceUnit, ...]
     by_service: Mapping[str, ServiceUnit]
@@ -48,7 +50,8 @@ def compile_graph(
     functions: frozenset[str] = frozenset(),
     strict: bool = False,
 ) -> TaskGraph:
-    """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
+    """Compile the tasks of a verb over these services. `functions` limits it to these and their
+    needs."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
@@ -97,8 +100,10 @@ def _build_alone(
 def _build_checked(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
-    """Builds of a strict run. An archive follows if a function has packages: only they tell which
-    imports are unknown, and `package` must find the same ones."""
+    """Build with strict import checks. A function with packages also gets an archive task.
+
+    Only packages show which imports are unknown, and `package` must find the same.
+    """
     packed = [one for one in functions if _has_packages(unit, one)]
     yield from _vendor(scene, unit, packed)
     for task, function in zip(_build(scene, unit, packed), packed, strict=True):
@@ -120,7 +125,7 @@ def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) 
 
 
 def _packed_from(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
-    """What decides an archive beside the build."""
+    """List the inputs of an archive beside the build."""
     vendor = _vendor_task(unit, function)
     return vendor.id if vendor else "", _brought(unit, function)
 
@@ -165,7 +170,7 @@ def _release(
 
 
 def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
-    """One for all targets of a service, however many of them the run deploys."""
+    """Return the DNS task name, one for all targets of a service."""
     if scene.by_service[unit.service] is not unit:
         return ()
     together = scene.units if unit.apart else (unit,)
@@ -183,7 +188,8 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
 
 
 def deploys_whole_services(provider_id: str, mode: str) -> bool:
-    """Where one deploy replaces all functions: as some providers do, and every own command."""
+    """Return whether one deploy replaces all functions, as with some providers and every custom
+    command."""
     facts = facts_of(provider_id)
     return mode == Mode.COMMAND or (facts is not None and facts.unit is DeployUnit.SERVICE)
 
@@ -265,7 +271,7 @@ def _has_packages(unit: ServiceUnit, function: Function) -> bool:
 
 
 def _brought(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
-    """The modules that are there by themselves; None where layers or a command may bring more."""
+    """List the runtime's modules; None if layers or a command can add more."""
     if _layers(unit, function) or function.build.command:
         return None
     facts = facts_of(unit.config.provider.id)
@@ -273,7 +279,8 @@ def _brought(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
 
 
 def spec_of(unit: ServiceUnit, function: Function) -> Spec:
-    """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
+    """Build the spec. Values that can contain secrets are hashed, because graphs are stored on
+    disk."""
     settings: Pairs = (
         ("runtime", _runtime(unit, function)),
         ("entry", function.entry),
@@ -293,7 +300,7 @@ def spec_of(unit: ServiceUnit, function: Function) -> Spec:
 
 
 def _layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
-    """Where a provider attaches none, they make no difference."""
+    """List the layers; empty if the provider does not support them."""
     facts = facts_of(unit.config.provider.id)
     return function.layers if facts and facts.attaches_layers else ()
 

@@ -17,7 +17,7 @@ class Action(StrEnum):
 
 
 class Change(Struct, frozen=True):
-    """One input that is not what it was; an empty side means that it was not there."""
+    """One changed input. An empty side means that it did not exist."""
 
     kind: str
     name: str
@@ -39,14 +39,14 @@ class Decision(Struct, frozen=True):
 
     @property
     def output(self) -> Output | None:
-        """What it would give; only of a task that is skipped this is known."""
+        """Return the output. Only a skipped task has a known output."""
         if self.action is not Action.SKIP:
             return None
         return self.trace.output if self.trace else self.known
 
 
 class Question(Struct, frozen=True):
-    """What is known of a task before it is decided. `upstream` is None while not all is known."""
+    """The known facts of a task before its decision. `upstream` is None while incomplete."""
 
     kind: str
     entries: tuple[InputEntry, ...]
@@ -60,7 +60,7 @@ _NOT_KEPT = "cached result missing"
 
 
 def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
-    """Skip if a remembered run looked at just what is there now; else say what is different."""
+    """Skip the task if a cached run has the same inputs. Otherwise return the differences."""
     if question.upstream is None:
         return _wait(question, traces)
     static = static_digest(question.kind, question.entries)
@@ -77,7 +77,7 @@ def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
 
 
 def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bool:
-    """Whether a run under today's inputs would look at the same things and see the same."""
+    """Return whether a run with current inputs would read the same files and contents."""
     if trace.static != static or trace.upstream != upstream:
         return False
     digest = look.digest
@@ -93,7 +93,8 @@ def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bo
 
 
 def _led_elsewhere(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
-    """What leads elsewhere than it did, and where to: what was no link then must be none now."""
+    """Find paths with another link target than before. A path that was no link must not be one
+    now."""
     real = look.real
     links = dict(trace.links)
     paths = [path for path, _ in trace.files if path not in links]
@@ -119,8 +120,10 @@ def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Dec
 
 
 def _nearest(question: Question, traces: Sequence[Trace], look: Look) -> Trace:
-    """The remembered run that is least different, of such the one that looked at most: after a way
-    back and forth what was changed in between is no reason."""
+    """Find the cached run with the fewest differences, preferring the one with the most inputs.
+
+    After a change and its revert, the intermediate change is no reason.
+    """
     if len(traces) == 1:
         return traces[0]
     differs = {trace.key: len(_differences(question, trace, look)) for trace in traces}
@@ -199,12 +202,12 @@ def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
 
 
 def not_kept(decision: Decision) -> Decision:
-    """A result that is remembered, and cannot be had any more, is made again."""
+    """Rebuild a cached result whose content is no longer available."""
     return Decision(Action.RUN, _NOT_KEPT, decision.key, decision.inputs, took=decision.took)
 
 
 def reason_of(changes: Sequence[Change], count: int) -> str:
-    """The first change in words, and how many more there are."""
+    """Format the first change, and the number of further ones."""
     if not changes:
         return _NOT_KEPT
     first, more = changes[0], len(changes) - 1

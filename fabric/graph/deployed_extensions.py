@@ -1,4 +1,4 @@
-"""What of the provider-specific settings decides a deploy."""
+"""The provider-specific settings that affect a deploy."""
 
 import json
 
@@ -7,7 +7,7 @@ from fabric.config.yaml.read import canonical
 
 
 def deployed_extensions(config: Config) -> str:
-    """A router leads to what is deployed, and decides nothing of it."""
+    """Encode the extensions without the router, which does not affect a deploy."""
     if '"router"' not in config.extensions:
         return config.extensions
     sections = json.loads(config.extensions)

@@ -1,4 +1,4 @@
-"""What has to be there before any of a service goes live: all its archives."""
+"""Gates: all archives of a service must exist before any of it is deployed."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,9 +9,9 @@ from fabric.model.task_id import name_of
 
 
 class Gate(Struct, frozen=True):
-    """Tasks by number: none of `after` starts before all of `before` are done.
+    """Task numbers: none of `after` starts before all of `before` are done.
 
-    They are given nothing by those that they do not need themselves: this is about order alone.
+    A gate passes no outputs; it affects only the order.
     """
 
     before: tuple[int, ...]
@@ -19,7 +19,7 @@ class Gate(Struct, frozen=True):
 
 
 def gates_of(graph: TaskGraph) -> tuple[Gate, ...]:
-    """One for each service that is deployed in more parts than one; at each of its targets."""
+    """List one gate per service and target with more than one deploy task."""
     return tuple(_gates(graph))
 
 

@@ -12,7 +12,8 @@ _EXPORT = re.compile(r"\.(?!(?:[cm]?[jt]s|[jt]sx|py)$)([^./]+)$")
 
 
 def with_handlers(provider_id: str, inputs: BuildInputs) -> BuildInputs:
-    """What the provider calls: no input where the entry names it, or where all call the same."""
+    """Add the handlers that the provider calls, unless the entry or the convention already
+    determines them."""
     calls = conventions_of(provider_id).of(inputs.runtime)
     named = _EXPORT.search(inputs.entry)
     if calls == AS_EVENTS.of(inputs.runtime) or (named and named[1] != "default"):

@@ -1,6 +1,6 @@
-"""The decision on tasks that change the world: the record of what is live against what is asked.
+"""Decide tasks that change deployed resources: compare the record with the desired state.
 
-An old result in a cache says nothing about a provider; only the record that is current does.
+Cached results say nothing about a provider; only the current record counts.
 """
 
 import hmac
@@ -38,7 +38,7 @@ GONE = Output(digest_fields(("gone",)))
 
 
 class Wanted(Struct, frozen=True):
-    """One function as it is asked for: what its record will say once that is done."""
+    """One desired function: its future record."""
 
     name: str
     key: Digest
@@ -51,21 +51,22 @@ class Wanted(Struct, frozen=True):
 
 
 def keyed(env: Pairs, salt: str) -> Pairs:
-    """Digests of values that only compare within one lineage: a record gives no value away."""
+    """Hash environment values with a salt, so that they compare only within one lineage and reveal
+    nothing."""
     return tuple(
         (name, hmac.new(salt.encode(), value.encode(), "sha256").hexdigest()) for name, value in env
     )
 
 
 def keyed_values(env: Pairs, salt: str) -> Pairs:
-    """The same of values as a config declares them, which a graph only knows by their digests."""
+    """Hash declared values, which a graph contains only as hashes."""
     return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
 
 
 def wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
 ) -> Wanted:
-    """Only its own archive counts for a function, beside what comes from other services."""
+    """Build the desired function. Only its own archive and outputs of other services count."""
     name, _, env = spec
     own = package_id(inputs.service, name)
     seen = tuple(pair for pair in upstream if pair[0] == own or not is_kind(pair[0], "package"))
@@ -80,8 +81,8 @@ def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pai
 
 
 def changes_of(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
-    """What is different from the function that is live; of one whose first deploy failed half-way
-    nobody knows."""
+    """Compare a function with its deployed state. After a half-failed first deploy that is
+    unknown."""
     if not was.settings:
         return ()
     return (
@@ -112,13 +113,13 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
 
 
 def stale_functions(record: Record, asked: Iterable[Wanted]) -> list[Wanted]:
-    """The functions that are not live under the key that is asked for."""
+    """Find the functions that are not deployed under the desired key."""
     found = ((one, record.function(one.name)) for one in asked)
     return [one for one, was in found if was is None or was.key != one.key]
 
 
 def dropped_functions(record: Record, inputs: DeployInputs) -> tuple[str, ...]:
-    """Live functions that a deploy of the whole service leaves out, for nobody asks for them."""
+    """Find deployed functions that a deploy of the whole service would delete."""
     if inputs.function:
         return ()
     named = {name for name, _, _ in inputs.functions} | set(inputs.others)
@@ -148,7 +149,7 @@ def _reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> st
 
 
 def live_output(record: Record, names: Iterable[str]) -> Output:
-    """What a deploy gives to what comes after it; the same whether it ran now or long ago."""
+    """Build the output of a deploy for dependents. It is equal for new and old deploys."""
     found = (record.function(name) for name in sorted(names))
     return Output(digest_fields(part for one in found if one for part in _live(one)))
 
@@ -172,7 +173,8 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
 
 
 def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
-    """Over all functions that are configured and live, whichever of them this run deploys."""
+    """Compute the release key over all configured and deployed functions, also those outside this
+    run."""
     upstream = tuple(pair for pair in known.upstream or () if is_kind(pair[0], "release"))
     live = live_output(record, inputs.functions).digest if record else ""
     static = static_digest(inputs.kind, (*known.code, *inputs.entries()))
@@ -180,7 +182,7 @@ def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> D
 
 
 def release_output(record: Record) -> Output:
-    """Its endpoint and outputs; ids and times are recorded, and no part of what is digested."""
+    """Build the release output from endpoint and outputs. Ids and times are not hashed."""
     facts = (("endpoint", record.endpoint), *record.outputs)
     return Output(digest_fields(part for pair in facts for part in pair), facts=facts)
 
@@ -199,7 +201,7 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
 def judge_restore(
     known: Known, inputs: RestoreInputs, record: Record | None, target: Deployment
 ) -> Decision:
-    """Whatever is not just as it was is made so again; the service as a whole always is."""
+    """Decide a restore: every difference is restored, and the service-wide release always runs."""
     if known.upstream is None:
         return wait_for(known.unknown, 1)
     then = {one.name: one for one in target.functions}

@@ -1,7 +1,7 @@
-"""Traces as other machines are told of them: no declared input, and every digest of a file keyed.
+"""Traces for other machines: without declared inputs, and with salted file hashes.
 
-Values of variables and small files are soon guessed from a plain digest. One that is keyed can only
-be compared, by who has the key.
+Values of variables and small files can be guessed from plain hashes. Salted hashes can only be
+compared with the key.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,11 +31,11 @@ def keyed_trace(trace: Trace, keyed: Keyed) -> Trace:
 def trace_here(
     told: Trace, keyed: Keyed, asked: tuple[str, tuple[InputEntry, ...]], look: Look
 ) -> Trace:
-    """The trace, where it says just what this machine has: plain digests again, for comparing.
-    `asked` are the kind and the declared inputs of the task here.
+    """Convert a shared trace to plain hashes of matching local inputs. `asked` are the task's kind
+    and inputs here.
 
-    What is different here keeps its keyed digest: it equals nothing, and counts as changed. A
-    search that climbed to the top of another machine has further to climb where folders lie deeper.
+    Different inputs keep their salted hash, which equals nothing and counts as changed. Searches up
+    to the root of another machine are extended to the local depth.
     """
     told = replace(told, absent=(*told.absent, *_higher_up(told, look.folders_above)))
     kind, entries = asked
@@ -55,7 +55,7 @@ def trace_here(
 
 
 def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
-    """Where those names would be met here that were searched for up to the top there."""
+    """List the names that those searches would find here, up to the local root."""
     steps = {path: _steps_up(path) for path in trace.absent}
     top = max(steps.values(), default=0)
     found = {path for path, _ in trace.files}
@@ -65,7 +65,7 @@ def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
 
 
 def _steps_up(path: str) -> int:
-    """How many folders above the workspace it lies."""
+    """Count how many directories above the workspace the path is."""
     count = 0
     while path.startswith(_UP, count * len(_UP)):
         count += 1

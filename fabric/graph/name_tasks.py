@@ -1,4 +1,4 @@
-"""The task that leads a router's name to what was released, where somebody asks for it."""
+"""The task that points a router's hostname to released endpoints, if requested."""
 
 import json
 from collections.abc import Sequence
@@ -21,8 +21,7 @@ def leads_names(graph: TaskGraph) -> bool:
 def dns_sync_tasks(
     config: Config, labels: Sequence[str], *, is_asked: bool = False
 ) -> tuple[Task, ...]:
-    """One, after the releases of all these targets: where it is asked for, or where `autoApply` is
-    on and they are targets of the name."""
+    """Build the DNS task after the releases of all targets, if requested or with `autoApply`."""
     is_named = '"router"' in config.extensions
     router = json.loads(config.extensions).get("router") if is_named else None
     led = [label for label in labels if label in config.target_labels]

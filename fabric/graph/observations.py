@@ -1,4 +1,4 @@
-"""Looks at what runs as a graph: no service needs another, so it has one level."""
+"""A graph of observation queries. They are independent, so it has one level."""
 
 from collections.abc import Iterable
 

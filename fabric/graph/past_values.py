@@ -1,6 +1,6 @@
-"""What a function had in its environment once, as far as that is known today.
+"""The known values of a function's earlier environment.
 
-A record holds digests of values: a value of today counts where its digest is that of then.
+A record has hashes of values: a current value with the same hash counts as the old value.
 """
 
 import re
@@ -18,8 +18,10 @@ _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")
 
 
 class KnownValues(Struct, frozen=True):
-    """Where values may be had: `today` from the config, with what upstreams give still open, and
-    `kept` from the record. `addresses` are what upstreams give today, by variable."""
+    """Sources of values: `today` from the config with open placeholders, `kept` from the record.
+
+    `addresses` are current upstream outputs by variable.
+    """
 
     today: Secret[Pairs] = NO_PAIRS
     kept: Secret[Pairs] = NO_PAIRS
@@ -27,8 +29,8 @@ class KnownValues(Struct, frozen=True):
 
 
 class PastValues(Struct, frozen=True):
-    """`same` are variables with their values of then, what upstreams give still open; `other` have
-    other values today, and of `unknown` there is no value at all."""
+    """`same` are variables with their old values, with open placeholders. `other` have different
+    current values. `unknown` have no value."""
 
     same: Secret[Pairs]
     other: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ def _is_known(value: str, addresses: Mapping[str, str]) -> bool:
 
 
 def filled_past(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
-    """With the addresses that upstreams have today, whatever provider they had then."""
+    """Fill in current upstream addresses, regardless of the upstream's previous provider."""
     late = {name for _, value in env for name in late_names(value)}
     found = {name: address for name in late if (address := _address(name, addresses)) is not None}
     return tuple((name, filled_in(value, found)) for name, value in env)
@@ -80,7 +82,7 @@ def _address(name: str, addresses: Mapping[str, str]) -> str | None:
 
 
 def _elsewhere(name: str, addresses: Mapping[str, str]) -> Iterator[str]:
-    """The provider is a part of one of its names: an upstream that moved has another one today."""
+    """List the same variable for other providers, because an upstream can have moved."""
     found = _OUTPUT.fullmatch(name)
     words = found[1].split("_") if found else []
     for count in range(len(words) - 1, 0, -1):

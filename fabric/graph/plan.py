@@ -1,4 +1,4 @@
-"""A graph and what is remembered, to a plan: every task with its decision, nothing done yet."""
+"""Plan a graph with the cached results: a decision for every task, without execution."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,7 +15,7 @@ from fabric.model.task_inputs import RECORD_KINDS
 
 
 class Known(Struct, frozen=True):
-    """What is known of a task that changes the world, when it is to be judged."""
+    """The known facts of a deploy task when it is decided."""
 
     task: Task
     code: tuple[InputEntry, ...]
@@ -28,8 +28,8 @@ Judge = Callable[[Known], Decision | None]
 
 
 class Memory(Struct, frozen=True):
-    """What decisions are made from: code versions, remembered runs, the files as they are, and
-    whether a remembered result can still be had, and was made on another machine."""
+    """The inputs of decisions: code versions, traces, current files, and whether results are
+    available or remote."""
 
     code: Callable[[Task], tuple[InputEntry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
@@ -92,8 +92,10 @@ def judge_known(
 
 
 def taken(plan: Plan) -> frozenset[TaskId]:
-    """The tasks whose files would be wanted by others: of all that are not up to date, what they
-    need, and what that is made of. A record's task takes only what is a file."""
+    """List the tasks whose files others need: needs of outdated tasks, and their needs.
+
+    Deploy tasks need only files.
+    """
     graph = plan.graph
     wanted: set[int] = set()
     for number in reversed(range(len(graph))):

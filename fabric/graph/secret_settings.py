@@ -6,7 +6,7 @@ from fabric.model.task import Pairs
 
 
 def told_secrets(config: Config, function: Function) -> Pairs:
-    """Only where that makes a difference to what is sent."""
+    """List the secrets, only for providers that send them differently."""
     facts = facts_of(config.provider.id)
     names = sorted({name for name, _ in function.env} & config.secret_names)
     is_told = names and facts is not None and facts.hides_secrets

@@ -1,6 +1,6 @@
-"""Which services a command is about: by name, by what they depend on, by the files that changed.
+"""Select services by name, by dependencies, or by changed files.
 
-Values in, names out: who asks git, or the memory of past builds, is not known here.
+Pure functions: callers query git and the traces.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,12 +16,11 @@ _PAPERS = frozenset({"LICENSE", ".gitignore", ".gitattributes", ".editorconfig"}
 
 
 class Territory(Struct, frozen=True):
-    """What a service hangs on; all paths absolute.
+    """The paths that a service depends on, all absolute.
 
-    `files` are its alone wherever they lie (its config, its `.env`); `seen` is what its remembered
-    builds read or looked for, `searched` the folders that they searched. `manifests` are names of
-    files that count in its folder and in every folder above. Without `remembered` nobody knows what
-    it reads outside its folder.
+    `files` are its own anywhere (config, `.env`). `seen` were read by cached builds, `searched` are
+    listed directories. `manifests` are file names that count in its directory and all parents.
+    Without `remembered`, its inputs outside its directory are unknown.
     """
 
     name: str
@@ -36,7 +35,7 @@ class Territory(Struct, frozen=True):
 def affected(
     territories: Sequence[Territory], shared: Collection[str], changed: Iterable[str]
 ) -> frozenset[str]:
-    """The services that one of these files may matter to; `shared` are files that matter to all."""
+    """Select the services that these files can affect. `shared` files affect all."""
     own = {file: one.name for one in territories for file in one.files}
     found: set[str] = set()
     for path in changed:
@@ -60,7 +59,7 @@ def _matters(path: str, one: Territory, home: str | None) -> bool:
 
 
 def _home(path: str, territories: Iterable[Territory]) -> str | None:
-    """The innermost folder of a service that a file lies in: services may lie in one another."""
+    """Find the innermost service directory of a file, because services can be nested."""
     around = sorted({one.folder for one in territories if _inside(path, one.folder)}, key=len)
     return around[-1] if around else None
 
@@ -74,14 +73,14 @@ def _is_prose(path: str) -> bool:
 
 
 class Widening(Struct, frozen=True):
-    """What else is taken than the services that were chosen themselves."""
+    """Which related services to add to the selected ones."""
 
     dependents: bool = False
     dependencies: bool = False
 
 
 def widened(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
-    """The names, with all that depend on them and all that they depend on, as far as asked for."""
+    """Add dependents and dependencies to the names, as requested."""
     start = frozenset(names)
     after = reached(start, turned(needs)) if by.dependents else start
     before = reached(start, needs) if by.dependencies else start

@@ -10,7 +10,7 @@ Tie = tuple[str, str]
 
 
 def ties_of(graph: TaskGraph) -> tuple[Tie, ...]:
-    """Direct ties only: what follows from two others is left out."""
+    """List direct dependencies only. Dependencies that follow from others are omitted."""
     services = [task.inputs.service for task in graph.tasks]
     found = {
         (services[need], services[number])
@@ -30,7 +30,7 @@ def _follows(tie: Tie, after: dict[str, set[str]]) -> bool:
 
 
 def levels_of(names: Iterable[str], ties: Iterable[Tie]) -> dict[str, int]:
-    """How many services stand before each one, on the longest way. Ties never go in a circle."""
+    """Compute each service's level: the longest chain of services before it. Requires no cycles."""
     return depths(names, _needs(ties))
 
 

@@ -1,4 +1,4 @@
-"""A run in parts: which of several machines makes what, by how long it took last time."""
+"""Divide a run into shards for several machines, by last durations."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ _DIGITS = 3
 
 
 class SharedOut(Struct, frozen=True):
-    """The part of this machine, and how many tasks that somebody asked for are made by each."""
+    """The tasks of this shard, and the number of requested tasks in each shard."""
 
     graph: TaskGraph
     counts: tuple[int, ...]
@@ -22,9 +22,11 @@ class SharedOut(Struct, frozen=True):
 
 
 def shared_out(graph: TaskGraph, seconds: Sequence[float], shard: Shard) -> SharedOut:
-    """Tasks that nobody needs are given out, the longest first, to who is done with all of it
-    soonest; what they need goes along, and counts once for each machine that makes it. Equal
-    knowledge of times gives equal parts on every machine."""
+    """Divide the final tasks, longest first, to the shard that is done soonest. Their needs are
+    added to each shard.
+
+    Equal durations give equal shards on every machine.
+    """
     needs = {number: frozenset(of_task) for number, of_task in enumerate(graph.needs)}
     wanted = _last_ones(graph)
     made_for = {number: reached((number,), needs) for number in wanted}
@@ -41,7 +43,7 @@ def shared_out(graph: TaskGraph, seconds: Sequence[float], shard: Shard) -> Shar
 
 
 def part_of(graph: TaskGraph, numbers: Sequence[int]) -> TaskGraph:
-    """These tasks alone, in their order; with each all that it needs has to be among them."""
+    """Select a subgraph of these tasks in order. It must contain all their needs."""
     place = {number: position for position, number in enumerate(numbers)}
     return TaskGraph(
         tuple(graph.tasks[number] for number in numbers),
@@ -52,7 +54,7 @@ def part_of(graph: TaskGraph, numbers: Sequence[int]) -> TaskGraph:
 
 
 def shard_in(text: str) -> Shard:
-    """`2/3` is the second of three."""
+    """Parse a shard such as `2/3`, the second of three."""
     number, slash, count = text.partition("/")
     parts = (number, count)
     if slash and all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in parts):

@@ -1,4 +1,4 @@
-"""What puts a record back to what it was, or takes away all of it."""
+"""Tasks that restore an earlier deployment, or delete everything of a record."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,8 @@ from fabric.model.task_inputs import RemoveInputs, RestoreInputs
 
 
 def way_back(record: Record, target: Deployment) -> list[Task]:
-    """From what is live to an earlier deployment; the last task takes the service as a whole."""
+    """Plan the tasks from the deployed state to an earlier deployment. The last task is the
+    service-wide release."""
     ref = record.ref
     then = {one.name: one for one in target.functions}
     moved = tuple(name for name, one in then.items() if record.function(name) != one)
@@ -32,7 +33,7 @@ def way_back(record: Record, target: Deployment) -> list[Task]:
 
 
 def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
-    """Everything of a record goes; providers of single functions are asked for each."""
+    """Plan the deletion of a record. Providers of single functions get one task each."""
     ref = record.ref
     whole = deploys_whole_services(record.provider_id, record.mode)
     single = () if whole else tuple(one.name for one in record.functions)
@@ -43,13 +44,14 @@ def way_out(record: Record, after: Sequence[TaskId] = ()) -> list[Task]:
 
 
 def without_functions(record: Record, names: frozenset[str]) -> list[Task]:
-    """Single functions go; the service stays with the others."""
+    """Plan the deletion of single functions. The service and its other functions stay."""
     live = [one.name for one in record.functions if one.name in names]
     return [Task(_id("remove", record.ref, name), _remove(record, name)) for name in live]
 
 
 def undoing(record: Record, target: Deployment | None) -> TaskGraph:
-    """The graph of one service: back to an earlier deployment, or, if there is none, all goes."""
+    """Build the graph of one service: restore an earlier deployment, or delete everything without
+    one."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
@@ -58,7 +60,7 @@ def undoing(record: Record, target: Deployment | None) -> TaskGraph:
 
 
 def restored_functions(graph: TaskGraph) -> frozenset[str]:
-    """The functions that are deployed again on a way back; others stay, or go."""
+    """List the functions that a rollback deploys again. Others stay or are deleted."""
     restores = (one for one in graph.inputs_of("restore") if isinstance(one, RestoreInputs))
     return frozenset(name for inputs in restores for name in inputs.functions)
 

@@ -1,4 +1,4 @@
-"""What several targets of one service share, and what is made for each of them by itself."""
+"""Builds that targets of one service share, and builds that are separate per target."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,7 +15,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 class Variants(Struct, frozen=True):
-    """The target whose name a build or an archive carries; none where all targets share it."""
+    """The target name of each build and archive; none if all targets share it."""
 
     builds: Mapping[_Key, str] = field(default_factory=dict)
     packages: Mapping[_Key, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Variants(Struct, frozen=True):
 def variants_of(
     units: Sequence[ServiceUnit], build_parts: PartsOf, package_parts: PartsOf
 ) -> Variants:
-    """Each goes by the first target that has it so. A run that has a service but once has none."""
+    """Group equal builds under their first target. A service with one target has no variant."""
     several = [unit for unit in units if unit.apart]
     if not several:
         return Variants()

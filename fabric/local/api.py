@@ -1,4 +1,5 @@
-"""The functions of a service as one HTTP server: a request to a call, its end to an answer."""
+"""The functions of a service as one HTTP server: requests become calls, and results become
+responses."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -25,8 +26,8 @@ _EVENTS = "/_fabric/events/"
 
 
 class ServedFunctions(Struct, frozen=True):
-    """What is served: routes, the names of all functions with their memory in megabytes and their
-    runtimes, and those that cannot be built now, with what is wrong with them."""
+    """The served functions: routes, names with memory in MB and runtimes, and functions that
+    currently fail to build, with their problems."""
 
     routes: RouteTable
     memory: Mapping[str, int]
@@ -35,8 +36,11 @@ class ServedFunctions(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """`tell` hears of each call; `template` is an event that those of requests are laid over. At
-    the end of a `tunnel` anybody may ask: only routes are answered there."""
+    """The environment of the server. `tell` receives each call; `template` is an event that request
+    events extend.
+
+    Behind a `tunnel` requests are public, so only routes are served there.
+    """
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -58,7 +62,7 @@ class LocalApi:
         self._said_once: set[str] = set()
 
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
-        """To be called by an HTTP server."""
+        """Answer a request; called by the HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
         head, tunnel = request.head, self._around.tunnel
         proof = tunnel.proof(head) if tunnel else None
@@ -96,8 +100,8 @@ class LocalApi:
             exchange.refuse(HTTPStatus.NOT_FOUND, "Not Found", {"routes": keys})
 
     def _is_refused(self, head: RequestHead, cors: Cors | None) -> bool:
-        """Whoever asks through a tunnel could ask without a page as well; whose pages may read the
-        answers is said by what stands before it."""
+        """Return whether CORS rejects the request. A tunnel caller could omit the page, so the
+        check is left to the proxy in front."""
         if self._around.tunnel is not None or not is_foreign(head):
             return False
         return not (cors and cors.admits(head.header("origin")))
@@ -146,7 +150,7 @@ class LocalApi:
         self._pool.call(name, as_line(event), done)
 
     def _warning(self, name: str, end: CallEnd) -> str:
-        """That a function runs on another version is said once."""
+        """Return the warning about a different language version, once per function."""
         other = other_version(self.functions.runtimes.get(name, ""), end.version)
         if other and name not in self._said_once:
             self._said_once.add(name)
@@ -160,7 +164,7 @@ class LocalApi:
 
 
 def laid_over(template: Json, event: Json) -> Json:
-    """The event, with what only the template has."""
+    """Add the fields that only the template has to the event."""
     if not isinstance(template, dict) or not isinstance(event, dict):
         return event
     both = {name: laid_over(template.get(name), value) for name, value in event.items()}
@@ -168,7 +172,7 @@ def laid_over(template: Json, event: Json) -> Json:
 
 
 def _cors_of(routes: tuple[HttpRoute, ...], found: object) -> Cors | None:
-    """That of the route itself; for what only asks, of any route of the path."""
+    """Return the CORS settings of the route; for a preflight, of any route of the path."""
     if isinstance(found, Matched):
         return cors_of(found.route.cors)
     said = (route.cors for route in routes if route.cors)
@@ -176,7 +180,8 @@ def _cors_of(routes: tuple[HttpRoute, ...], found: object) -> Cors | None:
 
 
 def _is_ours(head: RequestHead, cors: Cors | None, found: object) -> bool:
-    """Whether OPTIONS is answered here: with `cors` always, else where no route takes it."""
+    """Return whether OPTIONS is answered here: always with `cors`, otherwise if no route handles
+    it."""
     is_preflight = bool(head.header("access-control-request-method"))
     takes_it = isinstance(found, Matched) and found.route.method in ("OPTIONS", ANY)
     return (cors is not None and is_preflight) or not takes_it

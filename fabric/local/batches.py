@@ -1,4 +1,4 @@
-"""What becomes of a queue's batch once its function has answered: as the platform treats it."""
+"""The fate of a queue batch after its function has answered, as on the real platform."""
 
 import json
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 
 
 class BatchResult(Struct, frozen=True):
-    """The identifiers of messages that come back, and of those that are done with; `why` says more
-    where it is not what the function meant."""
+    """The ids of messages to retry and of processed messages. `why` explains a result that the
+    function did not intend."""
 
     back: tuple[str, ...]
     done: tuple[str, ...]
@@ -18,7 +18,8 @@ class BatchResult(Struct, frozen=True):
 
 
 def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | None:
-    """None where the event is no batch. With `reports` the trigger's answers name failures."""
+    """Evaluate the response; None if the event is not a batch. With `reports`, the response lists
+    failed messages."""
     names = _identifiers(event)
     if not names:
         return None
@@ -32,7 +33,7 @@ def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | Non
 
 
 def failed_batch(event: Json) -> BatchResult | None:
-    """The function threw: all of them come back."""
+    """Return a result that retries all messages, because the function threw."""
     names = _identifiers(event)
     return BatchResult(names, (), "the invocation failed") if names else None
 
@@ -59,7 +60,7 @@ def _reported(names: tuple[str, ...], failures: Json) -> BatchResult:
 
 
 def batch_of(event: JsonObject, count: int) -> JsonObject:
-    """The sample of a queue with so many messages, each with an identifier of its own."""
+    """Build a sample queue event with this number of messages, each with a separate id."""
     records = event.get("Records")
     if not isinstance(records, Sequence) or not records or not isinstance(records[0], dict):
         return event

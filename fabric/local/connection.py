@@ -1,4 +1,4 @@
-"""One connection of an HTTP server: who is slow here holds nobody else up."""
+"""One HTTP server connection; a slow client does not block others."""
 
 import contextlib
 import socket
@@ -20,8 +20,10 @@ _CHUNK = 1 << 18
 
 
 class HttpLimits(Struct, frozen=True):
-    """Connections at once, and seconds: for a request that has begun, and between two of them.
-    `hosts` are names that requests may be for besides those of this machine."""
+    """Limits: number of connections, and seconds for a started request and between two requests.
+
+    `hosts` are additional host names that requests can have, besides those of this machine.
+    """
 
     connections: int = 500
     request_seconds: float = 30
@@ -75,7 +77,7 @@ class Connection:
             self.close()
 
     def _readable(self) -> None:
-        """What follows a request stays where it is until that one is answered."""
+        """Read more data. Data after a request waits until that one is answered."""
         if self._is_busy:
             self._look_for_end()
         else:
@@ -97,7 +99,7 @@ class Connection:
         self._understand()
 
     def _understand(self) -> None:
-        """The next request, if all of it is there and the one before is answered."""
+        """Parse the next request, if it is complete and the previous one is answered."""
         if self._is_busy or self._is_closed:
             return
         try:
@@ -126,7 +128,8 @@ class Connection:
         return ServedRequest(head, body)
 
     def _look_for_end(self) -> None:
-        """One that says more waits for its answer, and so may one that says nothing more."""
+        """Detect a closed connection. A client that has sent more, or has stopped sending, can
+        still wait for its response."""
         try:
             chunk = self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -152,7 +155,7 @@ class Connection:
         return reply
 
     def _refuse(self, error: BadRequestError) -> None:
-        """Nothing of what comes behind could be trusted."""
+        """Reject the request and close: later data cannot be trusted."""
         self._ends = True
         self._read.clear()
         self._send(json_answer(error.status, {"message": error.message}).as_bytes(keeps=False))
@@ -173,7 +176,7 @@ class Connection:
             self._understand()
 
     def _leave(self) -> None:
-        """Say that nothing more comes, and let the client read what was said before."""
+        """Signal the end and let the client read the rest of the response."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         self._loop.watch(self._fd, self._drain)

@@ -1,4 +1,4 @@
-"""What browsers of other origins are told by the local server."""
+"""CORS headers of the local server."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from fabric.model.task import Pairs
 
 
 def answer_headers(cors: Cors, origin: str) -> Pairs:
-    """What every answer to a page of that origin carries."""
+    """Return the headers of every response to a page of that origin."""
     if not origin or not cors.admits(origin):
         return ()
     is_open = "*" in cors.origins and not cors.credentials
@@ -23,7 +23,7 @@ def answer_headers(cors: Cors, origin: str) -> Pairs:
 
 
 def preflight_headers(cors: Cors, head: RequestHead) -> Pairs:
-    """What a browser wants to know before it asks."""
+    """Return the headers of a preflight response."""
     wanted = head.header("access-control-request-headers")
     headers = cors.headers or tuple(filter(None, (wanted,)))
     return (
@@ -35,7 +35,8 @@ def preflight_headers(cors: Cors, head: RequestHead) -> Pairs:
 
 
 def is_foreign(head: RequestHead) -> bool:
-    """Whether a page from elsewhere asks: those of this machine are the developer's own."""
+    """Return whether a page from another site sent the request; pages of this machine belong to the
+    developer."""
     origin = head.header("origin")
     if not origin:
         return head.header("sec-fetch-site") == "cross-site" and head.method not in ("GET", "HEAD")

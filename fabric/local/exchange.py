@@ -1,4 +1,4 @@
-"""A request and how it was answered: each is told once, whatever the answer is."""
+"""A request with its response; each is reported exactly once."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -20,8 +20,8 @@ _STATUS = {
 
 
 class ServedCall(Struct, frozen=True):
-    """One request that was answered; `function` is empty where none was called. `warning` is said
-    of its answer."""
+    """One answered request; `function` is empty if none was called. `warning` is about the
+    response."""
 
     method: str
     path: str
@@ -66,7 +66,7 @@ def broken_answer(head: RequestHead, problem: Problem) -> ServedAnswer:
 
 
 def _error_answer(head: RequestHead, status: int, message: str, frame: str = "") -> ServedAnswer:
-    """As JSON, or as text for who reads that rather."""
+    """Build an error as JSON, or as text for clients that prefer it."""
     accepted = head.header("accept")
     if "text/" in accepted and "json" not in accepted:
         text = "\n\n".join(filter(None, (message, frame))) + "\n"

@@ -1,4 +1,4 @@
-"""What a function answered to an HTTP answer, as the hosts of functions read it."""
+"""Convert a function result to an HTTP response, like the hosts of functions."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _LOWEST, _HIGHEST = 200, 599
 
 
 class BadAnswerError(Exception):
-    """An answer that no host would pass on."""
+    """A result that no host would accept."""
 
 
 class ServedAnswer(Struct, frozen=True):
@@ -40,7 +40,7 @@ class ServedAnswer(Struct, frozen=True):
 
 
 def _encoded(line: str) -> bytes:
-    """As headers are, and what they have no letters for as most would read it."""
+    """Encode a header line as Latin-1, other characters as UTF-8, which most clients use."""
     try:
         return line.encode("latin-1")
     except UnicodeEncodeError:
@@ -62,7 +62,8 @@ def json_answer(
 
 
 def answer_of(response: Json) -> ServedAnswer:
-    """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
+    """Convert `{statusCode, headers, body, …}`, or any other value, which becomes the JSON of a 200
+    response."""
     if not isinstance(response, dict):
         return json_answer(200, response)
     status = response.get("statusCode")

@@ -1,4 +1,4 @@
-"""A request to the event that a function is given: version 2.0, with the older names besides."""
+"""Convert a request to the event of a function: version 2.0, with the older names in addition."""
 
 import base64
 import functools
@@ -18,7 +18,7 @@ _NO_ACCOUNT = "000000000000"
 
 
 class Arrival(Struct, frozen=True):
-    """When a request came, by which id, and from where."""
+    """The time, id and source address of a request."""
 
     at: datetime
     id: str
@@ -55,7 +55,7 @@ def _cookies(request: ServedRequest) -> list[Json]:
 
 
 def _headers(request: ServedRequest) -> JsonObject:
-    """Values of one name stand behind each other; cookies have a place of their own."""
+    """Join values of one name with commas; cookies have a separate field."""
     return _joined((name, value) for name, value in request.head.headers if name != "cookie")
 
 
@@ -99,7 +99,7 @@ def _spoken(second: datetime) -> str:
 
 
 def _body(request: ServedRequest) -> JsonObject:
-    """Text where its type says so and it is; all else as base64."""
+    """Encode a body as text if its type and content allow it, otherwise as base64."""
     if not request.body:
         return {"isBase64Encoded": False}
     kind = request.head.header("content-type").lower()

@@ -1,4 +1,4 @@
-"""Bytes to one HTTP request: strict where a loose reader would be led astray."""
+"""Parse bytes to one HTTP request, strictly, to prevent request smuggling."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class BadRequestError(Exception):
-    """The connection says nothing more that could be understood."""
+    """An invalid request; later data on the connection cannot be interpreted."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -27,8 +27,8 @@ class BadRequestError(Exception):
 
 
 class RequestHead(Struct, frozen=True):
-    """`size` is that of the body, -1 where it comes in chunks. `headers` are as they came, their
-    names in small letters."""
+    """A request head. `size` is the body size, -1 for a chunked body. `headers` are unchanged, with
+    lowercase names."""
 
     method: str
     target: str
@@ -55,8 +55,8 @@ class ServedRequest(Struct, frozen=True):
 
 
 def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHead | None:
-    """Take a request's head from the front of the buffer; None until all of it is there. It may be
-    for these hosts too, besides this machine."""
+    """Take a request head from the front of the buffer; None until it is complete. `hosts` are
+    accepted in addition to this machine."""
     while buffer[:2] == b"\r\n":
         del buffer[:2]
     end = buffer.find(b"\r\n\r\n")
@@ -105,7 +105,7 @@ def _header(line: bytes) -> tuple[str, str]:
 
 
 def _target(target: str, host: str) -> tuple[str, str]:
-    """The target from its path on, and the host that is meant: an absolute one says it itself."""
+    """Return the path with query, and the host: an absolute target contains the host itself."""
     if target.startswith("/") or target == "*":
         return target, host
     try:
@@ -118,12 +118,13 @@ def _target(target: str, host: str) -> tuple[str, str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host is a name of this machine; a page from elsewhere has another."""
+    """Return whether a Host header names this machine; a page from another site has another
+    host."""
     return _LOOPBACK.fullmatch(_name_of(host)) is not None
 
 
 def _name_of(host: str) -> str:
-    """Without its port."""
+    """Return the host without its port."""
     return re.sub(r":\d*\Z", "", host).lower()
 
 
@@ -150,8 +151,8 @@ def _size(headers: Headers, *, is_new: bool) -> int:
 
 
 def body_in(buffer: bytearray, size: int, chunks: bytearray) -> bytes | None:
-    """Take a body from the front of the buffer; None until all of it is there. `chunks` holds what
-    came of one in chunks."""
+    """Take a body from the front of the buffer; None until it is complete. `chunks` collects a
+    chunked body."""
     if size < 0:
         return _chunked(buffer, chunks)
     if len(buffer) < size:
@@ -183,12 +184,12 @@ def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
 
 
 def _has_bare_lf(buffer: bytearray) -> bool:
-    """A line that ends in LF alone would be waited for until the request times out."""
+    """Return whether a line ends only in LF; the parser would wait for it until the timeout."""
     return b"\n" in buffer.replace(b"\r\n", b"")
 
 
 def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
-    """Trailers are passed over."""
+    """Take the end of a chunked body and ignore trailers."""
     if buffer[end + 2 : end + 4] == b"\r\n":
         del buffer[: end + 4]
         return bytes(chunks)

@@ -1,4 +1,4 @@
-"""An HTTP server on an event loop: who listens, and who is let in."""
+"""An HTTP server on an event loop: listening and accepting connections."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ _PAUSE = 0.1
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; 0 is any port that is free."""
+    """Open a listening socket; port 0 means any free port."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -47,7 +47,8 @@ def _is_free(host: str, port: int) -> bool:
 
 
 class HttpServer:
-    """Belongs to the thread of its loop. `answering` is given each request, and how to reply."""
+    """A server, used only by the thread of its loop. `answering` receives each request and a reply
+    function."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class HttpServer:
             raise
 
     def _pause(self) -> None:
-        """No descriptor is left: who waits to be let in waits until one may be."""
+        """Stop accepting: no descriptor is free, so clients wait until one is."""
         fd = self._listening.fileno()
         self._loop.unwatch(fd)
         self._loop.later(_PAUSE, self._go_on)

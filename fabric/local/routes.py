@@ -1,4 +1,4 @@
-"""Routes of functions, and which one a request takes."""
+"""Routes of functions, and route matching."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
@@ -9,7 +9,7 @@ ANY = "ANY"
 
 
 class HttpRoute(Struct, frozen=True):
-    """`cors` is as the trigger has it: empty, or what browsers of other origins may do."""
+    """A route. `cors` is the text of the trigger: empty, or the CORS settings."""
 
     method: str
     path: str
@@ -27,20 +27,21 @@ class Matched(Struct, frozen=True):
 
 
 class Unrouted(Struct, frozen=True):
-    """No route; `allowed` are the methods that its path has."""
+    """No matching route; `allowed` are the methods of the path."""
 
     allowed: tuple[str, ...] = ()
 
 
 class _Shape(Struct):
-    """Routes of one shape of path, by their methods; `names` of parameters are each route's own."""
+    """The routes of one path shape, by method; `names` are the parameter names of each route."""
 
     segments: list[str]
     by_method: dict[str, HttpRoute]
 
 
 class RouteTable:
-    """Literal segments win over templates, those over `{name+}`; a method over ANY."""
+    """The route table. Literal segments rank before parameters, and those before `{name+}`; a
+    method ranks before ANY."""
 
     def __init__(self, routes: Iterable[HttpRoute]) -> None:
         self.routes = tuple(sorted(routes, key=_rank))
@@ -66,7 +67,7 @@ class RouteTable:
         return Unrouted(tuple(sorted(set(allowed))))
 
     def on_path(self, path: str) -> tuple[HttpRoute, ...]:
-        """All routes that a path has, whatever their method; the closest first."""
+        """Return all routes of a path, whatever their method; most specific first."""
         shapes = self._shapes(_decoded(path))
         return tuple(route for shape in shapes for route in shape.by_method.values())
 
@@ -79,7 +80,7 @@ class RouteTable:
 
 
 def _decoded(path: str) -> list[str]:
-    """Each segment by itself: a `/` in it does not make two of it."""
+    """Decode each segment separately, so that an encoded `/` does not split it."""
     return [unquote(one) if "%" in one else one for one in _segments(path)]
 
 

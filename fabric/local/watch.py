@@ -1,7 +1,7 @@
-"""Waits until one of many paths moves: what is there by its stat, what is not by its coming.
+"""Wait until one of many paths changes: existing paths by stat, missing ones by appearing.
 
-The stats are the truth. Where the system can tell of events (the extra `watch`), they say when to
-look; else it is looked ten times a second.
+Stats decide. If system events are available (the extra `watch`), they trigger the checks; otherwise
+paths are polled ten times a second.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ Stats = Mapping[str, tuple[int, ...] | None]
 
 
 def stats_of(paths: Iterable[str]) -> Stats:
-    """None where nothing is there."""
+    """Return the stat of each path, None if it does not exist."""
     return {path: _stat(path) for path in paths}
 
 
@@ -39,7 +39,7 @@ def moved(before: Stats, now: Stats) -> tuple[str, ...]:
 
 
 def all_below(folder: Path) -> Iterator[str]:
-    """Files and folders, but for what tools keep there."""
+    """Yield files and directories, except those of tools."""
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in _PASSED_OVER]
         yield base
@@ -47,13 +47,13 @@ def all_below(folder: Path) -> Iterator[str]:
 
 
 class Hint(Protocol):
-    """Returns when something may have moved, or when `stop` is set."""
+    """Returns when something has possibly changed, or when `stop` is set."""
 
     def wait(self, paths: Iterable[str], stop: threading.Event) -> None: ...
 
 
 class Looking:
-    """Ten times a second."""
+    """Polling ten times a second."""
 
     def wait(self, paths: Iterable[str], stop: threading.Event) -> None:
         del paths
@@ -61,7 +61,7 @@ class Looking:
 
 
 class Events:
-    """As the system tells them, of the folders that the paths lie in."""
+    """System events of the directories that contain the paths."""
 
     def __init__(self) -> None:
         self._folders: frozenset[str] = frozenset()
@@ -88,14 +88,14 @@ class Events:
 
 
 def _folder_of(path: str) -> str:
-    """The folder that tells of a path: the nearest one that is there."""
+    """Return the directory to watch for a path: the nearest existing one."""
     while path and not os.path.isdir(path):  # noqa: PTH112
         path = os.path.dirname(path)  # noqa: PTH120
     return path or "/"
 
 
 def hint_of() -> Hint:
-    """Events where the extra is installed."""
+    """Return system events if the extra is installed, otherwise polling."""
     with contextlib.suppress(ImportError):
         import watchfiles  # noqa: F401
 
@@ -104,7 +104,8 @@ def hint_of() -> Hint:
 
 
 def burst(hint: Hint, before: Stats, stop: threading.Event) -> tuple[tuple[str, ...], Stats]:
-    """What moved, once it has come to rest, and how everything stood then; nothing if stopped."""
+    """Wait for changes to settle. Returns the changed paths and all stats at that time; no paths if
+    stopped."""
     while not stop.is_set():
         now = stats_of(before)
         if found := moved(before, now):

@@ -1,4 +1,4 @@
-"""Amounts in words, for every text and picture alike."""
+"""Counts and durations as text, for all output."""
 
 _SECOND_MS = 1000
 _MINUTE_S = 60

@@ -1,4 +1,4 @@
-"""Which caches a command reads and writes: `--cache local:rw,remote:r`, or what fits its place."""
+"""The caches that a command reads and writes: `--cache local:rw,remote:r`, or a default."""
 
 from collections.abc import Mapping
 
@@ -33,8 +33,10 @@ class CacheModes(Struct, frozen=True):
 
 
 def cache_modes(said: str, env: Mapping[str, str]) -> CacheModes:
-    """As the option says, else the variable, else read-only; in CI it writes too, but for what
-    runs of pull requests make."""
+    """Choose the modes: option, variable, or default. The shared cache is read-only by default.
+
+    In CI it is also written, except in pull request runs.
+    """
     text = said or env.get(CACHE_VARIABLE, "")
     if text:
         return _parsed(text, "--cache" if said else CACHE_VARIABLE)
@@ -42,7 +44,7 @@ def cache_modes(said: str, env: Mapping[str, str]) -> CacheModes:
 
 
 def in_ci(env: Mapping[str, str]) -> bool:
-    """Whether this is a build machine; `CI` itself has the last word."""
+    """Return whether this is a CI machine. The variable `CI` has priority."""
     said = env.get("CI", "")
     return said not in _NO if said else any(env.get(name) for name in _CI_OF_ITS_OWN)
 

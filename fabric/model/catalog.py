@@ -14,14 +14,14 @@ OLDEST_GLIBC = 17
 
 
 class DeployUnit(StrEnum):
-    """What one deploy at a provider replaces."""
+    """The unit that one deploy at a provider replaces."""
 
     FUNCTION = "function"
     SERVICE = "service"
 
 
 class Credentials(Struct, frozen=True):
-    """Variables that the provider needs; of each group in `required` one name is enough."""
+    """Variables that the provider needs. Of each group in `required` one is sufficient."""
 
     required: tuple[tuple[str, ...], ...]
     optional: tuple[str, ...] = ()
@@ -32,22 +32,22 @@ class Credentials(Struct, frozen=True):
 
 
 class ProviderFacts(Struct, frozen=True):
-    """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
-    (names and values together), 0 where the provider sets no limit of its own. `account` are
-    variables that tell one account, project or namespace from another, `endpoints` those that name
-    another address of its API: no credentials. `memory` (MB) and `timeout` (seconds) are the least
-    and the most, `name_length` is that of a whole name, with service and stage in it.
+    """The facts of a provider.
 
-    `role_variable` names the role that functions run under, where one has to be given.
-    `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
-    a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
-    to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
-    `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
-    runtimes, each with the module that it is. `runtimes` are the families that new projects may
-    begin with there, `begins_with` the versions that they do begin with. `is_one_version`: all
-    functions of a service are one version, and some of them alone are none. `hides_secrets`: values
-    that are secrets are sent as secrets, which nobody there can read back. `glibc` has the minor
-    version of glibc 2 in its images, by the minor version of Python from which it counts.
+    `prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`. `env_bytes` limits a function's environment
+    (names and values); 0 means no limit. `account` variables identify the account, `endpoints` the
+    API address; neither are credentials. `memory` (MB), `timeout` (seconds) are minimum and
+    maximum. `name_length` limits the full name.
+
+    `role_variable` names the required role of functions. `tells_documents`: deploy commands get
+    queues and rules. `long_batches_wait`: a large batch needs a window. `deletes_by_own_switch`:
+    deletion needs this provider's own switch. `cron_leaves_a_day_open`: in six fields one of the
+    two days is `?`.
+
+    `node_packages` and `python_packages` are in its runtimes, the latter with module names.
+    `runtimes` are the families for new projects, `begins_with` their versions. `is_one_version`:
+    all functions of a service share one version. `hides_secrets`: secrets are stored unreadable.
+    `glibc` maps the minor version of Python to that of glibc 2.
     """
 
     id: str
@@ -87,7 +87,8 @@ class ProviderFacts(Struct, frozen=True):
 
     @property
     def account_variables(self) -> tuple[str, ...]:
-        """What decides which account a deploy reaches, at which address: part of its key."""
+        """Return the variables that determine the account and API address. They are part of the
+        key."""
         own = (f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL")
         return (*self.account, *own, *self.endpoints)
 
@@ -346,7 +347,7 @@ def glibc_of(facts: ProviderFacts, python: str) -> int:
 
 
 def facts_of(provider_id: str) -> ProviderFacts | None:
-    """The facts on a provider, or None when there is no such provider."""
+    """Return the facts of a provider, or None for an unknown provider."""
     return _BY_ID.get(provider_id)
 
 

@@ -1,4 +1,4 @@
-"""What one look at the surroundings found, and how much it matters."""
+"""The result of one environment check and its severity."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Check(Struct, frozen=True):
-    """`severity` says how much it matters where it is not `ok`; `code` is that of the problem."""
+    """A check result. `severity` matters if it is not `ok`. `code` is that of the problem."""
 
     name: str
     ok: bool

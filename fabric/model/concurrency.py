@@ -12,13 +12,12 @@ def hashed_concurrency(reserved: int | None, provisioned: int | None) -> str:
 
 
 def told_settings(settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Settings in plain words, such as `reserved=5`; records of earlier versions have the other
-    form, and say the same."""
+    """Format settings such as `reserved=5`. Older records with another form give the same text."""
     return tuple((name, _told(value) if name == _SETTING else value) for name, value in settings)
 
 
 def told_counts(text: str) -> tuple[int | None, int | None]:
-    """Reserved and provisioned, as `reserved=5,provisioned=1` tells them."""
+    """Parse reserved and provisioned concurrency from `reserved=5,provisioned=1`."""
     counts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
     reserved, provisioned = counts.get("reserved"), counts.get("provisioned")
     return int(reserved) if reserved else None, int(provisioned) if provisioned else None

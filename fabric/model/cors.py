@@ -1,4 +1,4 @@
-"""What browsers of other origins may do, as a trigger's `cors` says it."""
+"""Cross-origin permissions from a trigger's `cors`."""
 
 import functools
 import json
@@ -33,7 +33,7 @@ class Cors(Struct, frozen=True):
 
 @functools.lru_cache(256)
 def cors_of(text: str) -> Cors | None:
-    """`cors` as a trigger has it: `true`, an origin, or settings as JSON; None for none."""
+    """Parse `cors` of a trigger: `true`, an origin, or settings as JSON. None if disabled."""
     if not text:
         return None
     if not text.startswith("{"):
@@ -50,7 +50,7 @@ def cors_of(text: str) -> Cors | None:
 
 
 def cors_row(said: object) -> JsonObject | None:
-    """The same for who answers elsewhere; `said` is the `cors` of a trigger's JSON."""
+    """Encode CORS settings for another server. `said` is the `cors` of a trigger's JSON."""
     cors = cors_of(_as_text(said))
     if cors is None:
         return None

@@ -1,4 +1,4 @@
-"""Which of a provider's credentials are missing, by the names of variables alone."""
+"""Find missing provider credentials by variable names only."""
 
 from collections.abc import Collection
 
@@ -26,7 +26,7 @@ _STAND_INS = {
 
 
 def missing_groups(facts: ProviderFacts, given: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """The groups of which no name is given; of each, one would be enough."""
+    """Find the groups without a set variable. One variable per group is sufficient."""
     return tuple(
         group
         for group in facts.credentials.required
@@ -39,6 +39,6 @@ def _that_do(group: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
-    """All variables that decide whether credentials are missing."""
+    """List all variables that determine whether credentials are missing."""
     groups = (name for group in facts.credentials.required for name in _that_do(group))
     return tuple(dict.fromkeys((*groups, *facts.credentials.optional)))

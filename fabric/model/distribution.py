@@ -1,7 +1,6 @@
-"""The names under which fabric is published, and the optional packages of its extras.
+"""The published names of fabric, and the optional packages of its extras.
 
-Every hint, generated file and test reads them here: a name that is published by a stranger must
-not appear anywhere.
+Every hint, generated file and test uses them, so that no foreign package name appears anywhere.
 """
 
 from collections.abc import Mapping
@@ -46,8 +45,10 @@ _EXTRA_OF = {one: extra for extra in reversed([*MODULES]) for one in MODULES[ext
 
 
 class PackageNeed(Struct, frozen=True):
-    """Something that needs an optional package. `user` begins the message, with its verb, as in
-    `deploys to AWS need`; `code` is the code of the problem."""
+    """A need for an optional package. `user` begins the message, as in `deploys to AWS need`.
+
+    `code` is the code of the problem.
+    """
 
     user: str
     extra: Extra
@@ -65,6 +66,7 @@ def requirement(*extras: Extra) -> str:
 
 
 def pinned_requirement(version: str, *extras: Extra) -> str:
-    """For machines that install fabric on each run: no version with another major number."""
+    """Format the requirement without other major versions, for machines that install fabric on each
+    run."""
     major = int(version.split(".", 1)[0])
     return f"{requirement(*extras)}>={version},<{major + 1}"

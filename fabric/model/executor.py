@@ -1,4 +1,4 @@
-"""Where builds are carried out, if not on this machine. Pure."""
+"""The executor of builds, if not this machine. Pure functions."""
 
 import re
 

@@ -17,7 +17,7 @@ def is_digest(text: str) -> bool:
 
 
 def digest_fields(fields: Iterable[str]) -> Digest:
-    """The digest of a list of texts; ("ab", "c") and ("a", "bc") differ."""
+    """Hash a list of texts unambiguously: ("ab", "c") and ("a", "bc") differ."""
     # One text and one update: a thousand small updates cost ten times as much.
     text = "".join([f"{len(field)}:{field}" for field in fields])
     return digest_bytes(text.encode("utf-8", "surrogatepass"))

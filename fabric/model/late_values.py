@@ -1,7 +1,7 @@
-"""Values that are known only once an upstream is released: what stands for them until then.
+"""Placeholders for values that are known only after an upstream's release.
 
-A placeholder is a name between two characters that no config may hold. It is for this process
-alone: whatever leaves it, to a child, a file or an address, is held against `all_known` first.
+A placeholder is a name between two characters that no config can contain. Texts must pass
+`all_known` before they leave this process to a child, a file or an address.
 """
 
 import re
@@ -17,7 +17,7 @@ WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the s
 
 
 def placeholder(name: str) -> str:
-    """What stands for a variable whose value is not known yet."""
+    """Format the placeholder of a variable without a known value."""
     return f"{_OPEN}{name}{_CLOSE}"
 
 
@@ -27,14 +27,14 @@ def late_names(text: str) -> tuple[str, ...]:
 
 
 def filled_in(text: str, values: Mapping[str, str]) -> str:
-    """The text with what is known by now in place of its placeholders."""
+    """Replace placeholders by known values."""
     if _OPEN not in text:
         return text
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def filled_in_document(node: object, values: Mapping[str, str]) -> object:
-    """A JSON document, all of whose texts are filled in; its keys as well."""
+    """Replace placeholders in all texts of a JSON document, including keys."""
     match node:
         case str():
             return filled_in(node, values)
@@ -50,7 +50,7 @@ def filled_in_document(node: object, values: Mapping[str, str]) -> object:
 
 
 def all_known(what: str, texts: Iterable[str]) -> None:
-    """Raises where one of the texts, which are about to leave this process, is not known yet."""
+    """Raise if a text that is about to leave this process has an unknown value."""
     for text in texts:
         if _OPEN in text or _ESCAPED[0] in text:
             names = late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))

@@ -1,4 +1,4 @@
-"""How grave a line of a log is, by what it says of itself."""
+"""The severity of a log line, from its own text."""
 
 import json
 import re
@@ -28,12 +28,12 @@ _NUMBERS = ((50, "error"), (40, "warn"), (30, "info"), (0, "debug"))
 
 
 def level_named(word: str) -> str:
-    """Empty for a word that is no level."""
+    """Normalize a level name; empty for an unknown word."""
     return _NAMES.get(word.lower(), "")
 
 
 def level_of(text: str) -> str:
-    """Empty where a line does not say."""
+    """Find the level of a line; empty if it has none."""
     if text.startswith("{"):
         return _in_document(text)
     fields = text.split("\t", 3)
@@ -58,5 +58,5 @@ def _in_document(text: str) -> str:
 
 
 def is_as_grave(level: str, least: str) -> bool:
-    """A line that says nothing of itself counts as `info`."""
+    """Return whether a line has at least this level. A line without a level counts as `info`."""
     return not least or LEVELS.index(level or "info") >= LEVELS.index(least)

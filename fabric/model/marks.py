@@ -1,4 +1,4 @@
-"""What a function is marked with at its provider."""
+"""Fingerprint tags of functions at their provider."""
 
 import hmac
 
@@ -6,6 +6,6 @@ _LENGTH = 32
 
 
 def mark_of(key: str, salt: str) -> str:
-    """What a function that is just as this key says is marked with: a key goes over the values of
-    variables, so it must not be read off there."""
+    """Compute the fingerprint of a cache key. The key covers variable values, so it must not be
+    readable."""
     return hmac.new(salt.encode(), key.encode(), "sha256").hexdigest()[:_LENGTH]

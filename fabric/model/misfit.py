@@ -1,5 +1,4 @@
-"""What does not fit in a document that was read, in plain words: where, what was expected, what
-was found."""
+"""Validation errors as text: path, expected type and found type."""
 
 import re
 
@@ -20,7 +19,7 @@ _KIND = re.compile(r"`(\w+)`")
 
 
 def misfit(error: ValidationError) -> str:
-    """The words of a typed decoder as `functions[0].key: expected a text, found a number`."""
+    """Describe a decoder error as `functions[0].key: expected a text, found a number`."""
     said, _, place = str(error).partition(" - at `")
     path = place.rstrip("`").removeprefix("$").removeprefix(".")
     if said.startswith(_MISSING):

@@ -11,7 +11,7 @@ _SPAN = re.compile(r"[\d.]+\s*[a-zA-Z]*")
 
 
 def moment_of(option: str, text: str, now: datetime.datetime) -> datetime.datetime:
-    """A length of time is one before now; a time without a zone is one of this machine's."""
+    """Parse a moment. A duration means that long ago; a time without a zone is local."""
     if _SPAN.fullmatch(text.strip()):
         seconds = seconds_of(option, text, "usage/bad-time")
         try:

@@ -1,4 +1,4 @@
-"""Inputs of tasks that look at what runs: what they find holds for this moment only."""
+"""Inputs of observation tasks. Their results are valid only at that time."""
 
 from typing import ClassVar
 

@@ -18,12 +18,10 @@ class Case(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """`outcome` is what was asked for, as a value; `notes` go to stderr.
+    """`outcome` is the result as a value. `notes` are printed to stderr.
 
-    `text` is what people are told in place of what views would make of the outcome. `owners` are
-    the services of the problems, one for each, where they are known. `cases` are all tasks, `ties`
-    pairs of services of which the second waits for the first: only in a report that was asked for
-    in detail.
+    `text` replaces the text form of the outcome. `owners` are the services of the problems, if
+    known. `cases` are all tasks and `ties` dependency pairs, only in a detailed report.
     """
 
     command: str

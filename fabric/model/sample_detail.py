@@ -9,7 +9,10 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 
 
 def matching(pattern: object) -> JsonObject:
-    """For `{source: [a, b]}` it is `{source: a}`; a pattern may be given as JSON."""
+    """Build an event detail that matches a pattern: `{source: [a, b]}` gives `{source: a}`.
+
+    The pattern can be JSON text.
+    """
     if isinstance(pattern, str):
         pattern = _decoded(pattern)
     return _matching_fields(pattern) if isinstance(pattern, Mapping) else {}
@@ -29,7 +32,7 @@ def _matching_fields(pattern: Mapping[str, object]) -> JsonObject:
 
 
 def _value(rule: object) -> Json:
-    """None where nothing must be there."""
+    """Return a matching value; None if the field must be absent."""
     match rule:
         case Mapping():
             return _matching_fields(rule)
@@ -51,7 +54,7 @@ def _by_rule(rule: Mapping[str, object]) -> Json:
 
 
 def _numeric(wanted: object) -> Json:
-    """A number within the bounds; each bound is a comparison and a number."""
+    """Return a number within the bounds. Each bound is a comparison and a number."""
     items = wanted if isinstance(wanted, list | tuple) else []
     least, most = float("-inf"), float("inf")
     for comparison, bound in zip(items[::2], items[1::2], strict=False):
@@ -78,7 +81,7 @@ def _plain(number: float) -> Json:
 
 
 def _one_of(wanted: object) -> str:
-    """The first text of those that would do; a rule may wrap them once more."""
+    """Return the first accepted text. A rule can wrap texts in another list."""
     while isinstance(wanted, list | tuple) and wanted:
         wanted = wanted[0]
     if isinstance(wanted, Mapping):

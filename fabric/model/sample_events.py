@@ -1,6 +1,6 @@
-"""One sample event for each kind of trigger, made to fit a trigger's own fields: one table.
+"""Sample events for each trigger kind, adapted to the trigger's fields.
 
-Ids and times never change, so that what is made of them is the same each day.
+Ids and times are constant, so that results are reproducible.
 """
 
 from base64 import b64encode
@@ -23,15 +23,15 @@ _BODY_MD5 = "fbc24bcc7a1794758fc1327fcfebdaf6"
 
 
 def sample_event(kind: str, fields: Fields) -> JsonObject:
-    """`fields` are those of the trigger, under their names in the config; each has a default.
+    """Build a sample event. `fields` are the trigger's config fields; each has a default.
 
-    The pattern of an eventbus may be JSON as well. A schedule shows in no event of the platform.
+    An eventbus pattern can be JSON text. A schedule appears in no platform event.
     """
     return _SAMPLES[TriggerKind(kind)](fields)
 
 
 def _text(fields: Fields, name: str, default: str) -> str:
-    """A field's text, also where it is there and empty."""
+    """Return a field's text, also if it is empty."""
     return str(fields.get(name) or default)
 
 

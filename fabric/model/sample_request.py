@@ -12,8 +12,10 @@ _HOST = "localhost"
 
 
 def http_event(fields: Mapping[str, object]) -> JsonObject:
-    """Of `route`, or of `method` and `path`; parameters of the path have the value `1`. What older
-    handlers read is kept at the top."""
+    """Build an HTTP event from `route`, or `method` and `path`. Path parameters have the value `1`.
+
+    Fields for older handlers are at the top level.
+    """
     method, route_path = _route(fields)
     path = _PARAMETER.sub("1", route_path)
     sent = "GET" if method == "ANY" else method

@@ -1,4 +1,4 @@
-"""What must not be shown: names that look like credentials, and passwords inside URLs."""
+"""Redaction: names that look like credentials, and passwords in URLs."""
 
 import functools
 import json
@@ -57,14 +57,13 @@ def without_userinfo(text: str) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """The text of a foreign tool with what looks like a credential hidden: by name or by form."""
+    """Redact credentials in a foreign tool's text, by name or by form."""
     named = _ASSIGNED.sub(rf"\g<1>{REDACTED}", _SHAPES.sub(REDACTED, text))
     return without_userinfo(named)
 
 
 def without_values(text: str, values: Collection[str]) -> str:
-    """The text with each of these values in it hidden, also as a part of JSON, and with any white
-    space in place of its own: words are folded into lines, and broken into others."""
+    """Redact each value, also within JSON and with other white space, because tools wrap lines."""
     parts: list[str] = []
     end = 0
     for start, stop in _merged(_spans(text, values)):
@@ -74,7 +73,7 @@ def without_values(text: str, values: Collection[str]) -> str:
 
 
 def without_beginning(text: str, values: Collection[str], least: int) -> str:
-    """The text without what of a value stands at its end: somebody has cut it off there."""
+    """Redact the beginning of a value at the end of a truncated text."""
     once = {form for value in values for form in (value, *_quoted(value))}
     forms = {form for one in once for form in (one, *_quoted(one))}
     forms |= {" ".join(form.split()) for form in forms}
@@ -83,7 +82,8 @@ def without_beginning(text: str, values: Collection[str], least: int) -> str:
 
 
 def _beginning(text: str, form: str, least: int) -> int:
-    """Where the text ends with so much of the beginning of a form; its length where it does not."""
+    """Find where the text ends with at least this much of a value's beginning; otherwise its
+    length."""
     head = form[:least]
     at = text.find(head, max(0, len(text) - len(form))) if len(head) == least else -1
     while at >= 0 and not form.startswith(text[at:]):
@@ -104,7 +104,7 @@ def _spans(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Those that lie over one another as one: a secret may be a part of another."""
+    """Merge overlapping spans, because one secret can be part of another."""
     begin = end = 0
     for start, stop in sorted(spans):
         if start >= end:
@@ -117,8 +117,8 @@ def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _folded(form: str) -> re.Pattern[str] | None:
-    """None for what no folding and no further quoting changes. Without the blanks around it little
-    may be left, which is a part of common words."""
+    """Build a pattern for wrapped forms. Returns None if wrapping changes nothing, or too little
+    text remains."""
     words = form.split()
     is_plain = words == [form] and not _MARK.search(form)
     if is_plain or sum(map(len, words)) < _SHORTEST_FOLDED:
@@ -136,6 +136,6 @@ def _unquoted(word: str) -> str:
 
 
 def _quoted(value: str) -> tuple[str, ...]:
-    """As writers of JSON spell it, letters beyond ASCII as they are or escaped, and as Python."""
+    """List the quoted forms in JSON, with and without escaped non-ASCII, and in Python."""
     spelled = (json.dumps(value, ensure_ascii=False), json.dumps(value), repr(value))
     return tuple(one[1:-1] for one in spelled)

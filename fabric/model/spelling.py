@@ -1,4 +1,4 @@
-"""Did you mean: the known word that a mistyped one is closest to."""
+"""Spelling suggestions: the known word nearest to a mistyped one."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ _MOST = 2
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """The closest of `words`, or "" when none is close; ties go to the first in order."""
+    """Find the closest of `words`, or "" if none is close. Of equal ones the first is returned."""
     if len(word) > _LONGEST:
         return ""
     near = (known for known in sorted(words) if abs(len(known) - len(word)) <= _MOST)
@@ -23,7 +23,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 
 
 def distance(left: str, right: str) -> int:
-    """Edits between two words: insert, drop, replace a letter, or swap two neighbours."""
+    """Compute the edit distance: insert, drop, replace a character, or swap two neighbors."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, one in enumerate(left, 1):
@@ -37,5 +37,6 @@ def distance(left: str, right: str) -> int:
 
 
 def _allowance(word: str, known: str) -> int:
-    """Two edits, fewer for short words: `a` is not a misspelt `go`."""
+    """Return the accepted distance: two edits, fewer for short words, so that `a` does not match
+    `go`."""
     return min(_MOST, (max(len(word), len(known)) - 1) // 2)

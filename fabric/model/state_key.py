@@ -13,7 +13,7 @@ _ALPHABET = str.maketrans("-_", "+/")
 
 
 def state_key(text: str) -> Secret[bytes]:
-    """Raises for whatever is no key, without a word of it."""
+    """Decode a key. Raises if invalid, without showing its text."""
     raw = _from_hex(text.strip()) or _from_base64(text.strip())
     if raw is None:
         raise FabricError(

@@ -1,7 +1,7 @@
-"""Names of tasks: `kind:service[/function][@provider]`. Nobody else builds or cuts one.
+"""Task ids: `kind:service[/function][@provider]`, built and parsed only here.
 
-A vendor task has the digest of what it fetches in the place of a service, a look at the
-surroundings the name of the check, where no config says whose they are.
+A vendor task has a content hash instead of a service. A check without a known config has its check
+name.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _MADE = ("build", "package")
 
 
 class TaskName(NamedTuple):
-    """The parts of a name; empty where it has none."""
+    """The parts of a task id; empty if absent."""
 
     kind: str
     service: str
@@ -57,14 +57,14 @@ def package_of(needs: Iterable[TaskId], service: str, function: str) -> TaskId:
 
 
 def remembered_as(task: TaskId) -> TaskId:
-    """What is made for one of several targets goes down under the name that it has where a run is
-    for that target alone: neither makes anew what the other has made."""
+    """Return the cache name of a task without its target, so that single-target runs share the
+    result."""
     is_made = "@" in task and kind_of(task) in _MADE
     return TaskId(task.partition("@")[0]) if is_made else task
 
 
 def dns_sync_id(service: str, stage: str) -> TaskId:
-    """One for each name, however many targets it leads to."""
+    """Build the DNS task id, one per hostname regardless of its targets."""
     return task_id("dns-sync", service, provider=stage)
 
 

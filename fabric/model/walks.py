@@ -1,4 +1,4 @@
-"""Walks over what needs what: the one place where names, or numbers, are followed to others."""
+"""Graph walks over dependencies of names or numbers."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
@@ -8,7 +8,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
-    """All that edges lead to from these, themselves too. A circle ends where it began."""
+    """Find all nodes reachable from these, including themselves. Stops at a cycle."""
     found = set(start)
     waiting = list(found)
     while waiting:
@@ -20,7 +20,7 @@ def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
 
 
 def turned(edges: Needs) -> dict[str, set[str]]:
-    """Edges the other way around."""
+    """Reverse the edges."""
     found: dict[str, set[str]] = {}
     for name, needs in edges.items():
         for need in needs:
@@ -29,7 +29,7 @@ def turned(edges: Needs) -> dict[str, set[str]]:
 
 
 def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
-    """Every name after all that it needs, as far as there is such an order; else as they come."""
+    """Yield every name after its needs, as far as possible; otherwise in the given order."""
     entered: set[str] = set()
     given: set[str] = set()
     waiting = list(reversed(list(names)))
@@ -49,7 +49,7 @@ def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
 
 
 def depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
-    """How many names stand before each one, on the longest way. There must be no circle."""
+    """Compute the longest chain of names before each one. Requires no cycle."""
     found: dict[str, int] = {}
     for name in needs_first(names, needs):
         found[name] = max((found[need] + 1 for need in needs.get(name, ())), default=0)
@@ -57,7 +57,8 @@ def depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
 
 
 def cycle_in(needs: Needs) -> tuple[str, ...]:
-    """A circle with its first name again at the end, or (); no recursion, so depth is no limit."""
+    """Find a cycle, with its first name repeated at the end, or (). Iterative, so depth is
+    unlimited."""
     done: set[str] = set()
     for start in needs:
         cycle = _cycle_from(start, needs, done)
@@ -86,7 +87,7 @@ def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
 
 
 def with_dependents(start: Iterable[int], dependents: Callable[[int], Iterable[int]]) -> set[int]:
-    """These and all that need one of them: only of what is reached it is asked who needs it."""
+    """Add all dependents of these. Dependents are queried only for reached nodes."""
     found = set(start)
     waiting = list(found)
     while waiting:

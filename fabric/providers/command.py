@@ -1,4 +1,4 @@
-"""The user's own command in place of a provider: run once for a service, its answer is JSON."""
+"""Deploy with a custom command: run it once per service and read the JSON object that it prints."""
 
 from collections.abc import Iterable, Sequence
 
@@ -33,7 +33,8 @@ from fabric.system.bounded_process import Overheard
 
 
 class Command(Struct, frozen=True):
-    """Either line may be empty: then the call that needs it names the variable to set."""
+    """A deployer that runs custom commands. Either line can be empty; a call that needs it reports
+    the variable to set."""
 
     facts: ProviderFacts
     deploy_line: str
@@ -47,7 +48,7 @@ class Command(Struct, frozen=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        """What a command can do only the command knows."""
+        """Return no problems: only the command knows its limits."""
         del address, functions
         return ()
 
@@ -79,7 +80,7 @@ class Command(Struct, frozen=True):
         given: Pairs,
         watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> Released:
-        """Nothing is called: the deploy has said it all."""
+        """Do nothing: the deploy command has done everything already."""
         outputs = dict(given)
         endpoint = _endpoint(outputs)
         if address.region:
@@ -121,7 +122,8 @@ class Command(Struct, frozen=True):
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """No command answers questions: what is not known is settled by running it again."""
+        """Return nothing: a command cannot be queried. An unknown state is settled by running it
+        again."""
         del address, function, mark
         return None
 
@@ -168,7 +170,8 @@ def _endpoint(outputs: dict[str, str]) -> str:
 def _live(
     address: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]
 ) -> LiveFunction:
-    """The command may say `arn_<function>` and `url_<function>`; else names decide."""
+    """Build the state of one function from outputs `arn_<function>` and `url_<function>`, or from
+    names."""
     name = resource_name(address, order.name)
     return LiveFunction(
         name=order.name,

@@ -1,4 +1,4 @@
-"""What a deploy command answered: one JSON object that says where the service is."""
+"""The output of a deploy command: one JSON object with the address of the service."""
 
 import json
 import math
@@ -14,9 +14,9 @@ SCHEMA = "deploy-answer"
 
 
 def read_output(stdout: bytes) -> Pairs:
-    """The outputs: an `url` always, and an `endpoint` only where that is another address.
+    """Return the outputs: always a `url`, and an `endpoint` if that address differs.
 
-    Raises a ValueError that says what is wrong, in words that fit behind `its output`.
+    Raises a ValueError whose message continues the words `its output`.
     """
     document = _document(stdout)
     wrong = misfits(SCHEMA, document)

@@ -1,4 +1,4 @@
-"""Which function, and which of its triggers, a call to a provider is made for."""
+"""Errors of a provider call, attributed to a function and one of its triggers."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ from fabric.model.problems import ConfigSpot, FabricError, Problem, retold
 
 @contextlib.contextmanager
 def concerning(function: str, trigger: int | None = None) -> Iterator[None]:
-    """What goes wrong inside is about it, unless it says already what it is about."""
+    """Attribute errors raised inside to this function and trigger, unless they name a place
+    already."""
     try:
         yield
     except FabricError as error:

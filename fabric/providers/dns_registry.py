@@ -1,4 +1,4 @@
-"""The back ends that keep names: what each needs, what it would hold, and how it is opened."""
+"""The table of DNS backends: required credentials, desired records, and how to open them."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,8 +15,9 @@ from fabric.providers.zone_file.records import wanted_records
 
 
 class DnsFacts(Struct, frozen=True):
-    """`switch` turns real changes on for it alone; `credentials` are variables that it needs;
-    `lesser` is the back end that does where some of them are missing, and it needs fewer."""
+    """Facts of one DNS backend. `switch` enables real changes for this backend only. `credentials`
+    are the required variables. `lesser` is the fallback backend if some of them are missing; the
+    fallback needs fewer."""
 
     wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
     switch: str = ""
@@ -55,7 +56,7 @@ DNS_FACTS: Mapping[str, DnsFacts] = {
 
 
 def dns_kind_of(word: str, env: Mapping[str, str]) -> str:
-    """Which back end a config's word means with these credentials."""
+    """Choose the backend that a config value means with the available credentials."""
     facts = DNS_FACTS[word]
     if facts.lesser and facts.missing(env) and not DNS_FACTS[facts.lesser].missing(env):
         return facts.lesser

@@ -1,4 +1,4 @@
-"""Schedules of a config as five fields of cron, as many providers read them. No effects."""
+"""Conversion of config schedules to five-field cron, which many providers read. No effects."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,8 @@ _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 
 def in_utc(schedule: str, zone: str, provider: str) -> str:
-    """For who reads schedules in UTC alone. A rate below a day comes at whatever time of it."""
+    """Convert a schedule for a provider that supports only UTC. A rate in hours or minutes ignores
+    the time zone."""
     fields = five_fields(schedule)
     has_hour = not _RATE.fullmatch(schedule) or fields.split()[1].isdigit()
     if has_hour and zone not in UTC_ZONES:
@@ -26,8 +27,11 @@ def in_utc(schedule: str, zone: str, provider: str) -> str:
 
 
 def five_fields(schedule: str) -> str:
-    """Days of the week by their names: not everybody counts them alike. A ValueError says what
-    five fields cannot say."""
+    """Convert a schedule to five cron fields, with weekday names because providers number days
+    differently.
+
+    Raises a ValueError if five fields cannot express the schedule.
+    """
     rate = _RATE.fullmatch(schedule)
     if rate:
         return _of_rate(int(rate[1]), rate[2])
@@ -61,17 +65,17 @@ def _without_year(fields: Sequence[str]) -> list[str]:
 
 
 def _from_on(field: str, last: int) -> str:
-    """`5/15` is from 5 on: five fields say how far."""
+    """Expand `5/15`, which starts at 5, with an explicit end."""
     return _BEGIN_OF_STEPS.sub(rf"\1-{last}/", field) if last else field
 
 
 def _is_named(field: str) -> bool:
-    """Weekdays by their names have letters that mean something else by themselves."""
+    """Return whether a field uses weekday names, whose letters must not be read as `L` or `W`."""
     return all(part in _DAYS for part in re.split(r"[,/-]", field.upper()))
 
 
 def _weekdays(field: str, first: int) -> str:
-    """`first` is the number of Sunday."""
+    """Replace weekday numbers by names. `first` is the number of Sunday."""
     if field == "*":
         return field
     found = {day % len(_DAYS) for item in field.split(",") for day in _days(item, first)}

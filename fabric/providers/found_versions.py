@@ -1,4 +1,4 @@
-"""Versions that are asked for one by one, where each function has its own."""
+"""Find the versions of functions one by one, for providers with per-function versions."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias

@@ -1,5 +1,5 @@
-"""What is the same for deployers of every provider that fabric speaks to itself: each call is told
-by whose it was, and nothing that is said of it shows a secret."""
+"""The shared base of built-in deployers: it attributes errors to a function or service and hides
+secrets in all messages."""
 
 import contextlib
 from abc import ABCMeta, abstractmethod
@@ -31,7 +31,7 @@ _HURRIED = 3.0
 
 
 class Operations(Struct, Generic[Work], frozen=True):
-    """What a provider does with a call, each a function of its own."""
+    """The provider's implementation of each deployer call, as separate functions."""
 
     made: Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]
     released: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
@@ -47,12 +47,12 @@ def one_by_one(
 
 
 class _AbstractStruct(StructMeta, ABCMeta):
-    """A struct that cannot be made while a method of it is missing."""
+    """A metaclass for structs that cannot be instantiated while an abstract method is missing."""
 
 
 class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclass=_AbstractStruct):
-    """`hide` are values that no message may show. `Work` is one call on its way: who is asked, and
-    how. A provider says what raises here."""
+    """The base class of built-in deployers. `hide` holds values that no message can show. `Work` is
+    the provider's context of one call: its client and settings."""
 
     hide: Redaction
     waiting: Waiting = WAITING
@@ -69,16 +69,18 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     def _guarded(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        """Around all that is asked of a provider: its refusals as problems, without secrets."""
+        """Convert API errors inside the block to problems without secrets."""
 
     @abstractmethod
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
-        """Raises for a record of another place. `quoted` is how words of others are shown, and who
-        watches hears no other ones."""
+        """Open the context of one call. Raises for a record of another account or region.
+
+        `quoted` redacts provider messages; the watch receives only redacted ones.
+        """
 
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
-        """Raises for orders that this provider cannot fulfil, as far as no call is needed: values
-        of variables are known now for the first time."""
+        """Raise for orders that this provider does not support, without an API call. Variable
+        values are first known here."""
 
     @contextlib.contextmanager
     def _call(

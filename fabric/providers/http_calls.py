@@ -1,4 +1,4 @@
-"""Calls to a provider's interface by HTTP: how one is sent, read, and made again. Knows none."""
+"""HTTP calls to provider APIs: send, decode and retry. Independent of any provider."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -28,7 +28,8 @@ _TOLD = 1.0
 
 
 class ProviderCall(Struct, frozen=True):
-    """`path` begins behind the address of the interface; `headers` are those of this call alone."""
+    """One API call. `path` is relative to the base URL; `headers` are the extra headers of this
+    call."""
 
     method: str
     path: str
@@ -46,24 +47,28 @@ def sending(method: str, path: str, document: object) -> ProviderCall:
 
 
 def opened(provider: str) -> Http:
-    """Each call is made once: whoever makes it knows whether it may be made again."""
+    """Open an HTTP client without retries: only the caller knows which calls are safe to repeat."""
     with requiring(client_need(provider)):
         return open_http(_ONCE, _MOST_BYTES)
 
 
 def client_need(provider: str) -> PackageNeed:
-    """What calls a provider with the clients of the extra for clouds."""
+    """Return the package requirement of providers that use the clients of the cloud extra."""
     return PackageNeed(f"deploys to `{provider}` need", Extra.CLOUD, "deploy/not-installed")
 
 
 def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
-    """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
-    knows what became of it."""
+    """Send a call with a bearer token.
+
+    Redirects are never followed, so the token reaches no other host. Raises a TransientError if the
+    outcome is unknown.
+    """
     return admitted(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
 
 
 def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
-    """The same with whatever an interface wants to see of who calls."""
+    """Send a call with any value of the `Authorization` header, otherwise like
+    `send_with_token`."""
     headers = {"Authorization": login.reveal()}
     if call.content:
         headers["Content-Type"] = call.content_type
@@ -73,7 +78,7 @@ def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) 
 
 
 def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
-    """What an answer says. One that breaks off says nothing of what was done."""
+    """Decode a response. A truncated response leaves the outcome of the call unknown."""
     try:
         return msgspec.json.decode(reply.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -94,9 +99,12 @@ def patient(
     watch: CallWatch,
     due: Callable[[], float] = _at_once,
 ) -> T:
-    """What `act` gives in the end. It is begun again after each try that nobody knows the end of:
-    it has to look first for what would be made twice. `due` says how long the provider's rate lets
-    a call wait; the provider's name is for who watches."""
+    """Run `act` until it succeeds or the waiting time is spent.
+
+    After a try with an unknown outcome, `act` runs again, so it must first look for resources that
+    it could duplicate. `due` returns the delay that the provider's rate limit requires. The
+    provider's name appears in progress lines.
+    """
     pauses = waiting.pauses()
     while True:
         nap(due(), waiting, watch)

@@ -1,4 +1,4 @@
-"""What the last release left for the next call, and how far it can be taken for granted."""
+"""The values that the last release stored for the next call, and whether they can be trusted."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,22 +9,24 @@ from fabric.providers.contract import DeploymentAddress
 
 
 class KeptTexts(Struct, frozen=True):
-    """Only where `is_sure` does it say how things are now."""
+    """The stored values of the last release. They describe the deployed state only if `is_sure` is
+    true."""
 
     texts: Mapping[str, str]
     is_sure: bool = True
 
     def sure(self, name: str) -> str | None:
-        """None where nobody knows."""
+        """Return a stored value, or None if it cannot be trusted."""
         return self.texts.get(name, "") if self.is_sure else None
 
     def of_functions(self, names: Iterable[str]) -> dict[str, str]:
-        """All that is kept of these."""
+        """Return all stored values of these functions."""
         ends = tuple(f":{name}" for name in names)
         return {name: text for name, text in self.texts.items() if name.endswith(ends)}
 
     def of_leaving(self, address: DeploymentAddress, staying: frozenset[str]) -> dict[str, str]:
-        """Of functions that nobody asks for any more: they are taken away after a release."""
+        """Return the values of functions that the config no longer contains; they are deleted after
+        a release."""
         record = address.previous
         names = [one.name for one in record.functions] if record else []
         return self.of_functions(name for name in names if name not in staying)

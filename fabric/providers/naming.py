@@ -1,4 +1,4 @@
-"""What a service's functions are called at a provider, where nobody else names them."""
+"""The default names of a service's functions at a provider."""
 
 import json
 from collections.abc import Sequence
@@ -17,34 +17,34 @@ def resource_name(address: DeploymentAddress, name: str) -> str:
 
 
 def function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
-    """The service's address with the path of the first http trigger, as clients send it; empty
+    """Return the service address with the path of the first HTTP trigger, URL-encoded. Empty
     without one."""
     path = as_sent(_first_path(triggers))
     return endpoint.rstrip("/") + path if path and endpoint else ""
 
 
 def as_sent(path: str) -> str:
-    """A path of a config, whose letters are written as themselves, with its escapes. Parameters
-    stay what they are."""
+    """Percent-encode a config path that is written with literal characters. Parameters are
+    unchanged."""
     return quote(path, safe=_AS_THEMSELVES)
 
 
 def base_of(address: str, triggers: Sequence[str]) -> str:
-    """Where such an address began. Older records have it without escapes."""
+    """Return the base address of such an endpoint. Older records contain it without escapes."""
     path = _first_path(triggers)
     sent = as_sent(path)
     return address.removesuffix(sent if address.endswith(sent) else path)
 
 
 def _first_path(triggers: Sequence[str]) -> str:
-    """Empty without an http trigger."""
+    """Return the path of the first HTTP trigger, or an empty text."""
     found = (json.loads(text) for text in triggers)
     path = next((str(one.get("path", "/")) for one in found if one.get("type") == "http"), "")
     return path if path.startswith("/") or not path else f"/{path}"
 
 
 def shortened(name: str, limit: int) -> str:
-    """As it is where it fits, else its beginning and a digest of the whole."""
+    """Return the name if it fits, otherwise its beginning with a hash of the whole."""
     if len(name) <= limit:
         return name
     return f"{name[: limit - _DIGEST - 1]}-{digest_bytes(name.encode())[:_DIGEST]}"

@@ -1,5 +1,5 @@
-"""The user's own command in place of a provider's logs, metrics or traces: its answer is JSON, of
-the shape that fabric itself answers with."""
+"""Custom commands for logs, metrics or traces. Their output is JSON in the shape of fabric's own
+output."""
 
 import datetime
 import json
@@ -79,7 +79,7 @@ class _SaidCalls(Struct, frozen=True):
 
 
 class ObservedByCommand(Struct, frozen=True):
-    """`line` is what stands in the `variable`."""
+    """An observer that runs a custom command. `line` is the command line in `variable`."""
 
     every: ClassVar[float] = 2.0
     facts: ProviderFacts
@@ -157,7 +157,7 @@ Row = TypeVar("Row", _SaidLine, _SaidNumbers, _SaidCall)
 
 
 def _own(rows: Sequence[Row], service: ObservedService, watch: CallWatch) -> list[Row]:
-    """What is said of functions that were not asked about is left out, and that is told."""
+    """Drop rows of functions that were not requested, with a warning."""
     names = {one.name for one in service.functions}
     others = sorted({one.function for one in rows} - names)
     if others:

@@ -1,4 +1,4 @@
-"""Who looks after the functions of a provider."""
+"""The observers of each provider's functions."""
 
 from collections.abc import Callable
 
@@ -55,8 +55,8 @@ def observer_of(
     around: CommandEnvironment,
     connections: Connections,
 ) -> Observer:
-    """For one kind of question: logs, metrics or traces. A command of the user's goes before what
-    fabric has itself."""
+    """Open the observer for logs, metrics or traces. A custom command takes precedence over a
+    built-in one."""
     facts = facts_of(provider_id)
     if facts is None:
         raise FabricError(_unknown(provider_id))

@@ -1,6 +1,6 @@
-"""The one document that a command of any provider reads from its standard input. No effects.
+"""The JSON document that deploy commands read from standard input. No effects.
 
-Its form is told by `schemas/deploy-order.schema.json`.
+Its schema is `schemas/deploy-order.schema.json`.
 """
 
 import json
@@ -32,7 +32,7 @@ class ArtifactRow(Struct, frozen=True, rename="camel"):
 
 
 class FunctionRow(Struct, frozen=True, rename="camel"):
-    """One function as it is to be."""
+    """The desired configuration of one function."""
 
     name: str
     entry: str
@@ -53,7 +53,7 @@ class FunctionRow(Struct, frozen=True, rename="camel"):
 
 
 class LiveRow(Struct, frozen=True, rename="camel"):
-    """One function as it is at the provider, by what an earlier command said of it."""
+    """One deployed function, as an earlier command reported it."""
 
     name: str
     resource_name: str
@@ -68,7 +68,7 @@ class LiveRow(Struct, frozen=True, rename="camel"):
 
 
 class PreviousRow(Struct, frozen=True, rename="camel"):
-    """What the record says before this command has run."""
+    """The state before this command."""
 
     deployment_id: str
     mode: str
@@ -174,7 +174,7 @@ def _function(order: FunctionOrder) -> FunctionRow:
 
 
 def _count(text: str) -> int | None:
-    """What the config leaves to the provider is 0 in keys."""
+    """Return 0 for a setting that the config leaves to the provider."""
     return int(text) if text not in ("", "0") else None
 
 

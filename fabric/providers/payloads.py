@@ -1,4 +1,4 @@
-"""What a deploy command is told: variables, and documents as canonical JSON texts. No effects."""
+"""The input of a deploy command: variables, and documents as canonical JSON texts. No effects."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,8 @@ WORDS = (
 
 
 def deploy_words(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    """The short variables; those of a function only where there is no doubt which one."""
+    """Build the short variables. Those of a function are set only if there is exactly one
+    function."""
     words = _site_words(address)
     if len(orders) == 1:
         artifact = orders[0].artifact
@@ -59,7 +60,8 @@ def deploy_documents(address: DeploymentAddress, orders: Sequence[FunctionOrder]
 def destroy_documents(
     address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> dict[str, str]:
-    """There is no archive any more: what is known of a live function is what it is called."""
+    """Build the documents of a delete command. There is no archive, so functions are listed by
+    name."""
     rows = [
         {"function": one.name, "sha256": one.artifact_sha256, "resourceId": one.resource_id}
         for one in functions
@@ -68,8 +70,8 @@ def destroy_documents(
 
 
 def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    """The environment of functions, and the documents that only this provider's commands know;
-    all of them, also where empty."""
+    """Build the environment of functions and the provider-specific documents, including empty
+    ones."""
     environment = {_ENV: as_json({order.name: dict(order.env.reveal()) for order in orders})}
     facts = facts_of(address.provider_id)
     if facts is None or not facts.tells_documents:
@@ -93,7 +95,7 @@ def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dic
 
 
 def statements_of(extension: str) -> list[object]:
-    """`iam.role.statements`, as configured."""
+    """Return `iam.role.statements` as configured."""
     found: object = json.loads(extension)
     for key in ("iam", "role", "statements"):
         found = found.get(key) if isinstance(found, dict) else None
@@ -101,7 +103,7 @@ def statements_of(extension: str) -> list[object]:
 
 
 def as_json(document: object) -> str:
-    """One text for one document, ASCII only: it goes through the environment of any locale."""
+    """Format a document as canonical JSON, ASCII only: the environment can have any locale."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

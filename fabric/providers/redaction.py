@@ -1,4 +1,4 @@
-"""What a foreign tool says, made fit to be shown: known secrets and likely ones are hidden."""
+"""Redaction of text from external tools: known and likely secrets are hidden."""
 
 import base64
 import contextlib
@@ -44,13 +44,13 @@ class Redaction(Struct, frozen=True):
         return without_values(text, self.values.reveal())
 
     def quoted(self, words: str) -> str:
-        """In one line that is not too long. What is hidden is hidden before anything is cut off:
-        a part of a secret is not known as one."""
+        """Redact and shorten a text to one line. Redaction comes first, because a truncated secret
+        would not match."""
         shown = " ".join(without_userinfo(self.over(words)).split())
         return shown if len(shown) <= _LONGEST_QUOTE else f"{shown[:_LONGEST_QUOTE]}…"
 
     def cut(self, text: str) -> str:
-        """The same over a text that somebody else may have cut off."""
+        """Redact a text that was possibly truncated before."""
         return self.over(without_beginning(text, self.values.reveal(), _SHORTEST))
 
     def with_more(
@@ -64,7 +64,8 @@ class Redaction(Struct, frozen=True):
         return Redaction(Secret(self.values.reveal() | forms))
 
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
-        """`plain` are the names that cannot be a credential's, whatever they look like."""
+        """Redact outputs. `plain` names values that cannot be credentials, whatever they look
+        like."""
         return tuple(
             (name, REDACTED)
             if looks_secret(name) and name not in plain
@@ -77,7 +78,7 @@ NOTHING_HIDDEN = Redaction(Secret(frozenset()))
 
 
 class TalkRedaction:
-    """The same for talk that is told line by line: of a key every line is one."""
+    """Redaction of progress output line by line: each line of a multi-line key is hidden."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
@@ -91,13 +92,14 @@ class TalkRedaction:
 
 
 def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
-    """Over these secrets, and the values of variables whose names look like credentials."""
+    """Build a redaction from secrets and from values of variables whose names look like
+    credentials."""
     return NOTHING_HIDDEN.with_more(secrets, variables)
 
 
 @contextlib.contextmanager
 def nothing_shown(hide: Redaction) -> Iterator[None]:
-    """Providers quote what they were sent: no message of theirs carries a value on."""
+    """Redact all errors raised inside: providers quote the values that they receive."""
     try:
         yield
     except FabricError as error:
@@ -110,7 +112,7 @@ def _hidden(problem: Problem, hide: Redaction) -> Problem:
 
 
 def _passwords(values: Iterable[str]) -> Iterator[str]:
-    """Those inside of addresses, as they stand there and as they are meant."""
+    """Yield passwords inside URLs, both as written and URL-decoded."""
     for value in values:
         if "://" in value:
             for found in _PASSWORD.findall(value):
@@ -131,8 +133,10 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _encoded(value: bytes) -> Iterator[str]:
-    """In base64, also behind a name as logins have it: three bytes are four signs, and those at
-    both ends depend on what stands beside the value."""
+    """Yield the base64 forms of a value, also behind a login name.
+
+    Three bytes are four characters, so both ends depend on the neighboring bytes.
+    """
     for before in range(3):
         text = base64.b64encode(bytes(before) + value).decode().rstrip("=")
         is_open = (before + len(value)) % 3 > 0

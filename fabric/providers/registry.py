@@ -1,4 +1,4 @@
-"""Which deployer stands for a provider in a mode."""
+"""The registry of deployers by provider and mode."""
 
 import json
 from collections.abc import Callable
@@ -20,8 +20,8 @@ def deployer_of(
     extension: str = "{}",
     connections: Connections | None = None,
 ) -> Deployer:
-    """`extension` is the JSON text of the provider's own part of the config; `connections` are
-    shared by all deployers that are given the same."""
+    """Open a deployer. `extension` is the JSON text of the provider's own section of the config.
+    `connections` are shared with the other deployers of the run."""
     connections = connections or Connections()
     facts = facts_of(provider_id)
     if facts is None:

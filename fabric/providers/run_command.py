@@ -1,4 +1,4 @@
-"""One run of a user's command: what it is given, and what is made of how it ended."""
+"""Run one custom command: its input, and the evaluation of its result."""
 
 import shlex
 import tempfile
@@ -32,9 +32,11 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 
 class CommandEnvironment(Struct, frozen=True):
-    """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold stay in memory, or go to a folder below `payloads` where no file can. `filed` are the
-    variables whose values a `.env` of the project decides."""
+    """The environment of custom commands. `hide` are values that must not be shown.
+
+    Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
+    files are unavailable. `filed` are the variables whose values come from a `.env` of the project.
+    """
 
     cwd: Path
     env: Secret[Mapping[str, str]]
@@ -49,7 +51,7 @@ def _shortened(line: str) -> str:
 
 
 class Told(Struct, frozen=True):
-    """What a command is told: short variables, documents as variables, and its standard input."""
+    """The input of a command: short variables, documents as variables, and standard input."""
 
     words: Mapping[str, str]
     documents: Mapping[str, str]
@@ -57,7 +59,7 @@ class Told(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A command line, the variable that it stands in, and the code and words for its failures."""
+    """A command line, the variable that contains it, and the code and text of its failures."""
 
     variable: str
     line: str
@@ -86,7 +88,7 @@ class Call(Struct, frozen=True):
         return FabricError(Problem(code or self.failed, message, hint=hint, frame=frame))
 
     def said(self, heard: Overheard) -> str:
-        """All that it said, without secrets; errors last, where people look first."""
+        """Return all output without secrets. Errors come last, because users look there first."""
         return "\n".join(
             text.strip()
             for raw in (heard.stdout, heard.stderr)
@@ -97,7 +99,7 @@ class Call(Struct, frozen=True):
 def run_line(
     call: Call, told: Told, around: CommandEnvironment, watch: CallWatch = UNWATCHED
 ) -> Overheard:
-    """Run the command to a good end, or raise what happened instead."""
+    """Run the command until it succeeds, or raise the reason of its failure."""
     argv = call.argv()
     texts = (*told.words.values(), *told.documents.values(), told.order)
     all_known(f"the command in `{call.variable}`", texts)
@@ -141,9 +143,9 @@ def _how_it_ended(code: int) -> str:
 
 @contextmanager
 def _laid_out(documents: Mapping[str, str], folder: Path | None) -> Iterator[dict[str, str]]:
-    """The documents as variables; those too long for one as files, for as long as this lasts.
+    """Provide the documents as variables, and as temporary files if they are too long.
 
-    They hold values of variables: a killed run must leave none of them behind.
+    They contain variable values, so an interrupted run must leave no file behind.
     """
     large = {name: text for name, text in documents.items() if _is_long(name, text)}
     small = {name: text for name, text in documents.items() if name not in large}

@@ -1,4 +1,4 @@
-"""The same call for many: a few at a time."""
+"""Run the same call for many items, a few at a time."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -11,7 +11,10 @@ AT_ONCE = 8
 
 
 def side_by_side(call: Callable[[T], R], items: Sequence[T], most: int = AT_ONCE) -> list[R]:
-    """In the order of the items; of several failures the first is raised, once all have ended."""
+    """Run a call for each item and return the results in order.
+
+    Waits for all calls, then raises the first error.
+    """
     if len(items) <= 1:
         return [call(one) for one in items]
     from concurrent.futures import ThreadPoolExecutor  # a start to import, and often not needed

@@ -1,4 +1,5 @@
-"""A provider that touches nothing: it answers what the real one would be called."""
+"""The simulated provider: it changes nothing and returns the names that a real provider would
+use."""
 
 from collections.abc import Sequence
 
@@ -23,14 +24,15 @@ DEFAULT_REGION = "local"
 
 
 class Simulated(Struct, frozen=True):
-    """Names follow from the site alone: the same question has the same answer on any machine."""
+    """A simulated deployer. Names depend only on the deployment address, so they are equal on any
+    machine."""
 
     unit: DeployUnit
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        """Whatever a config may say, nothing is done with it."""
+        """Return no problems: the simulation ignores all settings."""
         del address, functions
         return ()
 
@@ -63,7 +65,7 @@ class Simulated(Struct, frozen=True):
         functions: Sequence[LiveFunction],
         watch: CallWatch = UNWATCHED,
     ) -> None:
-        """Nothing is anywhere."""
+        """Do nothing: there are no resources."""
 
     def dissolve(
         self,
@@ -71,12 +73,12 @@ class Simulated(Struct, frozen=True):
         functions: Sequence[LiveFunction],
         watch: CallWatch = UNWATCHED,
     ) -> None:
-        """Nothing is anywhere."""
+        """Do nothing: there are no resources."""
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """There is nobody to ask: what is simulated stands in the record only."""
+        """Return nothing: simulated functions exist only in state."""
         del address, function, mark
         return None
 

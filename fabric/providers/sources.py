@@ -1,5 +1,5 @@
-"""A function's archive with what stands around it, for providers that run sources: in one archive,
-each in a folder of its own."""
+"""Source archives for providers that build sources: function, vendored files and server, each in
+its own directory."""
 
 import io
 import json
@@ -31,7 +31,8 @@ Texts = tuple[tuple[str, str], ...]
 
 
 class SourceRuntime(Struct, frozen=True):
-    """`id` is the provider's own name for it; `files` pair a path with a text."""
+    """A runtime that is deployed as source. `id` is the provider's name of it; `files` pairs a path
+    with a text."""
 
     id: str
     language: str
@@ -39,7 +40,7 @@ class SourceRuntime(Struct, frozen=True):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Those of the file that a handler is in."""
+        """The suffixes of handler files."""
         return _ENDS[self.language]
 
     @property
@@ -48,7 +49,7 @@ class SourceRuntime(Struct, frozen=True):
 
 
 def serving_files(language: str, *own: str) -> Texts:
-    """What calls a handler and answers for it; `own` are the modules that begin it."""
+    """List the files of the HTTP server that calls a handler; `own` are its start modules."""
     end, folder = (".py", "/fabric/runtimes/python") if language == "python" else (".mjs", "")
     top = _RUNTIMES / language
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob(f"*{end}")))
@@ -59,7 +60,8 @@ def serving_files(language: str, *own: str) -> Texts:
 
 
 def packed_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:
-    """The archive below a folder of its own, so that none of its files meets one of ours."""
+    """Pack the archive into a separate directory, so that its files cannot collide with the
+    server's."""
     content = io.BytesIO()
     with (
         zipfile.ZipFile(order.artifact.path) as archive,
@@ -87,7 +89,7 @@ def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterabl
 
 
 def said_of(order: FunctionOrder, provider: str, language: str, region: str) -> JsonObject:
-    """What those who serve it have to know of a function."""
+    """Build the settings of a function that its server reads."""
     triggers = [json.loads(text) for text in order.triggers]
     http = [one for one in triggers if one.get("type") == "http"]
     kinds = [str(one.get("type")) for one in triggers]
@@ -124,12 +126,12 @@ def routes_in(triggers: Sequence[str]) -> list[JsonObject]:
 
 
 def seconds_of(order: FunctionOrder) -> int:
-    """0 is the provider's own choice."""
+    """Return the timeout in seconds; 0 means the provider's default."""
     return _count(dict(order.settings).get("timeout", ""))
 
 
 def memory_of(order: FunctionOrder) -> int:
-    """In MB; 0 as above."""
+    """Return the memory in MB; 0 means the provider's default."""
     return _count(dict(order.settings).get("memory", ""))
 
 

@@ -1,4 +1,4 @@
-"""To look again and again until a provider is ready, at most for so long, and not past a stop."""
+"""Polling with a time limit until a provider is ready. Stops if the run is stopped."""
 
 import random
 import time
@@ -16,7 +16,8 @@ _NAP = 0.25
 
 
 class Waiting(Struct, frozen=True):
-    """`most` seconds of pauses in all; each is longer than the last, up to `cap`."""
+    """Limits of polling: `most` is the total of all pauses in seconds. Each pause is longer than
+    the last, up to `cap`."""
 
     base: float = 0.05
     cap: float = 5.0
@@ -25,7 +26,8 @@ class Waiting(Struct, frozen=True):
     random: Callable[[], float] = random.random
 
     def pauses(self) -> Iterator[float]:
-        """Between a half and the whole of what is due: who waits side by side comes back apart."""
+        """Yield the pauses, each with random jitter from half to the full length, so that parallel
+        waits spread out."""
         spent, due = 0.0, self.base
         while spent < self.most:
             pause = min(due * (1 + self.random()) / 2, self.most - spent)
@@ -38,7 +40,7 @@ WAITING = Waiting()
 
 
 def until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
-    """What `look` finds in the end; None when all time was spent."""
+    """Poll until `look` returns a value. Returns None when the time is spent."""
     found = look()
     for pause in waiting.pauses():
         if found is not None:

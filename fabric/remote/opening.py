@@ -1,4 +1,4 @@
-"""From the URL of a shared cache to its carrier. Reaches nobody."""
+"""Open a shared cache from its URL. Makes no network call."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +26,8 @@ FORMS = "turbo+https://host, https://host/path, or objstore1|2|3://bucket/prefix
 
 
 class SharedCacheAddress(Struct, frozen=True):
-    """`env` are the credentials of an object store, `folder` is where files they name lie."""
+    """A cache address. `env` are the credentials of an object store; relative files in them start
+    at `folder`."""
 
     url: str
     token: Secret[str | None]
@@ -36,8 +37,11 @@ class SharedCacheAddress(Struct, frozen=True):
 
 
 def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
-    """How the carrier is opened once it is wanted. Raises ValueError for what is no such URL, with
-    words that hold nothing of it: there may be a password in it."""
+    """Return a function that opens the store on demand.
+
+    Raises ValueError for an invalid URL, with a message without any part of it: it can contain a
+    password.
+    """
     scheme = where.url.partition("://")[0].lower()
     if scheme in _STORES:
         return _store_opener(BackendKind(scheme), where)
@@ -48,7 +52,7 @@ def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
 
 
 def packages_of_url(url: str) -> tuple[str, ...]:
-    """The optional packages that a carrier of this URL imports."""
+    """Return the optional packages that the store of this URL imports."""
     scheme = url.partition("://")[0].lower()
     if scheme in _STORES:
         return back_end_facts(scheme).packages
@@ -95,7 +99,7 @@ def _store(kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAdd
 def _backend(
     kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAddress
 ) -> "Backend":
-    """Without what settles lost replies: it would read every pack back that is there already."""
+    """Open a backend without resolving lost replies, which would read back every existing pack."""
     from fabric.state.backends.registry import open_bare_backend
 
     home, most = where.folder / ".fabric", max(CAPS.values())

@@ -1,7 +1,7 @@
-"""The envelope of every object: who made it, and that nobody has changed a byte since. Pure.
+"""The authenticated envelope of every object: its author and its integrity. No effects.
 
-A key proves that its holder wrote this, under this very name. It also keys the digests of inputs:
-without it nobody can try values of a variable against them.
+The key proves that its holder wrote this object under this name. It also keys input hashes, so that
+variable values cannot be guessed from them.
 """
 
 import hmac
@@ -29,7 +29,7 @@ _INFLATED = {
 
 
 class SealKey(Struct, frozen=True):
-    """One key under its id, which is no secret."""
+    """One key with its id, which is not secret."""
 
     id: str
     _mac: Secret[bytes]
@@ -40,12 +40,12 @@ class SealKey(Struct, frozen=True):
         return hmac.digest(self._mac.reveal(), words + content, "sha256")
 
     def keyed(self, digest: str) -> str:
-        """A digest that can only be compared by who has the key."""
+        """Return a keyed hash, which only holders of the key can compute."""
         return hmac.digest(self._digests.reveal(), digest.encode(), "sha256").hex()
 
 
 class SealKeys(Struct, frozen=True):
-    """All keys that are believed; the first one seals."""
+    """All trusted keys; the first one seals."""
 
     all: tuple[SealKey, ...]
 
@@ -63,7 +63,7 @@ class Opened(Struct, frozen=True):
 
 
 def keys_of(text: str) -> SealKeys:
-    """`new,old`: raises ValueError for what is too short to be a key, without a word of it."""
+    """Parse `new,old`. Raises ValueError for a key that is too short, without quoting it."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words or any(len(word) < _SHORTEST_KEY for word in words):
         raise ValueError(f"a key must have at least {_SHORTEST_KEY} characters")
@@ -81,7 +81,7 @@ def _derived(secret: bytes, what: bytes) -> Secret[bytes]:
 
 
 def head_name(scope: str, word: str) -> ObjectName:
-    """The one place of a head: by what it is looked up, within a scope."""
+    """Return the unique name of a head in a scope."""
     return ObjectName(ObjectKind.HEAD, digest_fields(("fabric shared cache", scope, word)))
 
 
@@ -90,13 +90,13 @@ def seal_head(keys: SealKeys, name: ObjectName, body: bytes) -> bytes:
 
 
 def seal_object(keys: SealKeys, kind: ObjectKind, body: bytes) -> tuple[ObjectName, bytes]:
-    """The object, and the name that its own bytes give it."""
+    """Seal an object and return it with the name derived from its bytes."""
     stored = _sealed(keys.first, kind, body)
     return ObjectName(kind, digest_bytes(stored)), stored
 
 
 def open_object(keys: SealKeys, name: ObjectName, stored: bytes) -> Opened | None:
-    """What was sealed under this name by a holder of a key; None for anything else."""
+    """Return the content sealed under this name with a trusted key; None for anything else."""
     if len(stored) > name.cap or stored[:4] != _MAGIC:
         return None
     key = keys.by_id(_id_of(stored))
@@ -113,7 +113,7 @@ def open_object(keys: SealKeys, name: ObjectName, stored: bytes) -> Opened | Non
 
 
 def has_foreign_key(keys: SealKeys, stored: bytes) -> bool:
-    """Whether it looks like one of ours, sealed with a key that is not known here."""
+    """Return whether the object is sealed with an unknown key."""
     looks_right = stored[:4] == _MAGIC and len(stored) > _FLAG_END
     return looks_right and keys.by_id(_id_of(stored)) is None
 

@@ -1,7 +1,6 @@
-"""Segments: what some run remembered, and where its contents lie. Pure; text to value and back.
+"""Segments: cached results of runs and the locations of their contents. No effects.
 
-All of it is checked before any of it is used: names, numbers, and that every content lies within
-packs that are named.
+Everything is validated before use: names, numbers, and that each location is inside a listed pack.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +29,11 @@ Traces: TypeAlias = Mapping[TaskId, tuple[Trace, ...]]
 
 
 class Segment(Struct, frozen=True):
-    """`key_id` names the key that its digests are under. Traces have no entries and no key: who
-    compares them with his own files fills them in. `streams` are the packs of each kind."""
+    """A segment. `key_id` names the key of its hashes. `streams` are the packs of each kind.
+
+    Traces have no entries and no key yet: a reader adds them when it compares them with its own
+    files.
+    """
 
     key_id: str
     traces: Traces
@@ -39,7 +41,7 @@ class Segment(Struct, frozen=True):
     contents: Mapping[Digest, Extent]
 
     def has(self, trace: Trace) -> bool:
-        """Whether all that a run made can be had."""
+        """Return whether all outputs of a run are available."""
         return all(one.digest in self.contents for one in trace.output.files)
 
 
@@ -58,7 +60,7 @@ class _ListingLine(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 class _KeyedRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Files and listings by their numbers: thousands of tasks look at the same ones."""
+    """Files and listings by number, because thousands of tasks share them."""
 
     static: Digest
     files: tuple[int, ...]
@@ -82,7 +84,7 @@ class _SegmentDocument(Struct, frozen=True):
 
 
 def told_trace(trace: Trace, keyed: Keyed) -> Trace:
-    """A trace as it travels: digests of inputs are keyed, and so are those of lists of names."""
+    """Convert a trace for upload: hashes of inputs and of lists of names are keyed."""
     lists = tuple(replace(one, digest=keyed(one.digest)) for one in trace.listings)
     return replace(keyed_trace(trace, keyed), listings=lists)
 
@@ -120,7 +122,7 @@ def _row(
 
 
 def decode_segment(body: bytes, key_id: str) -> Segment | None:
-    """None for anything that is not whole and right."""
+    """Decode a segment; None if it is incomplete or invalid."""
     try:
         found = Decoder(_SegmentDocument).decode(body)
         return _checked(found, key_id) if found.version == VERSION else None
@@ -166,15 +168,15 @@ def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace
 
 
 def _file(row: _FileRow) -> OutputFile:
-    """What names a place outside of a task's own folder is no output."""
+    """Decode an output file. A path outside the task's own directory is invalid."""
     if not is_plain_name(row.path) or not is_digest(row.digest) or row.size < 0:
         raise ValueError("not an output")
     return OutputFile(row.path, row.digest, row.size, executable=row.executable)
 
 
 def joined(segments: Sequence[Segment]) -> Segment:
-    """Segments of one key as one: the newest few runs of each task, and the packs they lie in.
-    The first segment is the newest."""
+    """Join segments of one key: the newest few runs of each task, with their packs. The first
+    segment is the newest."""
     traces: dict[TaskId, tuple[Trace, ...]] = {}
     for segment in segments:
         for task_id, rows in segment.traces.items():
@@ -195,7 +197,7 @@ def _take_over(
     streams: dict[str, tuple[Digest, ...]],
     contents: dict[Digest, Extent],
 ) -> None:
-    """Whole streams behind those that there are: where a content lies in its own stays true."""
+    """Append whole streams, so that the offsets of contents stay valid."""
     there = {one: extent for one in wanted if (extent := segment.contents.get(one)) is not None}
     for kind in sorted({extent.stream for extent in there.values()}):
         shift = len(streams.get(kind, ())) * PACK_BYTES

@@ -1,4 +1,5 @@
-"""Objects in an object store: over the state back ends' stores, whose conditions keep heads."""
+"""A shared cache in an object store: uses the state backends, whose conditional writes protect
+heads."""
 
 from collections.abc import Callable
 
@@ -36,7 +37,7 @@ class StoreCarrier:
             raise _carrier_error(error) from error
 
     def _put_right(self, name: ObjectName, content: bytes) -> None:
-        """What is there already should be the same bytes; what is damaged is written over."""
+        """Check that an existing object has the same bytes, and overwrite a damaged one."""
         try:
             stored = self._backend.read(str(name))
             if stored is not None and stored.content != content:
@@ -47,7 +48,7 @@ class StoreCarrier:
             raise _carrier_error(error) from error
 
     def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> None:
-        """Again from the start whenever somebody else was quicker: nobody's part is lost."""
+        """Repeat the change after each conflict, so that no concurrent change is lost."""
         try:
             for _ in range(_TRIES):
                 if self._changed(name, changed):

@@ -1,4 +1,5 @@
-"""Objects on a web server: the Turborepo artifact API as a store of bytes, or plain PUT and GET."""
+"""A shared cache on a web server: the Turborepo artifact API as a byte store, or plain PUT and
+GET."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -34,8 +35,7 @@ _OCTETS = "application/octet-stream"
 
 
 class WebPlace(Struct, frozen=True):
-    """A server as its users name it: the address without what leads to an object, and who we are
-    to it. `team` is asked for by some servers of the artifact API."""
+    """A server: its base URL and credentials. `team` is required by some artifact API servers."""
 
     base: str
     token: Secret[str | None]
@@ -43,14 +43,15 @@ class WebPlace(Struct, frozen=True):
 
 
 def turbo_urls(where: WebPlace) -> Callable[[ObjectName], str]:
-    """`/v8/artifacts/<name>`, in the folder of a team."""
+    """Return URLs `/v8/artifacts/<name>`, with the team as a parameter."""
     kind = "teamId" if where.team.startswith("team_") else "slug"
     query = f"?{kind}={quote(where.team, safe='')}" if where.team else ""
     return lambda name: f"{where.base}/v8/artifacts/{name}{query}"
 
 
 def plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
-    """`/ac/` for what changes and `/cas/` for what its bytes name: as bazel's caches have it."""
+    """Return URLs below `/ac/` for changing objects and `/cas/` for content-addressed ones, as for
+    Bazel caches."""
     return lambda name: (
         f"{where.base}/{'ac' if name.kind is ObjectKind.HEAD else 'cas'}/{name.digest}"
     )
@@ -105,7 +106,7 @@ class WebCarrier:
         return {"Authorization": f"Bearer {token}"} if token else {}
 
     def _refuse_bad(self, answer: "httpx.Response") -> None:
-        """Nothing of the body is read: who gave no token may be told of it in a page."""
+        """Raise for an error status, without reading the body: it can be a login page."""
         status = answer.status_code
         if status in _LOCKED_OUT:
             raise CarrierRefusedError(f"it returned status {status}")

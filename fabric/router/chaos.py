@@ -1,4 +1,4 @@
-"""What becomes of requests when endpoints are down: each alone, then all of them."""
+"""The outcome of requests when endpoints are down: one endpoint at a time, then all."""
 
 from enum import StrEnum
 
@@ -13,16 +13,16 @@ REQUESTS = 1000
 
 
 class Verdict(StrEnum):
-    """`pass` is what is expected of a router, whatever is down: once it is known, whoever found
-    out."""
+    """The result of a scenario. `pass` is the expected behavior of a router in any outage, once it
+    is detected."""
 
     PASS = "pass"  # noqa: S105 - no password, a verdict
     FAIL = "fail"
 
 
 class Watch(StrEnum):
-    """Who notices that an endpoint is down: the back end, or nobody. Where a name leads to one
-    endpoint alone it matters only whether that one is down."""
+    """The detection of an unhealthy endpoint: by the backend, or none. A hostname with one target
+    depends only on that target."""
 
     ASKED = "asked"
     NOBODY = "nobody"
@@ -43,7 +43,8 @@ def watch_of(backend: str, check_path: str) -> Watch:
 
 
 def chaos_scenarios(weights: Weights, watch: Watch) -> tuple[ChaosScenario, ...]:
-    """What the router does of it; and what callers meet until then, where nobody asks endpoints."""
+    """List the scenarios with the router's reaction. Without health checks, they show the result
+    for callers before detection."""
     labels = tuple(label for label, _ in weights)
     scenarios = (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
     if watch is Watch.ASKED:
@@ -58,7 +59,8 @@ def _to_the_heaviest(weights: Weights) -> Weights:
 
 
 def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
-    """Who is down keeps what it has until somebody shifts it away."""
+    """Compute the scenario without detection: an unhealthy endpoint keeps its share until traffic
+    is shifted away."""
     shares = simulated_shares(weights, REQUESTS)
     lost = sum(count for label, count in shares if label in scenario.down)
     if not lost:
@@ -68,7 +70,8 @@ def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
 
 
 def _one_down(weights: Weights, label: str) -> ChaosScenario:
-    """The others have to take all of it, and nothing may go to the one that is down."""
+    """Compute one outage: the others must take all traffic, and the unhealthy endpoint receives
+    none."""
     shares = _spread(weights, (label,))
     is_taken_over = sum(count for _, count in shares) == REQUESTS
     detail = (
@@ -81,7 +84,8 @@ def _one_down(weights: Weights, label: str) -> ChaosScenario:
 
 
 def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
-    """Nothing may be sent to who is known to be down: callers are told so."""
+    """Compute the total outage: callers receive an error, and known unhealthy endpoints receive no
+    traffic."""
     shares = _spread(weights, labels)
     verdict = Verdict.FAIL if any(count for _, count in shares) else Verdict.PASS
     return ChaosScenario(labels, verdict, shares, "no endpoint is left: every request fails")

@@ -1,4 +1,4 @@
-"""What is wanted beside what is there: what has to be done, and what speaks against it."""
+"""Compare desired and existing routing: required changes and conflicts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
 
 class Drift(Struct, frozen=True):
-    """`foreign` is what somebody else has where something of ours would have to be."""
+    """The difference. `foreign` are resources of other owners in the places of ours."""
 
     actions: tuple[RouterAction, ...]
     foreign: tuple[RouterPart, ...] = ()
@@ -21,10 +21,10 @@ class Drift(Struct, frozen=True):
 
 
 def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
-    """Wanted things in their order, since some of them name those before; then what is left over.
+    """Compute the actions in dependency order, then the unused resources.
 
-    What is not ours and in nobody's way is not even told of; beside ours it may stand under the
-    same name, and is in the way all the same.
+    Foreign resources outside our names are ignored. One with the same name as ours conflicts, even
+    beside ours.
     """
     found = tuple(have)
     there = {one.key: one for one in found if one.is_ours}
@@ -72,7 +72,7 @@ def foreign_problem(part: RouterPart) -> Problem:
 
 
 def forbidden_verbs(policy: str) -> tuple[RouterVerb, ...]:
-    """What `mutationPolicy` keeps from being done."""
+    """List the actions that `mutationPolicy` forbids."""
     if policy == "additive":
         return (RouterVerb.UPDATE,)
     return CHANGING if policy == "none" else ()

@@ -1,4 +1,4 @@
-"""What was done to a name before: kept short, and gone back to."""
+"""The history of a hostname's routing: bounded, and used for rollbacks."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,8 @@ KEPT = 30
 
 
 def with_newest(entries: Sequence[SyncEntry], entry: SyncEntry) -> tuple[SyncEntry, ...]:
-    """Dry runs go before anything that was applied: a hundred of them lose no way back."""
+    """Add an entry. Dry runs are dropped before applied entries, so that many of them cost no
+    rollback target."""
     found = [entry, *entries]
     while len(found) > KEPT:
         dry = [place for place, one in enumerate(found) if one.dry_run and place]
@@ -28,7 +29,7 @@ def last_applied(entries: Iterable[SyncEntry]) -> SyncEntry | None:
 
 
 def former_names(entries: Iterable[SyncEntry], hostname: str) -> tuple[str, ...]:
-    """Those that were led before this one, the newest first."""
+    """List the hostnames that were routed before this one, newest first."""
     names = dict.fromkeys(one.hostname for one in applied(entries) if one.hostname)
     return tuple(name for name in names if name != hostname)
 
@@ -40,8 +41,8 @@ def weights_in(shares: Iterable[RoutedShare]) -> Weights:
 def weights_to_restore(
     entries: Sequence[SyncEntry], now: Weights, snapshot: str = ""
 ) -> tuple[str, Weights]:
-    """The snapshot of this id, else the newest applied one that is not what holds now; with the id
-    that it has."""
+    """Return the weights of this snapshot, otherwise of the newest applied one with different
+    weights. Its id is returned too."""
     done = applied(entries)
     if snapshot:
         return snapshot, weights_in(_named(entries, snapshot).after)
@@ -70,7 +71,7 @@ def _named(entries: Sequence[SyncEntry], snapshot: str) -> SyncEntry:
 
 
 def trend_of(entries: Sequence[SyncEntry]) -> tuple[TrendPoint, ...]:
-    """Of what was applied, oldest first."""
+    """Return the applied entries as points, oldest first."""
     return tuple(
         TrendPoint(one.id, one.operation, one.created_at, dict(weights_in(one.after)))
         for one in reversed(applied(entries))

@@ -1,4 +1,4 @@
-"""What people trip over when one name leads to several providers, said before it happens."""
+"""Warnings about common mistakes with one hostname for several providers, before any change."""
 
 from collections.abc import Iterator, Sequence
 
@@ -57,7 +57,7 @@ def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ..
 
 
 def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[Problem, ...]:
-    """A weighted record that is not wanted any more still has its share of the answers."""
+    """Warn about an unused weighted record, which still receives its share of the traffic."""
     if backend != _EACH_BY_ITSELF:
         return ()
     return tuple(
@@ -74,7 +74,8 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
 def unseen_shift_warnings(
     desired: DesiredRouting, before: Weights, backend: str
 ) -> tuple[Problem, ...]:
-    """A shift after which the same endpoint has the most is none where one gets everything."""
+    """Warn about a shift without effect: the backend routes only to the heaviest endpoint, which
+    did not change."""
     weights = dict(before)
     is_shift = bool(before) and weights != dict(desired.weights)
     if backend not in LED_TO_ONE or not is_shift or not desired.shares:
@@ -141,7 +142,7 @@ def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
 
 
 def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
-    """Two names for one place: neither stands in for the other."""
+    """Find two endpoints with one host: neither can replace the other."""
     first: dict[str, str] = {}
     for one in desired.shares:
         other = first.setdefault(one.host, one.label) if one.host else one.label
@@ -164,7 +165,8 @@ def _paths(desired: DesiredRouting) -> Iterator[Problem]:
 
 
 def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
-    """A name leads to a host, by https at its usual port: what else an address says is lost."""
+    """Find URLs with parts that DNS ignores: it routes to a host, with HTTPS on the default
+    port."""
     for one in desired.shares:
         if port_of(one.url) not in (None, _HTTPS_PORT):
             yield Problem(

@@ -1,4 +1,4 @@
-"""Who gets how much: whole parts of a hundred that always add up, and never come to nothing."""
+"""Weights of endpoints: integer percentages that always add up to 100, each at least 1."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ def even_weights(labels: Sequence[str]) -> Weights:
 
 
 def shifted(weights: Weights, label: str, percent: int) -> Weights:
-    """The label gets just so much; the others share the rest as before, each at least 1."""
+    """Give the label this percentage. The others share the rest proportionally, each at least 1."""
     labels = [name for name, _ in weights]
     _refuse(labels, label, percent)
     others = {name: max(1, weight) for name, weight in weights if name != label}
@@ -49,8 +49,11 @@ def _refuse(labels: Sequence[str], label: str, percent: int) -> None:
 
 
 def kept_weights(known: Mapping[str, int], labels: Sequence[str], canary: int = 0) -> Weights:
-    """The weights of labels that stay, and room for those that are new: `canary` percent each, or
-    an even part where that is 0. What was known of nobody makes even parts."""
+    """Keep the weights of remaining labels and add new ones. Each gets `canary` percent, or an
+    equal share if that is 0.
+
+    Without known weights, all shares are equal.
+    """
     old = {label: known[label] for label in labels if known.get(label, 0) > 0}
     if not old:
         return even_weights(labels)
@@ -63,7 +66,7 @@ def kept_weights(known: Mapping[str, int], labels: Sequence[str], canary: int = 
 
 
 def _shared(parts: Mapping[str, int], total: int) -> Weights:
-    """By largest remainder, each at least 1; of equal remainders the first one listed wins."""
+    """Divide by largest remainder, each at least 1; of equal remainders the first wins."""
     fixed: set[str] = set()
     while True:
         free = {label: part for label, part in parts.items() if label not in fixed}

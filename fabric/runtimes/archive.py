@@ -1,4 +1,4 @@
-"""Reproducible zip archives: equal files give equal bytes in any folder, at any time."""
+"""Reproducible zip archives: equal files give equal bytes in any directory, at any time."""
 
 import hashlib
 import io
@@ -18,7 +18,8 @@ _LEVEL = 6
 
 
 def archive(files: Iterable[BuiltFile]) -> bytes:
-    """The files as a zip: sorted by name, fixed time, modes and deflate level, no extra fields."""
+    """Build a zip of the files: sorted by name, fixed time, modes and deflate level, no extra
+    fields."""
     import zipfile  # many runs only compare digests, and pay for no archives
 
     buffer = io.BytesIO()
@@ -29,7 +30,7 @@ def archive(files: Iterable[BuiltFile]) -> bytes:
 
 
 def unpacked(content: bytes) -> Iterator[BuiltFile]:
-    """The files of an archive that `archive` made."""
+    """Yield the files of an archive from `build_archive`."""
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
@@ -39,7 +40,7 @@ def unpacked(content: bytes) -> Iterator[BuiltFile]:
 
 
 def content_digest(files: Iterable[BuiltFile]) -> Digest:
-    """Names, modes and bytes, length-prefixed: equal wherever zlib's version differs."""
+    """Hash names, modes and bytes, length-prefixed, independent of the zlib version."""
     digest = hashlib.sha256()
     for file in _sorted(files):
         for field in (file.path.encode(), oct(_mode(file)).encode(), file.content):

@@ -1,4 +1,4 @@
-"""All runtimes as one: which language builds a function, its command, and its extra files."""
+"""All runtimes behind one interface: the language of a function, its build, and its extra files."""
 
 import threading
 from collections.abc import Mapping
@@ -22,7 +22,8 @@ _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
 
 class Runtimes:
-    """Thread-safe; `folder` keeps the tools that fabric installs, `environment` is the parent's."""
+    """All runtimes. Thread-safe. `folder` contains tools that fabric installs; `environment` is
+    that of the parent process."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, install: bool = True
@@ -34,7 +35,7 @@ class Runtimes:
         self._lock = threading.Lock()
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
-        """What would build this function; cheap, starts no process."""
+        """Identify the tools that would build this function, quickly and without a process."""
         if inputs.command:
             from fabric.runtimes import command
 
@@ -42,7 +43,7 @@ class Runtimes:
         return self._runtime(_language(inputs)).toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
-        """One function's files, with all that was looked at."""
+        """Build one function and return its files and all recorded inputs."""
         built = joined(self._core(workspace, inputs), included(workspace, inputs))
         refuse_not_utf8(inputs, (file.path for file in built.files))
         if inputs.command or _language(inputs) != "python":
@@ -53,7 +54,8 @@ class Runtimes:
         return replace(built, warnings=(*built.warnings, *more))
 
     def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
-        """What a build looks at. A command is not run for it: all of its service counts anyway."""
+        """Record the inputs of a build. A custom command is not run, because its inputs are the
+        whole service."""
         if not inputs.command:
             return self.build(workspace, inputs).seen
         from fabric.runtimes import command
@@ -62,7 +64,7 @@ class Runtimes:
         return merge(command.looked_at(entry, inputs), included(workspace, inputs).seen)
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
-        """The entry's path; raises what a build would say if it cannot be used."""
+        """Return the path of the entry. Raises the same errors as a build if it is unusable."""
         language = _language(inputs)
         entry = locate(workspace, inputs, _EXTENSIONS[language])
         if language == "python" and not inputs.command:
@@ -89,7 +91,7 @@ class Runtimes:
         return self._runtime(language).build(workspace, inputs)
 
     def _runtime(self, language: str) -> Runtime:
-        """Made when it is first asked for: an edit wants one language, or none."""
+        """Return a runtime, created on first use: an edit needs one language, or none."""
         with self._lock:
             found = self._by_language.get(language)
             if found is None:

@@ -1,7 +1,7 @@
-"""`build.command`: the project's own build, which writes a function's files to FABRIC_OUT_DIR.
+"""`build.command`: a custom build, which writes a function's files to FABRIC_OUT_DIR.
 
-What it reads is not known, so all files of the service count, but for ignored ones. What it is told
-of its surroundings is in its key (`PATH`, `HOME`) or is the same everywhere.
+Its inputs are unknown, so all files of the service count, except ignored ones. Its environment is
+part of the cache key (`PATH`, `HOME`) or is the same everywhere.
 """
 
 import os
@@ -33,12 +33,12 @@ _TOOL_CACHES = (".cache/", ".vite/")
 
 
 def toolchain(parent: Mapping[str, str]) -> Toolchain:
-    """Which machine a command runs on, and what it is told of that machine."""
+    """Identify the machine of a command and its inherited environment."""
     return Toolchain(_identity(), environment=_inherited(parent))
 
 
 def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
-    """Run the command. Its inputs are what was there before it ran, with the content of then."""
+    """Run the command. Its inputs are the files before the run, with their content at that time."""
     seen = looked_at(entry, inputs)
     before = _contents(entry.workspace, seen.files)
     with temporary_folder("build") as folder:
@@ -101,7 +101,8 @@ def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
 
 
 def _whole_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
-    """All files of the service, linked folders too, and what stands for installed packages."""
+    """Record all files of the service, including linked directories, and the markers of installed
+    packages."""
     ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
     service = _below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
     locks = tried(
@@ -117,7 +118,7 @@ def _whole_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
 
 
 def _unlocked(entry: EntryFile) -> Iterator[str]:
-    """The folders of packages that no lock file says anything about, there or not."""
+    """Yield package directories without a lock file, whether they exist or not."""
     for folder in ancestors(entry.root):
         inside = within(entry.workspace, folder)
         covers = [one for one in ancestors(folder) if not inside or within(entry.workspace, one)]
@@ -135,7 +136,7 @@ def _below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
 
 
 def _contents(workspace: str, paths: tuple[str, ...]) -> Pairs:
-    """Digests as the file index makes them."""
+    """Hash files like the file index does."""
     return tuple((path, _content(os.path.join(workspace, path))) for path in paths)
 
 

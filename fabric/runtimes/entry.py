@@ -1,4 +1,4 @@
-"""Which file a function's `entry` means: a path, or `<module>.<export>`; always inside its root."""
+"""Find the file of a function's `entry`: a path, or `<module>.<export>`; always inside its root."""
 
 import os
 import re
@@ -21,9 +21,10 @@ _DOTTED = re.compile(r"\w+(\.\w+)+")
 
 
 class EntryFile(Struct, frozen=True):
-    """`workspace`, `root` and `path` are real and absolute; `name` is relative to the root.
+    """The file of an entry. `workspace`, `root` and `path` are real absolute paths; `name` is
+    relative to the root.
 
-    `export` is empty where the config names none: then `handler` counts, then `default`.
+    `export` is empty if the config names none: then `handler` is used, otherwise `default`.
     """
 
     workspace: str
@@ -36,7 +37,7 @@ class EntryFile(Struct, frozen=True):
 
     @property
     def seen(self) -> Seen:
-        """The entry's own look-up."""
+        """The recorded lookup of the entry."""
         return tried(self.workspace, self.looked_at, self.probe)
 
     @property
@@ -45,7 +46,7 @@ class EntryFile(Struct, frozen=True):
 
 
 def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> EntryFile:
-    """The entry's file, with every path that was tried before it."""
+    """Find the entry's file, and record every path that was tried before it."""
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     probe = Probe(base)
@@ -69,7 +70,8 @@ def _below(root: str, name: str) -> str:
 
 
 def entry_names(entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS) -> list[tuple[str, str]]:
-    """Candidates in order, each with the export it would mean; a plain path wins."""
+    """List candidates in order, each with the export that it would mean; a plain path has
+    precedence."""
     module, dot, export = entry.rpartition(".")
     plain = [(entry, "")]
     if not dot or "/" in export or f".{export}" in extensions:
@@ -94,7 +96,7 @@ def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
 
 
 def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) -> None:
-    """A command of the project's own may build from anything."""
+    """Raise for a file that is not source code. A custom build command can use any file."""
     is_python = extensions == PYTHON_EXTENSIONS
     loaded = (extension for extension, _ in inputs.loader)
     known = extensions if is_python else (*extensions, *_BY_WHOLE_NAME, *loaded)
@@ -112,7 +114,7 @@ def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) 
 
 
 def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
-    """Archives and bundlers know names as text only; as files they may be any bytes."""
+    """Raise for a path that is not UTF-8: archives and bundlers support only text names."""
     for name in names:
         shown = os.fsencode(name).decode("utf-8", "backslashreplace")
         if shown != name:

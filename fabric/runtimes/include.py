@@ -1,8 +1,8 @@
-"""Files that a function asks for by `include`, narrowed by `.fabricignore` and `build.ignore`.
+"""Files that a function adds with `include`, filtered by `.fabricignore` and `build.ignore`.
 
-A pattern is relative to the service's folder. One that leads out of it (`../../libs/shared/**`)
-brings a shared library: the folder named before the first wildcard keeps its name and stands at the
-top of the archive (`shared/…`), where the function's imports find it.
+A pattern is relative to the service directory. A pattern outside it (`../../libs/shared/**`) adds a
+shared library. The directory before the first wildcard then keeps its name at the top of the
+archive (`shared/…`), where imports find it.
 """
 
 import os
@@ -34,7 +34,8 @@ class IgnoreRules(Struct, frozen=True):
 
 
 class Pattern(Struct, frozen=True):
-    """`folder` is absolute, `glob` relative to it; `library` is set where it leads out."""
+    """A pattern. `folder` is absolute and `glob` is relative to it; `library` is set for a
+    directory outside the service."""
 
     folder: str
     glob: str
@@ -42,7 +43,7 @@ class Pattern(Struct, frozen=True):
 
 
 def read_ignore_rules(workspace: str, root: str, inputs: BuildInputs) -> IgnoreRules:
-    """The rules of `.fabricignore`, then those of the config: the later ones decide."""
+    """Read the rules of `.fabricignore`, then those of the config: later ones take precedence."""
     path = os.path.join(root, IGNORE_FILE)
     try:
         text = read_bytes(path).decode("utf-8-sig", "replace")
@@ -58,7 +59,7 @@ def patterns_of(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
 
 
 def included(workspace: Path, inputs: BuildInputs) -> Built:
-    """The extra files of one function."""
+    """Collect the extra files of one function."""
     if not inputs.include:
         return Built((), Seen())
     base = os.path.realpath(workspace)
@@ -118,8 +119,8 @@ def _names_private(glob: str) -> bool:
 
 
 def _refuse_led_out(workspace: str, own: str, path: str) -> None:
-    """A link brings no file of the machine along: only one of the project, or of the library that
-    a pattern names outside of it."""
+    """Raise for a link out of the project, unless it stays in the library that the pattern
+    names."""
     real = os.path.realpath(path)
     if not any(real == folder or real.startswith(f"{folder}/") for folder in (workspace, own)):
         shown = place(workspace, path)
@@ -135,7 +136,7 @@ def _refuse_led_out(workspace: str, own: str, path: str) -> None:
 
 
 def read_named(workspace: str, folder: str, listing: Listing) -> Built:
-    """The files of a listing, each under its name."""
+    """Read the files of a listing, each with its archive name."""
     paths = [os.path.join(folder, name) for name in listing.names]
     files = tuple(
         _read(workspace, path, name) for path, name in zip(paths, listing.names, strict=True)
@@ -151,7 +152,7 @@ def _read(workspace: str, path: str, name: str) -> BuiltFile:
 
 
 def joined(main: Built, extra: Built) -> Built:
-    """The function's files with the extra ones; where both have a path, the function's counts."""
+    """Add the extra files to the function's files, which take precedence at equal paths."""
     if extra.seen == Seen():
         return main
     own = {file.path for file in main.files}

@@ -1,4 +1,4 @@
-"""An archive called once on this machine: a child of its own, with nothing but its own."""
+"""Call an archive once on this machine, in a separate child with a minimal environment."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from fabric.system.event_loop import EventLoop
 
 
 class Invocation(Struct, frozen=True):
-    """`event` is JSON text; the rest is as in `LocalFunction`."""
+    """A call. `event` is JSON text; the other fields are as in `LocalFunction`."""
 
     function: str
     archive: bytes
@@ -46,7 +46,8 @@ class Invocation(Struct, frozen=True):
 
 
 class Invoked(Struct, frozen=True):
-    """`response` is JSON text. `logs` is all that the handler wrote, as it wrote it."""
+    """The result of a call. `response` is JSON text. `logs` is the unchanged output of the
+    handler."""
 
     response: str
     logs: str
@@ -54,7 +55,7 @@ class Invoked(Struct, frozen=True):
 
 
 def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
-    """Call the handler. Of the `parent`'s variables it sees none but PATH."""
+    """Call the handler. Of the `parent`'s variables it sees only PATH."""
     all_known(f"function `{call.function}`", (value for _, value in call.env.reveal()))
     end = call_once(call.local, event_line(call.function, call.event), parent)
     problem = problem_of(call.function, end)
@@ -64,7 +65,7 @@ def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
 
 
 def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) -> CallEnd:
-    """What `HandlerPool` does for many calls, for one."""
+    """Run one call, like `HandlerPool` does for many."""
     loop = EventLoop()
     pool = HandlerPool(loop, parent, PoolLimits(instances=1))
     ends: list[CallEnd] = []
@@ -79,7 +80,7 @@ def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) 
 
 
 def event_line(function: str, text: str) -> bytes:
-    """A payload as one line of JSON."""
+    """Format a payload as one line of JSON."""
     try:
         return as_line(json.loads(text))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""One lock for every target of a service: which version counts where, as environment markers."""
+"""One lock for all targets of a service, with environment markers for target-specific versions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
 
 
 def locked_for(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
-    """What the requirements come out as on each target, and on the other architecture besides."""
+    """Resolve the requirements for each target, and for the other architecture."""
     others = [
         Target(one.python, machine, one.glibc)
         for one in targets
@@ -35,7 +35,7 @@ def locked_for(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
 
 
 def joined(resolved: Resolved) -> tuple[Pin, ...]:
-    """One pin for each version, with the digests of all its wheels and where it counts."""
+    """Join the results to one pin per version, with the hashes of all its wheels and a marker."""
     targets = tuple(target for target, _ in resolved)
     versions: dict[tuple[str, str], list[tuple[Target, Pin]]] = {}
     for target, pins in resolved:
@@ -69,7 +69,7 @@ def _differs(targets: Iterable[Target], name: str) -> bool:
 
 
 def _near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
-    """The versions of the targets before, if this one can have them."""
+    """Resolve with the versions of the previous targets, if this target supports them."""
     try:
         return _resolved(pip, text, target, found)
     except FabricError:

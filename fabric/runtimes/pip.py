@@ -1,4 +1,4 @@
-"""pip as a child: which wheels a requirements text means for a target, and fetching them."""
+"""pip as a child process: resolve and download wheels for a target."""
 
 import json
 import re
@@ -41,7 +41,7 @@ _OLD_SYSTEMS = ("manylinux2014", "manylinux_2_12", "manylinux_2_5")
 
 
 class Target(Struct, frozen=True):
-    """Where the packages will run: never the machine that fabric runs on."""
+    """The target platform of packages, never the local machine."""
 
     python: str
     architecture: str
@@ -49,12 +49,12 @@ class Target(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As locks name it."""
+        """The target as lock files name it."""
         return f"{self.python}-{self.machine}-glibc2.{self.glibc}"
 
     @property
     def machine(self) -> str:
-        """The architecture as Python calls it."""
+        """The architecture as Python names it."""
         machine = _MACHINES.get(self.architecture)
         if machine is None:
             raise FabricError(
@@ -67,8 +67,10 @@ class Target(Struct, frozen=True):
         return machine
 
     def markers(self) -> dict[str, str]:
-        """What environment markers read there. Of a version that is given without it, the last
-        part is 0, as it is to `--python-version`; the release of the system is not known."""
+        """Return the environment marker values of the target.
+
+        A missing patch version is 0, as for `--python-version`; the system release is unknown.
+        """
         full = self.python if self.python.count(".") > 1 else f"{self.python}.0"
         return {
             "implementation_name": "cpython",
@@ -101,9 +103,9 @@ class Pip(Struct, frozen=True):
     environment: Mapping[str, str]
 
     def resolve(self, text: str, target: Target, folder: Path, exact: str = "") -> tuple[Pin, ...]:
-        """The versions and digests that the requirements come out as; installs nothing.
+        """Resolve the requirements to versions and hashes, without installing.
 
-        `exact` are lines of versions to keep to, for those packages that are needed at all.
+        `exact` are version pins for those packages that are needed at all.
         """
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
         argv = ["install", *flags, *_bounded(text, folder, exact)]
@@ -111,14 +113,15 @@ class Pip(Struct, frozen=True):
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
     def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
-        """The wheels, in `folder`; a lock is complete, so nothing is added to it."""
+        """Download the wheels to `folder`. A lock is complete, so no dependency is added to it."""
         bounds = ["--no-deps"] if locked else _bounded(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
     def missing(self, text: str, target: Target, folder: Path) -> tuple[tuple[str, str], ...]:
-        """What wheels in `folder` need on the target and none of them is: (package, by whom)."""
+        """Return the unmet dependencies of wheels in `folder` on the target: (package,
+        dependent)."""
         result = self._pip([target_pip.MISSING, str(folder)], target, folder, text)
         if result.code:
             raise FabricError(failure(_words(result)))
@@ -151,7 +154,7 @@ class Pip(Struct, frozen=True):
 
 
 def _bounded(text: str, folder: Path, exact: str = "") -> list[str]:
-    """pip reads what bounds versions from a file alone: a password is not for it."""
+    """Write constraints to a file, which pip requires; index passwords are not included."""
     lines = (without_userinfo(line) for line in constraint_lines(text))
     kept = folder / "constraints.txt"
     write_atomic(kept, "".join([exact, *(f"{line}\n" for line in lines)]).encode())
@@ -168,12 +171,13 @@ def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
 
 
 def _words(result: ChildResult) -> str:
-    """pip's last lines, without the password of an index."""
+    """Return pip's last lines, without the password of an index."""
     return without_userinfo(result.last_lines())
 
 
 def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
-    """The versions of a package, newest first; None where no index has it, () where none says."""
+    """Return the versions of a package, newest first. None if no index has it, () if no version is
+    listed."""
     if asked.code:
         said = f"{asked.last_lines()}\n{asked.stdout.decode(errors='replace')}"
         is_elsewhere = _OTHER_PLATFORM.search(said)
@@ -185,7 +189,7 @@ def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
 def not_found(
     requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
 ) -> Problem:
-    """A requirement that pip found nothing for, and what its package has."""
+    """Build the problem for a requirement without a match, with the available versions."""
     name = _name(requirement)
     if versions is None:
         message = f"package `{name}` not found in the package index of pip"
@@ -207,7 +211,7 @@ def not_found(
 
 
 def failure(text: str) -> Problem:
-    """What pip's last lines say, when that is not about one requirement."""
+    """Build the problem from pip's last lines, if they are not about one requirement."""
     if re.search(r"No module named '?pip\b", text):
         message = "pip is required to download packages, and this Python has no pip"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
@@ -223,7 +227,7 @@ def failure(text: str) -> Problem:
 
 
 def _of_hashes(text: str) -> Problem | None:
-    """Where a file is not the one that a `--hash` means, or has none beside others that do."""
+    """Find a file that does not match its `--hash`, or lacks one while others have one."""
     if match := _MISMATCH.search(text):
         return Problem(
             "vendor/hash-mismatch",

@@ -1,4 +1,4 @@
-"""The files that say which packages a Python function needs: found, read, and put into one text."""
+"""The files that list the packages of a Python function: found, read, and merged to one text."""
 
 import os
 import re
@@ -39,10 +39,11 @@ NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
 
 class VendorSource(Struct, frozen=True):
-    """What is asked for: `file` (relative to the workspace) holds `text`, empty for no packages.
+    """A requirements source: `file` (relative to the workspace) contains `text`, empty for no
+    packages.
 
-    `where` are the lines of the requirements that say where to look: a lock does not repeat them.
-    `without` are packages that are named, and brought by the provider: the text leaves them out.
+    `where` are the index options of the requirements, which a lock does not repeat. `without` are
+    listed packages that the provider includes; the text omits them.
     """
 
     file: str
@@ -54,7 +55,7 @@ class VendorSource(Struct, frozen=True):
 
 
 class PackageFolder(Struct, frozen=True):
-    """Where the packages of a function are listed, relative to the workspace; `looked_at` are the
+    """The directory of a function's package list, relative to the workspace; `looked_at` are the
     paths that decided it."""
 
     folder: str
@@ -62,7 +63,7 @@ class PackageFolder(Struct, frozen=True):
 
 
 class PackageFolders:
-    """Where the functions of one service have their packages listed; each folder is asked once."""
+    """The package directories of one service's functions; each directory is checked once."""
 
     def __init__(self, workspace: Path, root: str) -> None:
         self._base = os.path.realpath(workspace)
@@ -70,7 +71,8 @@ class PackageFolders:
         self._known: dict[str, PackageFolder] = {}
 
     def of(self, entry: str) -> PackageFolder:
-        """The nearest folder with requirements, from the entry up to the service's own."""
+        """Return the nearest directory with requirements, from the entry up to the service
+        directory."""
         paths = [os.path.normpath(os.path.join(self._top, one)) for one, _ in entry_names(entry)]
         files = [path for path in paths if path.endswith(PYTHON_EXTENSIONS)] or paths
         file = next(filter(os.path.isfile, files), files[0]) if files[1:] else files[0]
@@ -96,15 +98,15 @@ class PackageFolders:
 
 
 def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:
-    """What a folder asks for; None where there is nothing to vendor."""
+    """Return the requirements of a directory; None if there is nothing to vendor."""
     found = listed(workspace, root, brought)
     return found if found.text else None
 
 
 def listed(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
-    """The lock if there is a current one, else requirements.txt, else pyproject.toml.
+    """Read the lock if it is current, otherwise requirements.txt, otherwise pyproject.toml.
 
-    Reads files only. The text goes into what fabric keeps: the password of an index is not in it.
+    Only reads files. The text is stored by fabric, so it does not contain the index password.
     """
     found = read_source(workspace, root, brought)
     return replace(found, text=without_userinfo(found.text), where=NOWHERE)
@@ -113,7 +115,8 @@ def listed(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSou
 def read_source(
     workspace: Path, root: str, brought: Sequence[str] = (), *, relock: bool = False
 ) -> VendorSource:
-    """With passwords, for pip alone. With `relock` a lock of fabric's own is passed over."""
+    """Read the requirements with passwords, only for pip. With `relock`, a lock of fabric is
+    ignored."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
@@ -145,15 +148,17 @@ def _chosen(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[st
 
 
 class _Joined(Struct, frozen=True):
-    """One text, and the paths of the other files that are in it."""
+    """One text, and the paths of the other files included in it."""
 
     text: str
     others: tuple[str, ...]
 
 
 class _Lines(Struct, frozen=True):
-    """Requirements with every `-r` and `-c` replaced by what that file says. `above` are the files
-    that led here; `bounds` where all that is read bounds versions only."""
+    """Requirements with every `-r` and `-c` replaced by the file's content.
+
+    `above` are the including files; `bounds` is true if all content only constrains versions.
+    """
 
     workspace: str
     above: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Requirement texts as values: what is pinned, and the lock that fabric writes. Reads no disk."""
+"""Requirement texts as values: pins, and locks that fabric writes. Reads no disk."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ _BARE = re.compile(r"^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(;[^#]*)?(#.*)?$")
 
 
 class Pin(Struct, frozen=True):
-    """`marker` says on which of the targets that a lock is for this version counts."""
+    """A pinned version. `marker` selects the targets of a lock that it is for."""
 
     name: str
     version: str
@@ -40,7 +40,8 @@ class Pin(Struct, frozen=True):
 
 
 def is_pinned(text: str) -> bool:
-    """Whether every requirement names one version; options (`-r`, `-e`, …) are never pinned."""
+    """Return whether every requirement names one version; options (`-r`, `-e`, …) are never
+    pinned."""
     return all(_PINNED.match(line) for line in requirement_lines(text))
 
 
@@ -49,22 +50,22 @@ def has_hashes(text: str) -> bool:
 
 
 def requirement_lines(text: str) -> tuple[str, ...]:
-    """Logical lines without comments, and without the options that only say where to look."""
+    """Return logical lines without comments and without index options."""
     return tuple(line for line in _lines(text) if not _WHERE.match(line))
 
 
 def index_lines(text: str) -> tuple[str, ...]:
-    """The options that say where to look."""
+    """Return the options that select package indexes."""
     return tuple(line for line in _lines(text) if _WHERE.match(line))
 
 
 def constraint_line(line: str) -> str:
-    """A line of a constraints file as it stands in one text with the requirements."""
+    """Format a line of a constraints file for a text with the requirements."""
     return f"{_CONSTRAINT}{line}\n"
 
 
 def constraint_lines(text: str) -> tuple[str, ...]:
-    """What bounds versions, and asks for nothing."""
+    """Return the lines that constrain versions without requiring a package."""
     lines = (line.removeprefix(_CONSTRAINT) for line in text.splitlines() if _bounds(line))
     return tuple(lines)
 
@@ -74,27 +75,27 @@ def _bounds(line: str) -> bool:
 
 
 def bare_names(text: str, among: Iterable[str]) -> tuple[str, ...]:
-    """Those of these packages that are asked for without a version, or anything else."""
+    """Return those of these packages that are required without a version or anything else."""
     wanted = frozenset(among)
     names = (bare_name(line) for line in requirement_lines(text))
     return tuple(sorted({name for name in names if name in wanted}))
 
 
 def bare_name(line: str) -> str:
-    """The package that a line asks for in any version; empty for all other lines."""
+    """Return the package that a line requires in any version; empty for all other lines."""
     match = _BARE.match(line)
     return normal_name(match[1]) if match else ""
 
 
 def without_packages(text: str, names: Iterable[str]) -> str:
-    """The text without the lines that ask for one of these in any version."""
+    """Return the text without the lines that require one of these in any version."""
     left_out = frozenset(names)
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if bare_name(line) not in left_out)
 
 
 def lock_name(without: Iterable[str]) -> str:
-    """A lock without what a provider brings is another one than that with it."""
+    """Return the name of a lock. A lock without the provider's packages has a different name."""
     names = "-".join(without)
     return f"requirements.without-{names}.lock" if names else LOCK_FILE
 
@@ -115,7 +116,7 @@ def normal_name(name: str) -> str:
 
 
 def project_requirements(pyproject: str) -> str:
-    """`[project.dependencies]` as a requirements text. Raises ValueError for bad TOML."""
+    """Return `[project.dependencies]` as a requirements text. Raises ValueError for bad TOML."""
     if not pyproject:
         return ""
     import tomllib  # few projects have one: the others pay for no parser
@@ -125,14 +126,14 @@ def project_requirements(pyproject: str) -> str:
 
 
 def local_paths(text: str) -> tuple[str, ...]:
-    """Lines that name a directory or file in place of a package: `-e .`, `./libs/foo`."""
+    """Return lines that name a directory or file in place of a package: `-e .`, `./libs/foo`."""
     return tuple(line for line in requirement_lines(text) if _LOCAL.match(line))
 
 
 def render_lock(
     source_name: str, source: str, pins: Iterable[Pin], targets: Iterable[str] = ()
 ) -> str:
-    """`targets` are those that its versions and hashes were chosen for."""
+    """Render a lock. Its versions and hashes were chosen for `targets`."""
     ordered = sorted(pins, key=lambda pin: (normal_name(pin.name), pin.version))
     head = f"{_MADE_BY}{source_name} {_fingerprint(source)}"
     return "\n".join(
@@ -141,7 +142,8 @@ def render_lock(
 
 
 def lacks_target(text: str, target: str) -> bool:
-    """Whether a lock of fabric's own was made for other targets: its hashes are of other wheels."""
+    """Return whether a lock of fabric was made for other targets, so that its hashes are of other
+    wheels."""
     if not is_own_lock(text):
         return False
     lines = (line for line in text.splitlines() if line.startswith(_TARGETS))
@@ -153,7 +155,8 @@ def is_own_lock(text: str) -> bool:
 
 
 def lock_is_current(lock: str, sources: Iterable[tuple[str, str]]) -> bool:
-    """A lock of somebody else always counts; fabric's own only for the text that it was made of."""
+    """Return whether a lock can be used. A lock of another tool always counts; fabric's only for
+    its source text."""
     if not is_own_lock(lock):
         return True
     heads = {f"{_MADE_BY}{name} {_fingerprint(text)}" for name, text in sources}

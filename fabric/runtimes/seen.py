@@ -1,4 +1,4 @@
-"""What a build looked at, as paths of the workspace; and whether all of that still stands."""
+"""Recorded inputs of a build as workspace paths, and the check that they still hold."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 class Probe:
-    """What is at a path and where links lead; asked once a path, for the time of one build."""
+    """File kinds and link targets by path, read once per path during one build."""
 
     def __init__(self, workspace: str) -> None:
         self._modes: dict[str, int] = {}
@@ -31,7 +31,7 @@ class Probe:
         return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
 
     def is_file(self, path: str) -> bool:
-        """Whether it can be read like one: no pipe, no device."""
+        """Return whether it is a regular file, not a pipe or a device."""
         return stat.S_ISREG(self._mode(path))
 
     def _mode(self, path: str) -> int:
@@ -41,7 +41,7 @@ class Probe:
         return found
 
     def real(self, path: str) -> str:
-        """The real path of something that exists; `path` is absolute and has no `..`."""
+        """Return the real path of something that exists; `path` is absolute and has no `..`."""
         if os.path.islink(path):
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")
@@ -55,7 +55,7 @@ class Probe:
 
 
 def _mode_of(path: str) -> int:
-    """The mode of what is there; 0 where nothing is."""
+    """Return the mode of a path; 0 if it does not exist."""
     # Most paths are not there, and an exception costs more than the question.
     if not os.access(path, os.F_OK):
         return 0
@@ -67,7 +67,7 @@ def _mode_of(path: str) -> int:
 
 @functools.lru_cache(1 << 16)
 def place(workspace: str, path: str) -> str:
-    """An absolute path as people and traces know it: relative to the workspace, with `/`."""
+    """Format an absolute path for messages and records: relative to the workspace, with `/`."""
     # os.path.relpath asks for the working folder, and costs ten times as much.
     up = ""
     while not path.startswith(f"{workspace}/"):
@@ -81,7 +81,7 @@ def place(workspace: str, path: str) -> str:
 
 
 def merge(*parts: Seen) -> Seen:
-    """One Seen of many; sorted, each path once."""
+    """Merge many Seen to one, sorted, with each path once."""
     return Seen(
         files=_unique(path for part in parts for path in part.files),
         absent=_unique(path for part in parts for path in part.absent),
@@ -96,9 +96,9 @@ def _unique(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
-    """Seen of absolute paths that were looked at, each sorted by what is there now.
+    """Record absolute paths that were checked, sorted by their current kind.
 
-    What is found through a symbolic link is noted with where it leads.
+    A path through a symbolic link is recorded with its target.
     """
     probe = probe or Probe(workspace)
     found: dict[Kind, list[str]] = {kind: [] for kind in Kind}
@@ -119,7 +119,7 @@ def _places(workspace: str, paths: list[str]) -> tuple[str, ...]:
 
 
 def look_ups_hold(workspace: str, seen: Seen) -> bool:
-    """Whether all but the files' content is as it was: look-ups, searches and links."""
+    """Return whether everything except file contents is unchanged: lookups, searches and links."""
     return (
         all(os.path.isfile(os.path.join(workspace, path)) for path in seen.files)
         and not any(os.path.exists(os.path.join(workspace, path)) for path in seen.absent)

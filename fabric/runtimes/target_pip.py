@@ -1,7 +1,7 @@
-"""Runs pip in a child as on the target: built-ins and pip alone, so that any Python can start it.
+"""Run pip in a child as if on the target: only built-ins and pip, so that any Python can start it.
 
-pip's flags choose wheels for another machine. Environment markers it reads, of requirements of
-requirements too, for the Python that it runs on; here they are told what the target would say.
+pip's flags choose wheels for another machine. But pip evaluates environment markers, also of
+transitive requirements, for its own Python. Here they are evaluated for the target.
 """
 
 import importlib
@@ -22,7 +22,7 @@ _PROBE = "platform_machine == 'target' and python_version == '0.0'"
 
 
 def pretend(environment: dict[str, str]) -> None:
-    """From now on markers are read for this environment; ends where pip cannot be told so."""
+    """Evaluate markers for this environment from now on; exits if this pip does not support it."""
     markers = importlib.import_module(_MARKERS)
     told = {**environment, "platform_machine": "target", "python_version": "0.0"}
     markers.default_environment = lambda: dict(told)  # type: ignore[attr-defined]
@@ -33,7 +33,7 @@ def pretend(environment: dict[str, str]) -> None:
 
 
 def missing(folder: Path, requirements: str) -> list[tuple[str, str]]:
-    """What wheels of a folder need and none of them is, each with the first that needs it."""
+    """Return the unmet dependencies of wheels in a directory, each with its first dependent."""
     extras = dict(_asked_extras(requirements))
     needs = [need for wheel in sorted(folder.glob("*.whl")) for need in _needs(wheel, extras)]
     there = {_normal(wheel.name.partition("-")[0]) for wheel in folder.glob("*.whl")}

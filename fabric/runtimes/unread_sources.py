@@ -1,7 +1,7 @@
-"""Sources and locks of other tools: what fabric does not read, it refuses or names.
+"""Sources and locks of other tools: unsupported ones are rejected or reported.
 
-The name of a uv workspace member, or of a Poetry path dependency, may belong to somebody else in a
-public index: it must never be looked up there.
+A uv workspace member or a Poetry path dependency can share its name with a foreign package in a
+public index. So it must never be looked up there.
 """
 
 import contextlib
@@ -34,8 +34,7 @@ _UNREAD = (*_EXPORTS, "pylock.toml")
 
 
 class UnreadSource(Struct, frozen=True):
-    """A dependency that comes from elsewhere than the package index: its name there may belong to
-    somebody else."""
+    """A dependency from outside the package index. Its name there can belong to another owner."""
 
     name: str
     origin: str
@@ -44,9 +43,12 @@ class UnreadSource(Struct, frozen=True):
 def unread_sources(
     pyproject: str, workspace: str = "", requirements: str = ""
 ) -> tuple[UnreadSource, ...]:
-    """Packages for which uv or Poetry have a source of their own: those of `requirements`, or
-    without it those of the project. `workspace` is the pyproject.toml of the uv workspace around
-    it. Raises ValueError for bad TOML."""
+    """Return packages with a separate source in uv or Poetry: those of `requirements`, or without
+    it those of the project.
+
+    `workspace` is the pyproject.toml of the surrounding uv workspace. Raises ValueError for bad
+    TOML.
+    """
     if not pyproject:
         return ()
     import tomllib
@@ -65,7 +67,8 @@ def unread_sources(
 
 
 def has_uv_workspace(pyproject: str) -> bool:
-    """However its table is written; a project above with bad TOML is no workspace."""
+    """Return whether it defines a uv workspace, in any TOML notation. A parent project with bad
+    TOML is not a workspace."""
     if "workspace" not in pyproject:
         return False
     import tomllib
@@ -77,7 +80,7 @@ def has_uv_workspace(pyproject: str) -> bool:
 
 
 def unread_indexes(pyproject: str) -> tuple[str, ...]:
-    """Names of the package indexes that uv or Poetry use in place of pip's, or beside it."""
+    """Return the package indexes that uv or Poetry use instead of, or in addition to, pip's."""
     import tomllib
 
     tool = _at(tomllib.loads(pyproject), "tool") if pyproject else {}
@@ -114,7 +117,7 @@ _ORIGINS = {
 
 
 def _origin(source: object) -> str:
-    """In words; empty for what only bounds a version."""
+    """Describe the origin; empty for a plain version constraint."""
     if isinstance(source, list):
         return next(filter(None, map(_origin, source)), "")
     keys = source if isinstance(source, dict) else {}
@@ -122,8 +125,8 @@ def _origin(source: object) -> str:
 
 
 class OtherTools(Struct, frozen=True):
-    """What uv, Poetry and pipenv have in a folder below `base`. `text_of` reads a file; what does
-    not exist is empty."""
+    """The uv, Poetry and pipenv files of a directory below `base`. `text_of` reads a file; a
+    missing one is empty."""
 
     base: str
     folder: str
@@ -131,7 +134,7 @@ class OtherTools(Struct, frozen=True):
 
     @property
     def _workspace(self) -> str:
-        """The pyproject.toml of the uv workspace above; empty without one."""
+        """The pyproject.toml of the surrounding uv workspace; empty without one."""
         above = os.path.dirname(self.folder)
         while True:
             path = os.path.join(above, PROJECT)
@@ -149,7 +152,7 @@ class OtherTools(Struct, frozen=True):
         return (*locks, *(shared if workspace else ()))
 
     def check(self, name: str, text: str, file: str) -> None:
-        """Raises for packages whose names must not be looked up in an index."""
+        """Raise for packages whose names must not be looked up in an index."""
         problems = [_local_path(line, file) for line in local_paths(text)]
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
             problems += self._sources("")
@@ -166,7 +169,7 @@ class OtherTools(Struct, frozen=True):
         return [_unread_source(one, place(self.base, path)) for one in found]
 
     def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
-        """A lock of another tool beside what is read in its place."""
+        """Yield a warning for each lock of another tool that is ignored."""
         if name.endswith(".lock") and requirement_lines(text) and not is_own_lock(text):
             return ()
         there = [one for one in self.looked_at if os.path.basename(one) in _UNREAD]

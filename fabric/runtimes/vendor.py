@@ -30,7 +30,7 @@ from fabric.system.owned_folder import temporary_folder
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
-    """The requirements as they stand in their file, for pip alone."""
+    """Return the requirements unredacted, only for pip."""
     found = read_source(workspace, inputs.root, inputs.without)
     if without_userinfo(found.text) != inputs.source:
         return inputs.source
@@ -39,7 +39,7 @@ def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
 
 
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
-    """The packages' files. Unpinned requirements are locked first, beside where they stand."""
+    """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
     pip = Pip(environment)
     target = _target(inputs)
     if not _needs_lock(inputs):
@@ -57,7 +57,7 @@ def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]
 def lock_requirements(
     workspace: Path, asked: Sequence[VendorInputs], environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Pin what is not pinned, in a lock beside it; the warnings that say so."""
+    """Pin unpinned requirements in a lock beside them, and return the warnings about it."""
     groups: dict[tuple[str, str], list[VendorInputs]] = {}
     for inputs in asked:
         groups.setdefault((inputs.root, inputs.source), []).append(inputs)
@@ -70,7 +70,7 @@ def lock_requirements(
 
 
 def _needs_lock(inputs: VendorInputs) -> bool:
-    """Versions are missing, or were chosen for other targets only."""
+    """Return whether versions are missing, or were chosen for other targets only."""
     if not is_pinned(inputs.source):
         return True
     return lacks_target(inputs.source, _target(inputs).title)
@@ -95,7 +95,7 @@ def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
 
 
 def _lacking(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
-    """A lock is taken as it is: what it leaves out is not in the archive."""
+    """Find packages missing in a lock: it is used unchanged, so the archive lacks them."""
     if not missing:
         return None
     names = ", ".join(f"`{name}` (for `{owner}`)" for name, owner in missing)
@@ -128,7 +128,7 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
 
 
 def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
-    """`asked` are the targets of one service, with the same requirements."""
+    """Write a lock. `asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
     found = read_source(workspace, inputs.root, inputs.without, relock=True)
     name = os.path.basename(found.file)

@@ -1,4 +1,4 @@
-"""The tools that builds and local runs start, as they are found, with their versions."""
+"""The installed tools of builds and local runs, with their versions."""
 
 import platform
 import sys
@@ -16,7 +16,7 @@ _NEUTRAL = Path("/")
 
 
 def node_version(environment: Mapping[str, str]) -> str:
-    """What Node says of itself; raises where there is none."""
+    """Return Node's version. Raises if it is missing."""
     node = find_node(environment)
     result = run_child([str(node), "--version"], cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
@@ -26,7 +26,8 @@ def node_version(environment: Mapping[str, str]) -> str:
 
 
 def bundler_version(folder: Path, toolchain: Path, environment: Mapping[str, str]) -> str | None:
-    """The project's own bundler, or fabric's; None where there is none and none can be fetched."""
+    """Return the version of the project's bundler, or fabric's; None if there is none and none can
+    be fetched."""
     own = find_bundler(str(folder.resolve()))
     if own.version:
         return f"esbuild {own.version} of the project"
@@ -39,7 +40,7 @@ def python_version() -> str:
 
 
 def pip_version(environment: Mapping[str, str]) -> str:
-    """What pip says of itself; raises where this Python has none."""
+    """Return pip's version. Raises if this Python has none."""
     argv = [sys.executable, "-I", "-P", "-m", "pip", "--version", "--disable-pip-version-check"]
     result = run_child(argv, cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:

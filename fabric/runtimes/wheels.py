@@ -1,4 +1,4 @@
-"""Wheels as files: read entry by entry, with paths and sizes checked; nothing is run."""
+"""Wheels as files: read entry by entry, with checked paths and sizes; nothing is run."""
 
 import re
 import stat
@@ -20,7 +20,7 @@ _CHUNK = 1 << 20
 
 
 def unpack(wheel: Path) -> Iterator[BuiltFile]:
-    """The files that an install would put on the import path."""
+    """Yield the files that an install would put on the import path."""
     try:
         with zipfile.ZipFile(wheel) as bundle:
             room = _MAX_BYTES
@@ -35,7 +35,7 @@ def unpack(wheel: Path) -> Iterator[BuiltFile]:
 
 
 def _installed_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
-    """Where it lands; None for folders, notes, scripts and headers."""
+    """Return the installed path; None for directories, metadata, scripts and headers."""
     name = entry.filename
     if entry.is_dir() or _NOISE.search(name):
         return None
@@ -57,7 +57,7 @@ def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
 
 
 def _inflate(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int) -> bytes:
-    """Bytes are counted as they come: a header's size proves nothing."""
+    """Decompress an entry and count its bytes: the size in the header can be wrong."""
     chunks: list[bytes] = []
     with bundle.open(entry) as stream:
         while chunk := stream.read(_CHUNK):

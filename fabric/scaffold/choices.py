@@ -1,4 +1,4 @@
-"""What a new project may be: pairs of the capability table, and nothing that it refuses."""
+"""The choices of a new project: supported pairs of the capability table."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,8 @@ _LONGEST_HINT = 63
 
 
 class ManagerFacts(Struct, frozen=True):
-    """A secret manager: `id` is the scheme of its references too, `variables` are what it reads."""
+    """A secret manager. `id` is also the scheme of its references. `variables` are those it
+    reads."""
 
     id: str
     variables: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class ProjectChoices(Struct, frozen=True):
 
 
 def templates_for(provider: str = "") -> tuple[str, ...]:
-    """Those that the provider, or else any provider, can deploy."""
+    """List the templates that the provider, or any provider, supports."""
     facts = facts_of(provider)
     able = facts.triggers if facts else frozenset[TriggerKind]().union(*_all_triggers())
     return tuple(one.kind.value for one in TEMPLATES if one.kind in able)
@@ -60,7 +61,7 @@ def _all_triggers() -> Iterator[frozenset[TriggerKind]]:
 
 
 def providers_for(template: str = "", lang: str = "") -> tuple[str, ...]:
-    """Those that can deploy the template, in the language."""
+    """List the providers that support the template and language."""
     return tuple(
         facts.id
         for facts in PROVIDERS
@@ -75,7 +76,7 @@ def languages_for(provider: str = "") -> tuple[str, ...]:
 
 
 def unknown_words(choices: ProjectChoices) -> tuple[Problem, ...]:
-    """Words that nobody knows; of what was not chosen yet nothing is said."""
+    """Find unknown words. Open choices are skipped."""
     found = (
         _unknown("--template", choices.template, templates_for()),
         _unknown("--provider", choices.provider, [facts.id for facts in PROVIDERS]),
@@ -97,7 +98,7 @@ def _unknown(option: str, word: str, known: Iterable[str]) -> Problem | None:
 
 
 def refused_pairs(choices: ProjectChoices) -> tuple[Problem, ...]:
-    """What the table has no row for; all words are known."""
+    """Find unsupported pairs of known words."""
     found = []
     if choices.template and choices.provider:
         found.append(_refused_template(choices))
@@ -128,13 +129,15 @@ def _refused_language(choices: ProjectChoices) -> Problem | None:
 
 
 def derived_service(folder: str) -> str:
-    """A valid name that is close to the directory's; empty if no valid character is in it. In
-    lowercase, because not every provider accepts capitals."""
+    """Derive a valid service name from the directory; empty without a valid character.
+
+    The name is lowercase, because not every provider accepts uppercase.
+    """
     return _NO_LETTERS.sub("-", folder).strip("-_").lower()
 
 
 def service_problem(name: str, *, is_folder: bool) -> Problem | None:
-    """Why a name, or the folder's name that stands in for it, is none for a service."""
+    """Return why the given name, or the directory's name, is not a valid service name."""
     if SERVICE_NAME.fits(name):
         return None
     shown = name if len(name) <= _LONGEST_HINT else f"{name[:40]}…"
@@ -146,7 +149,7 @@ def service_problem(name: str, *, is_folder: bool) -> Problem | None:
 
 
 def length_problem(choices: ProjectChoices) -> Problem | None:
-    """Why the provider would refuse the function's whole name."""
+    """Return why the provider would reject the function's full name."""
     limit = choices.facts.name_length
     whole = f"{choices.service}-{_STAGE}-{template_of(choices.template).function}"
     if not limit or len(whole) <= limit:

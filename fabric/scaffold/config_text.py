@@ -69,7 +69,7 @@ def _backend(choices: ProjectChoices) -> str:
 
 
 def _settings(choices: ProjectChoices) -> Mapping[str, str]:
-    """What the kind cannot do without; names of buckets are in small letters everywhere."""
+    """List the required settings of the backend kind. Bucket names are lowercase everywhere."""
     own = choices.service.lower().replace("_", "-").strip("-")[:50]
     match BackendKind(choices.backend):
         case BackendKind.OBJSTORE1:

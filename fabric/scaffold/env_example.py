@@ -1,4 +1,4 @@
-"""The text of a new `.env.example`: what the provider and the state back end want to know."""
+"""The text of a new `.env.example`: variables of the provider and the state backend."""
 
 from collections.abc import Iterable, Iterator
 
@@ -48,7 +48,7 @@ def _backend_lines(kind: str, shown: set[str]) -> Iterator[str]:
 
 
 def _needed(ways: Iterable[Iterable[str]], shown: set[str]) -> Iterator[str]:
-    """Of several ways the first one; the others stand beside it."""
+    """List required variables: the first alternative active, the others commented out."""
     for number, way in enumerate(ways):
         names = _new(way, shown)
         if number and names:
@@ -69,7 +69,7 @@ def _optional(name: str, why: str) -> Iterator[str]:
 
 
 def _new(names: Iterable[str], shown: set[str]) -> tuple[str, ...]:
-    """Those that no part before has; two parts may share one account."""
+    """Select variables that no earlier part has, because two parts can share one account."""
     found = tuple(name for name in names if name not in shown)
     shown.update(found)
     return found

@@ -1,4 +1,4 @@
-"""What changes in a file, as a unified diff that may be shown: no secret of the file is in it."""
+"""A unified diff of a file with secrets redacted."""
 
 from fabric.config.yaml.frames import SourceLines
 
@@ -7,7 +7,7 @@ _NO_BREAK = "\\ No newline at end of file"
 
 
 def file_diff(name: str, old: str | None, new: str) -> str:
-    """One hunk: what goes into a file lies together. None is a file that is not there yet."""
+    """Format a diff with one hunk, because additions are contiguous. None means a new file."""
     before, after = _lines(old or ""), _lines(new)
     head = _common(before, after)
     tail = _common(before[head:][::-1], after[head:][::-1])

@@ -1,4 +1,4 @@
-"""What a new function, worker, resource or addon is in a config: choices to an entry."""
+"""New functions, workers, resources and addons: from choices to config entries."""
 
 import re
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _RESERVED = re.compile(
 
 
 class NewEntry(Struct, frozen=True):
-    """What is wanted: `noun` is its command's word; a function has a `trigger` with `fields`."""
+    """A new entry. `noun` is the command's word. A function has a `trigger` with `fields`."""
 
     noun: str
     section: str
@@ -32,7 +32,7 @@ class NewEntry(Struct, frozen=True):
 
 
 def function_entry(noun: str, name: str, trigger: str, said: Mapping[str, Json]) -> NewEntry:
-    """Fields that were not said are those of the kind's template."""
+    """Build a function entry. Omitted fields come from the kind's template."""
     fields: dict[str, Json] = {"type": trigger}
     fields |= {key: as_json(value) for key, value in template_of(trigger).fields.items()}
     if trigger == "http":
@@ -52,7 +52,7 @@ def as_json(value: object) -> Json:
 
 
 def name_complaint(name: str) -> str:
-    """Why a name cannot be taken; empty if it can."""
+    """Return why a name cannot be used; empty if it can."""
     if not FUNCTION_NAME.fits(name):
         return f"must be {FUNCTION_NAME.rule}"
     if _RESERVED.fullmatch(name):

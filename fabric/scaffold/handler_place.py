@@ -1,4 +1,4 @@
-"""Where the handler of a new function goes: beside those that are there, named as they are."""
+"""Choose the file of a new handler, beside existing ones and with the same naming."""
 
 import sys
 from collections import Counter
@@ -26,7 +26,7 @@ _FOLDER = PurePosixPath("src")
 
 
 class KnownHandler(Struct, frozen=True):
-    """A function that is there, the path of its file, and the export that its entry names."""
+    """An existing function with its file and export."""
 
     function: str
     path: str
@@ -40,7 +40,8 @@ class HandlerPlace(Struct, frozen=True):
 
 
 def handler_place(name: str, known: Sequence[KnownHandler], default: Language) -> HandlerPlace:
-    """`default` is the language where no handler tells one; another runtime's do not count."""
+    """Choose the place. `default` is the language without existing handlers; other runtimes are
+    ignored."""
     fitting = [one for one in known if _fits(one, default)]
     suffix, language = _most([_SUFFIXES[_path(one).suffix] for one in fitting]) or (
         f".{default.value}",
@@ -53,7 +54,7 @@ def handler_place(name: str, known: Sequence[KnownHandler], default: Language) -
 
 
 def hides_a_module(place: HandlerPlace) -> str:
-    """The module of Python's own that a file at the top of the archive would stand in for."""
+    """Return the Python standard module that a top-level file would hide."""
     path = PurePosixPath(place.path)
     is_top = place.language is Language.PYTHON and path.parent == PurePosixPath()
     return path.stem if is_top and path.stem in sys.stdlib_module_names else ""
@@ -69,12 +70,13 @@ def _path(one: KnownHandler) -> PurePosixPath:
 
 
 def _stem(name: str, language: Language) -> str:
-    """A module of Python is called so that it can be imported."""
+    """Choose an importable module name."""
     return name.replace("-", "_") if language is Language.PYTHON else name
 
 
 def _folder_and_stem(stem: str, known: Sequence[KnownHandler]) -> PurePosixPath:
-    """`src/<function>`, or `functions/<function>/index` where each has a folder of its own."""
+    """Choose `src/<function>`, or `functions/<function>/index` if each handler has its own
+    directory."""
     own = [one for one in known if _has_own_folder(one)]
     if own and 2 * len(own) > len(known):
         folder = _most([_path(one).parent.parent for one in own]) or _FOLDER
@@ -89,6 +91,6 @@ def _has_own_folder(one: KnownHandler) -> bool:
 
 
 def _most(found: Sequence[Found]) -> Found | None:
-    """The most frequent one, the latest of equals; None of none."""
+    """Find the most frequent one; of equals the latest, None without any."""
     counts = Counter(reversed(found))
     return counts.most_common(1)[0][0] if counts else None

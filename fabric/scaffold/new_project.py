@@ -22,8 +22,8 @@ CONFIG_FILE = "fabric.yml"
 
 
 class NewFile(Struct, frozen=True):
-    """`path` is seen from the project's folder. One that `may_be_kept` is left alone where it is
-    there already: a project may begin in a folder with a history."""
+    """A new file. `path` is relative to the project. With `may_be_kept` an existing file stays
+    unchanged."""
 
     path: str
     text: str
@@ -31,7 +31,7 @@ class NewFile(Struct, frozen=True):
 
 
 def new_project(choices: ProjectChoices) -> tuple[NewFile, ...]:
-    """The config is the last of them: where it is, the others are."""
+    """Build the files. The config comes last, so that its presence means a complete project."""
     return (*_code(choices), *_around(choices), NewFile(CONFIG_FILE, config_text(choices)))
 
 

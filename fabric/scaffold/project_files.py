@@ -1,4 +1,4 @@
-"""The files beside a new `fabric.yml`: a test of the handler, and what tools and editors read."""
+"""The files beside a new `fabric.yml`: a handler test, and tool and editor settings."""
 
 import json
 from collections.abc import Mapping
@@ -54,7 +54,8 @@ def event_text(template: FunctionTemplate) -> str:
 
 
 def package_text(choices: ProjectChoices) -> str:
-    """No packages at run time; what TypeScript needs is for the editor and `typecheck`."""
+    """Format a `package.json` without runtime packages. TypeScript is for the editor and
+    `typecheck`."""
     package: dict[str, object] = {
         # Names of packages have small letters only.
         "name": choices.service.lower(),

@@ -1,7 +1,7 @@
-"""A workflow for GitHub Actions: pull requests are planned, the main branch is deployed.
+"""A GitHub Actions workflow: plan pull requests, deploy the main branch.
 
-AWS, Google Cloud and Azure are reached by short-lived tokens (OpenID Connect). Other providers
-have no such login: their tokens are secrets of the repository.
+AWS, Google Cloud and Azure use short-lived tokens (OpenID Connect). Other providers use tokens
+stored as repository secrets.
 """
 
 import json
@@ -103,9 +103,11 @@ _GOOGLE_TOKEN = "${{ steps.google.outputs.access_token }}"  # noqa: S105 - an ex
 
 
 class CloudLogin(Struct, frozen=True):
-    """How a job gets short-lived tokens. `step` is the text of the step; `tokens` are variables
-    with the expression of their value, and `without` are long-lived keys that are not needed.
-    `needs` are variables of the repository."""
+    """How a job gets short-lived tokens. `step` is the step's text. `tokens` are variables with
+    expressions.
+
+    `without` are long-lived keys that are not needed. `needs` are repository variables.
+    """
 
     step: str
     needs: tuple[str, ...] = ()
@@ -140,9 +142,10 @@ _LOGINS: dict[str, CloudLogin] = {
 
 
 class CiProject(Struct, frozen=True, kw_only=True):
-    """The facts of a project that its workflow needs. `folder` is where its config is, relative
-    to the repository; `checks` are commands before the plan, `variables` those of a secret
-    manager."""
+    """The project facts of a workflow. `folder` is relative to the repository.
+
+    `checks` are commands before the plan. `variables` are those of a secret manager.
+    """
 
     provider: str
     backend: str = BackendKind.LOCAL.value
@@ -188,12 +191,12 @@ def workflow_text(project: CiProject) -> str:
 
 
 def _path(text: str) -> str:
-    """Quoted if it has to be: a string of JSON is a string of YAML."""
+    """Quote a path if needed. A JSON string is valid YAML."""
     return text if re.fullmatch(r"[\w./-]+", text, re.ASCII) else json.dumps(text)
 
 
 def _logins(project: CiProject) -> Iterator[CloudLogin]:
-    """Each once: a provider and a backend may share one."""
+    """List each login once, because provider and backend can share one."""
     names = (project.provider, project.backend)
     yield from dict.fromkeys(_LOGINS[one] for one in names if one in _LOGINS)
 
@@ -216,7 +219,7 @@ def _stored(name: str) -> str:
 
 
 def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
-    """Of alternatives the variable of a login, otherwise the first."""
+    """List variable names: of alternatives the one of a login, otherwise the first."""
     facts, store = project.facts, back_end_facts(project.backend)
     for group in facts.credentials.required:
         yield next((one for one in group if one in tokens), group[0])

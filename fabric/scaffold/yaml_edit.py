@@ -1,6 +1,6 @@
-"""A config with one entry more: text goes in between, and every other letter stays as it is.
+"""Insert an entry into a config without changing other text.
 
-bytes -> nodes and spans -> ways to put it in -> the first whose result reads as old + new -> bytes
+Steps: bytes, nodes and spans, candidate insertions, the first that parses to old plus new, bytes.
 """
 
 import codecs
@@ -15,7 +15,7 @@ from fabric.scaffold.yaml_places import Addition, WayIn, obstacle, ways
 
 
 def with_addition(file: str, raw: bytes, addition: Addition) -> bytes:
-    """The bytes of the file with the entry in its section; raises where it cannot be put in."""
+    """Return the file with the new entry in its section. Raises if no insertion works."""
     document = open_document(file, raw)
     root = spans_of(document.text)
     for way in ways(document.text, root, addition):

@@ -10,7 +10,7 @@ _BREAKS = "\n\r\x85\u2028\u2029"
 
 
 class TextChange(Struct, frozen=True):
-    """Text that goes in at a place; what lies from there to `end` goes."""
+    """Text to insert at a position. The text from there to `end` is replaced."""
 
     start: int
     text: str
@@ -26,12 +26,12 @@ def changed(text: str, changes: tuple[TextChange, ...]) -> str:
 
 
 def line_start(text: str, at: int) -> int:
-    """Where the line begins that this place is in."""
+    """Find the start of the line at this position."""
     return max(text.rfind(sign, 0, at) for sign in _BREAKS) + 1
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the next line begins; the end of the text after the last one."""
+    """Find the start of the next line, or the end of the text."""
     found = LINE_BREAK.search(text, at)
     return found.end() if found else len(text)
 
@@ -45,8 +45,10 @@ def begins_its_line(text: str, piece: Piece) -> bool:
 
 
 def after(text: str, last: Piece, column: int) -> int:
-    """The start of the line after a value: its own comment, and those below it that are indented
-    by more than the column that it stands under, belong to it."""
+    """Find the start of the line after a value, including its own comments.
+
+    Comments below belong to it if they are indented further than its parent.
+    """
     if last.style in ("|", ">"):
         at = last.end if _keeps_blank_lines(text, last) else _without_blanks(text, last)
     else:
@@ -55,7 +57,7 @@ def after(text: str, last: Piece, column: int) -> int:
 
 
 def has_gap_above(text: str, at: int) -> bool:
-    """Whether a blank line stands above this line, or above the comments that belong to it."""
+    """Return whether a blank line precedes this line or its comments."""
     start = line_start(text, at)
     while start:
         above = line_start(text, start - 1 - text.startswith("\r\n", start - 2))
@@ -81,7 +83,7 @@ def _after_comments(text: str, at: int, column: int) -> int:
 
 
 def _without_blanks(text: str, block: Piece) -> int:
-    """After the last line of a block of text that says something."""
+    """Find the end of the last non-blank line of a block."""
     body = text[block.start : block.end].rstrip(_BLANKS + _BREAKS)
     return line_end(text, block.start + len(body))
 

@@ -1,4 +1,4 @@
-"""Where in a text a new entry can go: a few ways in the order in which they are tried."""
+"""Candidate insertions of an entry, in the order they are tried."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ _NULLS = ("~", "null", "Null", "NULL")
 
 
 class Addition(Struct, frozen=True):
-    """An entry that is to go into a section of named entries; its name is no part of it."""
+    """An entry for a section of named entries, without its name."""
 
     section: str
     name: str
@@ -30,13 +30,13 @@ class Addition(Struct, frozen=True):
 
     @property
     def as_item(self) -> Mapping:
-        """As it stands in a list."""
+        """Return the entry as a list item."""
         name = KeyValue("name", 0, 0, Scalar(self.name, self.name, 0, 0))
         return Mapping((name, *self.entry.entries), 0, 0)
 
     @property
     def as_pair(self) -> KeyValue:
-        """As it stands in a map."""
+        """Return the entry as a map pair."""
         return KeyValue(self.name, 0, 0, self.entry)
 
 
@@ -56,7 +56,7 @@ class _NewText(Struct, frozen=True):
 
 
 def ways(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
-    """All that can be tried; nothing where the section cannot be added to by putting text in."""
+    """List all candidate insertions; none if the section cannot be extended by text."""
     style = style_of(text, root, addition.section)
     writer = _NewText(text, root, addition, style)
     found = root.child(addition.section)
@@ -71,7 +71,7 @@ def ways(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
 
 
 def obstacle(root: Span, section: str) -> str:
-    """Why an entry cannot be put in, as far as the form of the section tells."""
+    """Return why the section's form prevents an insertion."""
     found = root.child(section)
     if found is None:
         return f"`{section}` is merged from another place, or the file is not a plain mapping"
@@ -83,7 +83,7 @@ def obstacle(root: Span, section: str) -> str:
 
 
 def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
-    """To a list or map that is there."""
+    """Insert into an existing list or map."""
     value = section.value
     is_map = value.kind == MAP
     if value.is_flow:
@@ -102,7 +102,7 @@ def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
 
 
 def _first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
-    """To a section that holds nothing yet."""
+    """Insert the first entry of an empty section."""
     value, colon = section.value, section.colon
     is_null = value.kind == SCALAR and value.first.text in _NULLS and not value.first.style
     if colon is None or not (is_null or value.kind == NOTHING):
@@ -179,7 +179,7 @@ def _section_lines(writer: _NewText, *, is_map: bool) -> list[str]:
 
 
 def _list_indent(writer: _NewText) -> int:
-    """As the lists at the top of the file are indented."""
+    """Return the indentation of top-level lists in the file."""
     tops = (one for one in writer.root.children if one.value.kind == LIST)
     blocks = (one for one in tops if one.value.children and not one.value.is_flow)
     own = (one.value.first.column - writer.root.first.column for one in blocks)

@@ -1,4 +1,4 @@
-"""How a file is written, so that what is added looks like the rest of it."""
+"""The style of a file, so that additions match it."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _NEWLINES = ("\n", "\r\n", "\r")
 
 
 def style_of(text: str, root: Span, section: str) -> FileStyle:
-    """The style for a new entry of a section: that of the entries beside it, else of its kin."""
+    """Read the style for a new entry, from neighboring entries or similar sections."""
     kin = section_like(root, section)
     items = kin.value if kin else None
     is_json = root.is_flow and any(one.mark.style == '"' for one in root.children)
@@ -30,7 +30,7 @@ def style_of(text: str, root: Span, section: str) -> FileStyle:
 
 
 def section_like(root: Span, section: str) -> SpanChild | None:
-    """The section itself, or another that holds entries with names."""
+    """Find the section, or another one with named entries."""
     found = (root.child(name) for name in (section, *NAMED))
     return next((one for one in found if one and one.value.children), None)
 
@@ -71,7 +71,7 @@ def _dash(root: Span, kin: SpanChild | None) -> int:
 
 
 def _after_dash(text: str, root: Span) -> int:
-    """From a dash to its item, where both stand on one line."""
+    """Read the distance from a dash to its item on the same line."""
     for span in _all(root):
         if span.kind == LIST and not span.is_flow and span.children:
             dash, item = span.children[0].mark, span.children[0].value.first
@@ -96,7 +96,7 @@ def _has_flow_lists(items: Span | None) -> bool:
 
 
 def _quotes_colons(items: Span) -> bool:
-    """Whether text with a colon stands in quotes where it would not have to."""
+    """Return whether texts with colons are quoted without need."""
     leaves = [one.first for one in _all(items) if one.kind == SCALAR]
     bare = [one for one in leaves if ":" in one.text and needs_no_quotes(one.text)]
     return bool(bare) and all(one.style in ("'", '"') for one in bare)

@@ -19,10 +19,12 @@ _SINGLE = re.compile(r"[ -~\xa1-\ud7ff]*")
 
 
 class FileStyle(Struct, frozen=True):
-    """How a file is written. `step` indents maps in maps, `dash` lists in maps, `after_dash` is
-    from a dash to what it holds; `pad` stands inside of braces. The new entry `is_flow`, or only
-    the lists in it are; in a file that `is_json` all text is quoted, in others that `quotes_colons`
-    such as `GET:/x`."""
+    """The style. `step` indents nested maps, `dash` lists in maps. `after_dash` is the distance
+    from dash to item; `pad` is the space inside braces.
+
+    With `is_flow` the entry, or only its lists, are in flow style. With `is_json` all texts are
+    quoted; with `quotes_colons` texts such as `GET:/x` are.
+    """
 
     newline: str = "\n"
     quote: str = '"'
@@ -51,7 +53,7 @@ def tree(value: Json) -> Node:
 
 
 def leaf(text: str) -> Scalar:
-    """A word that somebody typed: a number or flag where JSON and YAML both read it so."""
+    """Parse a typed word: a number or flag if JSON and YAML agree."""
     try:
         value = meaning_of(text) if text and json.dumps(json.loads(text)) == text else text
     except ValueError:
@@ -130,7 +132,7 @@ def _scalar(scalar: Scalar, style: FileStyle, plain: re.Pattern[str]) -> str:
 
 
 def needs_no_quotes(text: str) -> bool:
-    """Whether a text means itself on a line of its own."""
+    """Return whether an unquoted text keeps its meaning on its own line."""
     return _PLAIN_IN_BLOCK.fullmatch(text) is not None and _means_itself(text)
 
 

@@ -1,5 +1,7 @@
-"""Calls that were made on this machine, with what their handlers said: a file for each service and
-stage, read by its owner alone, and never larger than a few megabytes."""
+"""A log of local invocations with handler output, one file per service and stage.
+
+Files are readable by their owner only and limited to a few megabytes.
+"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -20,8 +22,8 @@ _LONGEST_MS = 86_400_000
 
 
 class CallEntry(Struct, frozen=True, omit_defaults=True):
-    """One call. `at` is when it began, in nanoseconds; `error` is why it has no answer. `provider`
-    is the label that it was called as."""
+    """One call. `at` is its start in nanoseconds. `error` explains a missing response. `provider`
+    is its label."""
 
     at: int
     function: str
@@ -33,7 +35,7 @@ class CallEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class FoundCalls(Struct, frozen=True):
-    """`damaged` is how many lines of the files are no calls."""
+    """Calls read from the log. `damaged` is the number of invalid lines."""
 
     entries: tuple[CallEntry, ...]
     damaged: int = 0
@@ -44,8 +46,8 @@ def call_log_path(home: Path, stage: str, service: str) -> Path:
 
 
 class CallLog:
-    """Opened with the first call. What cannot be written is lost: nobody's call fails for its
-    log."""
+    """The call log, opened with the first call. Write failures are ignored, so that no call
+    fails."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -62,7 +64,7 @@ class CallLog:
 
 
 def noted_calls(path: Path, since: int = 0) -> FoundCalls:
-    """Those that began at this time or later, oldest first."""
+    """Read the calls that began at this time or later, oldest first."""
     entries: list[CallEntry] = []
     damaged = 0
     for number in reversed(range(_FILES)):

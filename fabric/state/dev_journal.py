@@ -1,5 +1,8 @@
-"""What `invoke dev` has turned at a provider: on this disk before the first call, gone with the
-last. Whoever finds one knows all that the way back needs."""
+"""The journal of routes that `invoke dev` diverted: written before the first call, deleted after
+the last.
+
+It contains everything that a restore needs.
+"""
 
 import glob
 import json
@@ -23,7 +26,7 @@ _SUFFIX = ".json"
 
 
 class DevJournal(Struct, frozen=True):
-    """One service whose users are led to a tunnel, and by which process."""
+    """One service whose routes point to a tunnel, and the process that diverted them."""
 
     ref: RecordRef
     provider_id: str
@@ -71,7 +74,8 @@ def keep_journal(home: Path, journal: DevJournal) -> None:
 
 
 def read_journal(home: Path, ref: RecordRef) -> DevJournal | None:
-    """None where nothing is turned. One that cannot be used is an error, and stays where it is."""
+    """Read the journal. Returns None if nothing is diverted. An invalid journal raises and stays in
+    place."""
     path = journal_path(home, ref)
     try:
         content = read_bytes(path)
@@ -100,20 +104,20 @@ def drop_journal(home: Path, ref: RecordRef) -> None:
 
 
 def left_journals(home: Path, service: str, stage: str) -> Iterator[RecordRef]:
-    """The records of a stage that one is there for, damaged ones among them."""
+    """List the records of a stage that have a journal, including damaged ones."""
     found = (_folder(home) / service / stage).glob(f"*{_SUFFIX}")
     names = sorted(path.name.removesuffix(_SUFFIX) for path in found)
     return (RecordRef(service, stage, name) for name in names if not name.startswith("."))
 
 
 def all_left_journals(home: Path, stage: str) -> Iterator[RecordRef]:
-    """Those of all services that have their records here."""
+    """List the journals of all services whose records are here."""
     for folder in sorted(_folder(home).glob(f"*/{glob.escape(stage)}")):
         yield from left_journals(home, folder.parent.name, stage)
 
 
 def wired_problem(home: Path, ref: RecordRef) -> Problem | None:
-    """Why a record may not be changed now: its users are led elsewhere."""
+    """Return why a record must not change now: its routes are diverted."""
     path = journal_path(home, ref)
     if not path.exists():
         return None

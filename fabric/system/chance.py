@@ -1,4 +1,4 @@
-"""Where chance comes from: names that nobody else has, and that nobody can guess."""
+"""The source of randomness: unique names that cannot be guessed."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Ends children whose caller was killed: those that work on and do not look at their input."""
+"""End children whose caller was killed and that do not watch their input."""
 
 import contextlib
 import functools
@@ -40,8 +40,11 @@ _STARTING = threading.Lock()
 
 
 class ChildKeeper:
-    """A small process beside the children, in no group of theirs. Thread-safe. `folder`, if there
-    is one, is taken away behind them. Where no process can be started, there is nobody to keep."""
+    """A small process beside the children, in a separate process group. Thread-safe.
+
+    It deletes `folder`, if given, after the children. If no process can be started, there is no
+    keeper.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -54,7 +57,7 @@ class ChildKeeper:
         return self._running[0] if self._running else None
 
     def soon(self, pipe: int) -> None:
-        """A child is about to be started whose input is this pipe."""
+        """Announce a child whose input is this pipe."""
         self._say("soon", pipe)
 
     def known(self, pipe: int) -> None:
@@ -67,7 +70,7 @@ class ChildKeeper:
         self._say("ended", pid)
 
     def close(self) -> None:
-        """All children have ended by now."""
+        """End the keeper: all children have ended."""
         if self._running is not None:
             pid, pipe = self._running
             os.close(pipe)
@@ -84,7 +87,7 @@ class ChildKeeper:
                 self._succeed()
 
     def _succeed(self) -> None:
-        """Somebody ended it: another one takes its place, and is told all."""
+        """Start another keeper after a killed one and send it all known children."""
         self.close()
         self._running = _started(self._folder)
         _is_told(self._running, sorted(self._said))
@@ -100,7 +103,8 @@ def _is_told(running: tuple[int, int] | None, said: Iterable[tuple[str, int]]) -
 
 
 def _started(folder: Path | None) -> tuple[int, int] | None:
-    """Its number, and what it is told by. Faster than a `Popen`, which waits until it runs."""
+    """Start the process. Returns its pid and the pipe to it. Faster than `Popen`, which waits until
+    it runs."""
     try:
         theirs, ours = os.pipe()
     except OSError:
@@ -127,8 +131,8 @@ def _started(folder: Path | None) -> tuple[int, int] | None:
 
 
 def _handed_down() -> Iterator[int]:
-    """What our own caller left open for all children, such as a lock: not for this one, which may
-    live on for a moment."""
+    """Yield inherited descriptors, such as a lock. The keeper must not hold them, because it can
+    outlive this process."""
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc/self/fd"):
             with contextlib.suppress(OSError):  # one may be gone by now
@@ -140,8 +144,11 @@ def _handed_down() -> Iterator[int]:
 def kept(
     stdin: int, start: Callable[[], subprocess.Popen[bytes]]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """What `start` starts, with this pipe as its input. From its first moment to the end of this
-    its session ends with this process, however that ends."""
+    """Start a child with this pipe as its input.
+
+    From its first moment to the end of the block, its session ends with this process, however that
+    ends.
+    """
     with _STARTING:
         keeper = _of_process(os.getpid())
     pipe = os.fstat(stdin).st_ino
@@ -159,5 +166,5 @@ def kept(
 
 @functools.cache
 def _of_process(_pid: int) -> ChildKeeper:
-    """One for all; it ends by itself once the process has."""
+    """Return the shared keeper, which ends with the process."""
     return ChildKeeper()

@@ -1,4 +1,4 @@
-"""What is said to a child and by it while it runs: its standard input, and its talk by lines."""
+"""Communication with a running child: its standard input, and progress lines."""
 
 import contextlib
 import subprocess
@@ -20,8 +20,10 @@ def _is_wanted() -> bool:
 
 
 class ChildTalk(Struct, frozen=True):
-    """`hear` is told each line of the child's stderr when it ends. Once the child `is_to_end`, its
-    session is asked to, and ended after `patience` seconds."""
+    """Communication with a child. `hear` receives each complete line of its stderr.
+
+    Once the child `is_to_end`, its session is asked to end, and killed after `patience` seconds.
+    """
 
     stdin: bytes = b""
     hear: Callable[[bytes], None] = _nobody_hears
@@ -33,7 +35,7 @@ SILENT = ChildTalk()
 
 
 class LineTeller:
-    """Bytes as they come to whole lines, up to `most` bytes in all."""
+    """Splits bytes into whole lines, up to `most` bytes in total."""
 
     def __init__(self, hear: Callable[[bytes], None], most: int) -> None:
         self._hear = hear
@@ -49,7 +51,7 @@ class LineTeller:
         self._add(rest)
 
     def end_line(self) -> None:
-        """What a line that is drawn again and again shows in the end is what counts."""
+        """End a line. Of a line redrawn with carriage returns, only the final text counts."""
         line = bytes(self._begun).rstrip(b"\r").rpartition(b"\r")[2]
         if self._is_long:
             line = b"(a line that is too long to be shown)"
@@ -68,7 +70,7 @@ class LineTeller:
 
 
 def feed(child: subprocess.Popen[bytes], content: bytes) -> None:
-    """Give it its input, however slowly it reads; one that reads nothing of it is left alone."""
+    """Write the input at the child's speed; a child that reads none of it is not disturbed."""
     stream = child.stdin
     if stream is None:
         return

@@ -1,4 +1,4 @@
-"""What kind of file system a folder lies on, and what may be done there."""
+"""The type of a directory's file system, and its permissions and free space."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ NETWORK = frozenset(
 
 
 def kind_of(folder: Path, table: str) -> str:
-    """The type of the mount that holds a folder, by the text of a mount table."""
+    """Return the type of the mount that contains a directory, from the text of a mount table."""
     real = os.path.realpath(folder)
     best, kind = "", ""
     for line in table.splitlines():
@@ -29,29 +29,29 @@ def is_network(folder: Path) -> bool:
 
 
 def nearest_existing(path: Path) -> Path:
-    """The path itself, or the folder above it in which it would be made."""
+    """Return the path itself, or its nearest existing parent."""
     return next(one for one in (path, *path.parents) if one.exists())
 
 
 def can_write(folder: Path) -> bool:
-    """Whether this process may make things in a folder, or the folder itself."""
+    """Return whether this process can create files in a directory, or the directory itself."""
     found = nearest_existing(folder)
     return found.is_dir() and os.access(found, os.W_OK | os.X_OK)
 
 
 def is_private(folder: Path) -> bool:
-    """Whether only its owner gets into a folder; one that is not there yet will be made so."""
+    """Return whether a directory is private to its owner; a missing one will be created so."""
     return not folder.is_dir() or not folder.stat().st_mode & 0o077
 
 
 def free_bytes(folder: Path) -> int:
-    """What an ordinary user may still write where a folder is, or would be."""
+    """Return the free bytes for an ordinary user at a present or future directory."""
     found = os.statvfs(nearest_existing(folder))
     return found.f_bavail * found.f_frsize
 
 
 def same_disk(one: Path, other: Path) -> bool:
-    """Whether what goes in one place makes room in the other."""
+    """Return whether deleting in one place frees space in the other."""
     return nearest_existing(one).stat().st_dev == nearest_existing(other).stat().st_dev
 
 

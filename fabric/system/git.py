@@ -1,4 +1,4 @@
-"""What git says of a folder: which files are not as they were at some commit. Writes nothing."""
+"""Changed files of a directory since a commit, from git. Writes nothing."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,14 +27,16 @@ _SHOWN = 10
 
 
 class Changes(Struct, frozen=True):
-    """Changed, new and deleted files, absolute; `since` says for people what they are seen from."""
+    """Changed, new and deleted files, as absolute paths; `since` describes the base for
+    messages."""
 
     files: tuple[str, ...]
     since: str
 
 
 def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
-    """All that moved in the folder's repository since it left the base; None without one."""
+    """Return all changes of the directory's repository since it left the base; None without a
+    repository."""
     git = quiet_git(folder, env)
     top = git.top()
     if top is None:
@@ -50,13 +52,13 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
 
 
 def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
-    """One that runs no program of the repository that it looks at."""
+    """Open a git that runs no programs of the repository."""
     plain = Git(folder, {**env, **_QUIET, **_NO_FETCH})
     return replace(plain, env={**plain.env, **_settings(tuple(_without_filters(plain)))})
 
 
 def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    """As variables: `-c` cannot set a name that contains `=`."""
+    """Build the settings as variables: `-c` cannot set a name that contains `=`."""
     numbered = tuple(enumerate(pairs))
     return {
         **{f"GIT_CONFIG_KEY_{number}": name for number, (name, _) in numbered},
@@ -66,7 +68,7 @@ def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
-    """Settings that turn off the filters of the repository; those of the user stay."""
+    """Yield settings that disable the repository's filters; those of the user stay."""
     try:
         found = git.asked(
             "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
@@ -89,7 +91,7 @@ def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _start(git: "Git", base: str) -> tuple[str, str]:
-    """The base by name, and the commit where this branch left it."""
+    """Return the base by name, and the commit where this branch left it."""
     name = base or next((one for one in _BASES if git.commit(one)), _HERE)
     shallow = git.is_shallow()
     if not git.commit(name):
@@ -104,7 +106,7 @@ def _start(git: "Git", base: str) -> tuple[str, str]:
 
 
 class Git(Struct, frozen=True):
-    """Calls of git in a folder."""
+    """Git calls in a directory."""
 
     folder: Path
     env: Mapping[str, str]
@@ -114,7 +116,7 @@ class Git(Struct, frozen=True):
         return run_child(argv, cwd=self.folder, env=self.env, timeout=_SECONDS)
 
     def top(self) -> str | None:
-        """The root of the working tree; None where there is no git, or no repository."""
+        """Return the root of the working tree; None without git or a repository."""
         try:
             found = self.asked("rev-parse", "--show-toplevel")
         except CannotStartError:

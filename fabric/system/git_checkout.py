@@ -1,4 +1,4 @@
-"""Where a checkout stands: its commit, those before it, its branch. Writes nothing."""
+"""The commit, parents and branch of a checkout. Writes nothing."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +15,11 @@ _REMOTE_HEAD = "refs/remotes/origin/HEAD"
 
 
 class Checkout(Struct, frozen=True):
-    """`before` begins with the parents: as the commit itself names them, for a shallow clone has
-    no others. `repository` is how others call it: `owner/name`, as its remote has it."""
+    """A checkout. `before` starts with the parents that the commit itself names, because a shallow
+    clone has no others.
+
+    `repository` is `owner/name` of its remote.
+    """
 
     commit: str
     before: tuple[str, ...]
@@ -26,7 +29,7 @@ class Checkout(Struct, frozen=True):
 
 
 def checkout_at(folder: Path, env: Mapping[str, str]) -> Checkout | None:
-    """None where there is no commit, no repository or no git."""
+    """Return the checkout; None without a commit, a repository or git."""
     git = quiet_git(folder, env)
     try:
         commit, parents = _head(git)
@@ -46,7 +49,7 @@ def checkout_at(folder: Path, env: Mapping[str, str]) -> Checkout | None:
 
 
 def commit_at(folder: Path, env: Mapping[str, str]) -> str:
-    """Empty where there is none."""
+    """Return the current commit; empty without one."""
     try:
         return _line(quiet_git(folder, env), "rev-parse", "--verify", "--quiet", "HEAD")
     except FabricError:
@@ -54,7 +57,7 @@ def commit_at(folder: Path, env: Mapping[str, str]) -> str:
 
 
 def repository_name(url: str) -> str:
-    """`owner/name` of both `https://host/owner/name.git` and `git@host:owner/name.git`."""
+    """Return `owner/name` of `https://host/owner/name.git` or `git@host:owner/name.git`."""
     try:
         path = urlsplit(url).path if "://" in url else url.rpartition(":")[2]
     except ValueError:
@@ -63,7 +66,8 @@ def repository_name(url: str) -> str:
 
 
 def _head(git: Git) -> tuple[str, tuple[str, ...]]:
-    """The commit, and its parents from the raw object: a clone of depth 1 names them only there."""
+    """Return the commit and its parents from the raw object: a clone of depth 1 names them only
+    there."""
     commit = _line(git, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return "", ()

@@ -1,4 +1,4 @@
-"""Whether git tracks files of a directory, read from its index: no command of a checkout runs."""
+"""Check whether git tracks files of a directory, from its index, without running git."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ _GIT_DIR = b"gitdir: "
 
 
 def is_tracked(folder: Path) -> bool:
-    """Whether the index of the repository around a directory names a file below it."""
+    """Return whether the index of the surrounding repository names a file below a directory."""
     try:
         found = _repository(folder)
         if found is None:
@@ -36,7 +36,7 @@ def is_tracked(folder: Path) -> bool:
 
 
 def _repository(folder: Path) -> tuple[Path, Path] | None:
-    """The working tree that a directory is in, and where its index is stored."""
+    """Return the working tree of a directory, and the path of its index."""
     for above in folder.parents:
         own = above / ".git"
         if own.is_dir():
@@ -56,7 +56,7 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=16)
 def _names(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
-    """One process asks this several times of the same index; `stamp` says whether it is."""
+    """Return the cached answer for the same index; `stamp` identifies its version."""
     del stamp
     content = read_bytes(index)
     if len(content) < _HEADER.size:
@@ -78,7 +78,7 @@ def _is_sha256(index: Path) -> bool:
 
 
 def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[bytes]:
-    """The names of an index, until its form is not understood any further."""
+    """Yield the names of an index, up to the first unknown format element."""
     at, name = _HEADER.size, b""
     for _ in range(count):
         start = at
@@ -101,12 +101,13 @@ def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[b
 
 
 def _padded(start: int, end: int) -> int:
-    """Entries are filled up with one to eight NULs to a multiple of eight bytes."""
+    """Compute the end of an entry: one to eight NULs fill it to a multiple of eight bytes."""
     return start + ((end - start) // _PADDING + 1) * _PADDING
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number as git writes offsets: seven bits a byte, each further byte counts from one."""
+    """Decode a number in git's offset format: seven bits per byte, and each further byte counts
+    from one."""
     value = content[at] & 0x7F
     while content[at] & 0x80 and at + 1 < len(content):
         at += 1

@@ -1,4 +1,4 @@
-"""Plain calls over HTTP: does an address answer, and what does a function say."""
+"""Simple HTTP calls: health of an address, and responses of functions."""
 
 import http.client
 import time
@@ -28,7 +28,7 @@ class HttpAnswer(Struct, frozen=True):
 
 
 def answers(url: str) -> str:
-    """Empty when it answers with success; else what it does instead. Asks a few times."""
+    """Return an empty text after a successful response, otherwise the reason. Tries a few times."""
     all_known("a health check", (url,))
     said = ""
     for attempt in range(_TRIES):
@@ -41,7 +41,7 @@ def answers(url: str) -> str:
 
 
 def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
-    """A JSON document sent to a function; an answer of any status is an answer."""
+    """Send a JSON document to a function. Any status counts as a response."""
     all_known("a call", (url,))
     begun = time.monotonic()
     if not _is_web(url):
@@ -75,7 +75,7 @@ def _asked(url: str) -> str:
 
 
 def _escaped(url: str) -> str:
-    """As it goes over the wire: what is an escape already stays one."""
+    """Escape a URL for sending; existing escapes stay."""
     return quote(url, safe="%/:?#[]@!$&'()*+,;=~")
 
 
@@ -88,14 +88,14 @@ def _unreachable(url: str, why: str) -> FabricError:
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
-    """Who is sent elsewhere is told so."""
+    """Handler that reports redirects instead of following them."""
 
     def redirect_request(self, *_told: object) -> None:
         return None
 
 
 def looked_up(url: str, seconds: float) -> HttpAnswer:
-    """What is answered at this very address: a redirect is an answer like any other."""
+    """Fetch this exact address: a redirect is a response like any other."""
     all_known("a call", (url,))
     begun = time.monotonic()
     opener = urllib.request.build_opener(_Staying)

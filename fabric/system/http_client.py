@@ -1,4 +1,4 @@
-"""Calls to HTTP services: time-outs, and another try where that may help. Knows no service."""
+"""HTTP calls with timeouts and retries. Independent of any service."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ NO_HEADERS: Secret[Mapping[str, str]] = Secret({})
 
 
 class HttpRequest(Struct, frozen=True):
-    """`seconds` is how long to wait for an answer, where that is longer than usual."""
+    """A request. `seconds` is the read timeout, if longer than usual."""
 
     method: str
     url: str
@@ -43,7 +43,7 @@ class HttpRequest(Struct, frozen=True):
 
 
 class HttpReply(Struct, frozen=True):
-    """`headers` under lower-case names."""
+    """A response. `headers` have lowercase names."""
 
     status: int
     headers: Mapping[str, str]
@@ -55,11 +55,11 @@ class HttpReply(Struct, frozen=True):
 
 
 class UnreadableAnswerError(Exception):
-    """An answer that is larger than it can be, or compressed although that was not asked for."""
+    """A response that exceeds the size limit, or has an unrequested compression."""
 
 
 def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
-    """The body as it was sent, counted while it is read: a length need not be true."""
+    """Read the raw body and count its bytes: a declared length can be wrong."""
     coding = answer.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("", "identity"):
         raise UnreadableAnswerError("its response is compressed, which was not requested")
@@ -72,7 +72,8 @@ def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
 
 
 class Http:
-    """An answer of more than `most_bytes` is an error, before more of it is read."""
+    """An HTTP client. A response of more than `most_bytes` is an error, and the rest is not
+    read."""
 
     def __init__(
         self, client: "httpx.Client", patience: Patience, most_bytes: int = MOST_BYTES
@@ -82,7 +83,8 @@ class Http:
         self._most_bytes = most_bytes
 
     def send(self, request: HttpRequest) -> HttpReply:
-        """The first reply that another try would not change, else TransientError."""
+        """Return the first response that a retry would not change, otherwise raise
+        TransientError."""
         return patiently(lambda: self._once(request), self._patience)
 
     def close(self) -> None:
@@ -129,6 +131,6 @@ def _is_transient(reply: HttpReply) -> bool:
 
 
 def _asked_pause(reply: HttpReply) -> float:
-    """`Retry-After` in seconds; its other form, a date, depends on a clock and is left out."""
+    """Return `Retry-After` in seconds; the date form is ignored, because it depends on clocks."""
     text = reply.headers.get("retry-after", "")
     return float(text) if text.isdecimal() else 0.0

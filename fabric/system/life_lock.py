@@ -1,4 +1,4 @@
-"""A lock that a process holds until it ends, however it ends; its file says who that is."""
+"""A lock that a process holds until it ends, however it ends; its file identifies the holder."""
 
 import contextlib
 import errno
@@ -16,14 +16,15 @@ _TRIES, _PAUSE_SECONDS = 20, 0.01
 
 
 class LifeLock:
-    """Nobody takes the file away: two holders would lock two files of one name."""
+    """A held lock. The file is never deleted: otherwise two holders could lock two files of one
+    name."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
     @staticmethod
     def take(path: Path, pause: Callable[[float], None] = time.sleep) -> "LifeLock | None":
-        """None where another process holds it, and not only looks at it."""
+        """Take the lock. None if another process holds it, ignoring brief checks by readers."""
         make_private_file(path)
         try:
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -36,7 +37,7 @@ class LifeLock:
         return LifeLock(fd)
 
     def say(self, content: bytes) -> None:
-        """What others read while it is held."""
+        """Write the text that others read while the lock is held."""
         os.ftruncate(self._fd, 0)
         os.lseek(self._fd, 0, os.SEEK_SET)
         write_all(self._fd, content)
@@ -50,14 +51,14 @@ class LifeLock:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """What it said is said no more before the next can take it."""
+        """Clear the text before the next holder can take the lock."""
         with contextlib.suppress(OSError):
             os.ftruncate(self._fd, 0)
         os.close(self._fd)
 
 
 def said_by_holder(path: Path) -> bytes | None:
-    """None where nobody holds it; whatever stands in the file then is about nobody."""
+    """Return the holder's text. None if the lock is free: then the text of the file is outdated."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""A file for children that lies on no disk: it is gone with the process that made it."""
+"""An in-memory file for child processes, which disappears with the process that created it."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from fabric.system.disk import write_all
 
 @contextlib.contextmanager
 def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
-    """A descriptor of it, at its beginning; None where the system has no such thing."""
+    """Yield a descriptor at its beginning; None if the system does not support it."""
     fd = _made(name)
     if fd is None:
         yield None
@@ -26,13 +26,13 @@ def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
 
 
 def shown_path(fd: int) -> Path:
-    """Where any process of ours may open it, as often as it likes: also what a child starts that
-    hands no descriptor on."""
+    """Return a path that any process of ours can open repeatedly, even through a child that passes
+    on no descriptors."""
     return Path(f"/proc/{os.getpid()}/fd/{fd}")
 
 
 def content_of(fd: int) -> bytes:
-    """All that is in it, whoever moved its position."""
+    """Return the whole content, independent of the position of the descriptor."""
     return os.pread(fd, os.fstat(fd).st_size, 0)
 
 

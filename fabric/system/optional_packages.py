@@ -1,4 +1,4 @@
-"""Packages that only some users install: whether they are there, and how they are installed."""
+"""Optional packages: whether they are installed, and the command that installs them."""
 
 import contextlib
 import importlib.util
@@ -15,7 +15,7 @@ _UV_RECEIPT, _PIPX_RECEIPT = "uv-receipt.toml", "pipx_metadata.json"
 
 @contextlib.contextmanager
 def requiring(need: PackageNeed) -> Iterator[None]:
-    """Around imports: a package that is not installed is a problem that names the command."""
+    """Convert a failed import inside to a problem with the install command."""
     try:
         yield
     except ImportError as error:
@@ -29,7 +29,7 @@ def not_installed(need: PackageNeed, *packages: str) -> Problem:
 
 
 def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
-    """The modules that cannot be imported. None of them is imported to find out."""
+    """Return the modules that cannot be imported, without importing any."""
     return tuple(one for one in modules if not _is_there(one))
 
 
@@ -41,7 +41,7 @@ def _is_there(module: str) -> bool:
 
 
 def install_command(*extras: Extra, environment: Path | None = None) -> str:
-    """For the environment that fabric runs in, by the tool that made it."""
+    """Return the install command for fabric's environment, for the tool that created it."""
     prefix = environment or Path(sys.prefix)
     if (prefix / _UV_RECEIPT).is_file():
         return f"uv tool install '{requirement(*_with_installed(extras))}'"
@@ -51,6 +51,6 @@ def install_command(*extras: Extra, environment: Path | None = None) -> str:
 
 
 def _with_installed(extras: Iterable[Extra]) -> tuple[Extra, ...]:
-    """These tools replace what they have installed: the extras that are there have to stay."""
+    """Add the installed extras, because these tools replace the previous installation."""
     there = (extra for extra, modules in MODULES.items() if not missing_modules(modules))
     return (*extras, *there)

@@ -1,4 +1,4 @@
-"""The same call for many things at once: where each mostly waits for a disk or a network."""
+"""Run the same call for many items in parallel, for work that waits for a disk or a network."""
 
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
@@ -13,7 +13,7 @@ T = TypeVar("T")
 def for_each(
     things: Iterable[T], do: Callable[[T], None], hands: int = HANDS
 ) -> tuple[Problem, ...]:
-    """Call for every one of them, whatever happens to the others; all problems, in their order."""
+    """Call `do` for every item, even if others fail. Returns all problems in order."""
     rows = list(things)
     if len(rows) <= 1:
         return tuple(problem for one in rows for problem in _done(one, do))

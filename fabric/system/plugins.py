@@ -1,6 +1,6 @@
-"""Plug-ins: what installed packages offer under entry points of the group `fabric.plugins`.
+"""Plugins: entry points of installed packages in the group `fabric.plugins`.
 
-Nothing is looked for unless it is asked for, and only what is asked for by name is loaded.
+Packages are searched only on demand, and only the requested plugin is loaded.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ SECRET_MANAGER = "secret-manager"  # noqa: S105 - a kind of plug-in
 
 @runtime_checkable
 class SecretManager(Protocol):
-    """An object or a module. `variables` are those that it reads, for people to be told of."""
+    """A secret manager: an object or a module. `variables` are the variables that it reads, for
+    messages."""
 
     @property
     def kind(self) -> str: ...
@@ -30,7 +31,7 @@ class SecretManager(Protocol):
     def variables(self) -> Sequence[str]: ...
 
     def read(self, reference: str, env: Mapping[str, str]) -> str:
-        """The value of what follows `<scheme>://`."""
+        """Return the value of a reference, the text after `<scheme>://`."""
         ...
 
 
@@ -44,7 +45,7 @@ def installed() -> "Iterable[EntryPoint]":
 
 
 def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
-    """What a package says of the one of that name; nothing of it is loaded."""
+    """Return the entry point of this name without loading it."""
     entries = {one.name: one for one in find()}
     if name not in entries:
         known = ", ".join(sorted(entries)) or "none is installed"
@@ -54,7 +55,7 @@ def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
 
 
 def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
-    """The one of that name, loaded."""
+    """Load the secret manager of this name."""
     plugin = _loaded(find_plugin(name, find))
     if not (isinstance(plugin, SecretManager) and plugin.kind == SECRET_MANAGER):
         message = f"the plugin `{name}` is not a secret manager"
@@ -64,7 +65,7 @@ def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
 
 
 def secret_managers(find: FindEntries = installed) -> Mapping[str, SecretManager]:
-    """All that can be loaded, by name; one that cannot is no choice."""
+    """Load all secret managers by name; failing ones are omitted."""
     found: dict[str, SecretManager] = {}
     for name in sorted(one.name for one in find()):
         with contextlib.suppress(FabricError):
@@ -73,14 +74,16 @@ def secret_managers(find: FindEntries = installed) -> Mapping[str, SecretManager
 
 
 class PluginVariables(Struct, frozen=True):
-    """What the process has, and what a `.env` of the project adds to it."""
+    """Variables of the process, and additions from a `.env` of the project."""
 
     process: Mapping[str, str]
     filed: Mapping[str, str] = {}
 
     def of(self, name: str, variables: Sequence[str]) -> Mapping[str, str]:
-        """For one plugin. All of its variables come from one source: a checkout that names the
-        address must not be sent the token of the user."""
+        """Select the variables of one plugin. All must come from one source.
+
+        Otherwise a repository could set the address that receives the user's token.
+        """
         own = [one for one in variables if one in self.process]
         filed = [one for one in variables if one in self.filed and one not in self.process]
         if own and filed:
@@ -91,7 +94,7 @@ class PluginVariables(Struct, frozen=True):
 def read_secret(
     name: str, reference: str, variables: PluginVariables, find: FindEntries = installed
 ) -> str:
-    """What a manager answers. Nothing of it is kept, and its errors are told without values."""
+    """Return the value from a manager. Values are not cached, and errors contain no values."""
     manager = secret_manager(name, find)
     env = variables.of(name, tuple(manager.variables))
     try:

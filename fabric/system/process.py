@@ -1,4 +1,5 @@
-"""Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
+"""Child processes: a separate session, so that Ctrl-C reaches fabric first, and no inherited
+descriptors."""
 
 import contextlib
 import os
@@ -15,7 +16,7 @@ from fabric.system.child_keeper import kept
 
 
 class CannotStartError(FabricError):
-    """There is no such program, or it cannot be run here."""
+    """The program does not exist, or cannot be run here."""
 
 
 class ChildResult(Struct, frozen=True):
@@ -36,8 +37,10 @@ def run_child(
     timeout: float = 900,
     stdin: bytes = b"",
 ) -> ChildResult:
-    """Run to the end and collect both streams. A time-out ends the whole session of the child, and
-    so does the end of this process, however it comes about."""
+    """Run to the end and collect both streams.
+
+    A timeout ends the child's whole session. So does the end of this process, however it ends.
+    """
     reader, writer = _pipe(argv[0])
     with (
         os.fdopen(writer, "wb") as ours,
@@ -116,12 +119,13 @@ def _cannot_start(program: str, error: OSError, hint: str = "") -> CannotStartEr
 
 
 def ask_to_end(child: subprocess.Popen[bytes]) -> None:
-    """The child's whole session is asked, and given the time that it needs."""
+    """Ask the child's whole session to end, and give it time."""
     signal_group(child, signal.SIGTERM)
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
-    """Ask the child's whole session to end, then make it: also what outlives the child itself."""
+    """Ask the child's whole session to end, then kill it, including processes that outlive the
+    child."""
     if child.poll() is None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             signal_group(child, number)
@@ -131,7 +135,7 @@ def end_child(child: subprocess.Popen[bytes]) -> None:
 
 
 def kill_child(child: subprocess.Popen[bytes]) -> None:
-    """End the child's whole session, which was asked before and has had its time."""
+    """Kill the child's whole session, which was asked to end before."""
     signal_group(child, signal.SIGKILL)
     child.wait()
     forget(child)

@@ -1,4 +1,4 @@
-"""Which process this is, so that another one on the same host can prove it dead."""
+"""The identity of a process, with which another process on the same host can prove it dead."""
 
 import contextlib
 import functools
@@ -20,9 +20,10 @@ _LOOKS, _PAUSE = 40, 0.05
 
 
 class Process(Struct, frozen=True):
-    """`started` is in clock ticks since boot: with boot and namespace it names a process for good.
+    """A process identity. `started` is in clock ticks since boot; with boot and namespace it is
+    unique.
 
-    Empty texts and 0 where the system does not tell: nothing is proved from these.
+    Empty texts and 0 mean unknown, and prove nothing.
     """
 
     user: str
@@ -53,12 +54,13 @@ def _mark(pid: int) -> Mark:
 
 
 def this_mark() -> Mark:
-    """This process as a short word for names of files: its pid, its start, and where pids count."""
+    """Return this process as a short word for file names: pid, start time, and pid namespace."""
     return _mark(os.getpid())
 
 
 def is_mark_dead(mark: Mark) -> bool:
-    """Only with proof, as of a process: a pid of another boot or namespace proves nothing."""
+    """Return whether the process is proven dead: a pid of another boot or namespace proves
+    nothing."""
     found = _MARK.fullmatch(mark)
     if found is None or found[3] != this_mark().rpartition("-")[2]:
         return False
@@ -70,7 +72,7 @@ def is_mark_dead(mark: Mark) -> bool:
 
 
 def is_mark_alive(mark: Mark) -> bool:
-    """Whether it is seen from here that the process is at work: one of another namespace is not."""
+    """Return whether the process is visibly running: one of another namespace is not."""
     found = _MARK.fullmatch(mark)
     is_seen = found is not None and found[3] == this_mark().rpartition("-")[2]
     return is_seen and not is_mark_dead(mark)
@@ -87,7 +89,7 @@ def _is_there(pid: int) -> bool:
 
 
 def is_surely_dead(other: Process) -> bool:
-    """Only with proof: the same boot, the same pid namespace, and no such process in it."""
+    """Return whether it is proven dead: same boot, same pid namespace, and no such process."""
     if not (other.boot and other.namespace and other.started):
         return False
     if (other.boot, other.namespace) != (_boot(), _namespace()):
@@ -96,7 +98,7 @@ def is_surely_dead(other: Process) -> bool:
 
 
 def is_surely_alive(other: Process) -> bool:
-    """Only with proof, as above: whoever has its number now is the same process."""
+    """Return whether it is proven alive, as above: the process with its pid is the same one."""
     if not (other.boot and other.namespace and other.started):
         return False
     if (other.boot, other.namespace) != (_boot(), _namespace()):
@@ -105,13 +107,14 @@ def is_surely_alive(other: Process) -> bool:
 
 
 def children_mark(process: Process) -> tuple[str, str]:
-    """A variable that children carry, so that they can be told after their parent is gone."""
+    """Return a variable for children that identifies them after their parent has ended."""
     space = process.namespace.rpartition("[")[2].rstrip("]")
     return "FABRIC_HOLDER", f"{process.pid}-{process.started}-{space}"
 
 
 def end_orphans(process: Process) -> None:
-    """End what a dead process left running on this machine: nobody waits for its answer now."""
+    """End processes that a dead process left running on this machine: their results have no
+    reader."""
     mark = "=".join(children_mark(process)).encode()
     for pid in _marked(mark):
         for number in (signal.SIGTERM, signal.SIGKILL):
@@ -162,7 +165,7 @@ def _namespace() -> str:
 
 
 def _started(pid: int) -> int:
-    """When a process began; 0 when there is none, or only a corpse that nobody has fetched."""
+    """Return the start time of a process; 0 if there is none, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

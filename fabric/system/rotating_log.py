@@ -1,4 +1,4 @@
-"""A log that never grows beyond a few files, read by its owner alone."""
+"""A log of a few bounded files, readable only by its owner."""
 
 import contextlib
 import fcntl
@@ -16,8 +16,10 @@ _END = 8192
 
 
 class RotatingLog:
-    """`path` is the newest file, `path.1` the one before it. Where it `has_streams`, what else the
-    process writes to both of its streams goes to the newest file as well."""
+    """A log. `path` is the newest file, `path.1` the previous one.
+
+    With `has_streams`, the process's stdout and stderr are written to the newest file too.
+    """
 
     def __init__(
         self, path: Path, *, largest: int = _LARGEST, files: int = _FILES, has_streams: bool = False
@@ -28,7 +30,7 @@ class RotatingLog:
         self._fd = self._opened()
 
     def write(self, line: str) -> None:
-        """A line that cannot be written is lost: nobody is kept from their work by the log."""
+        """Write a line. A failed write loses the line, because logging must not stop other work."""
         content = f"{line}\n".encode("utf-8", "backslashreplace")
         with self._lock, contextlib.suppress(OSError):
             self._follow_others()
@@ -56,7 +58,7 @@ class RotatingLog:
         return bool(size) and size + len(content) > self._largest
 
     def _follow_others(self) -> None:
-        """Another process has put this file aside: what it writes to now is the newest."""
+        """Switch to the newest file after another process has rotated the log."""
         try:
             there = self._path.stat(follow_symlinks=False)
         except FileNotFoundError:
@@ -78,7 +80,8 @@ class RotatingLog:
 
 @contextlib.contextmanager
 def _held_alone(fd: int) -> Iterator[None]:
-    """By a descriptor of its own: the log's may be another file's by the end."""
+    """Hold the lock with a separate descriptor: the log's own can belong to another file at the
+    end."""
     own = os.dup(fd)
     try:
         fcntl.flock(own, fcntl.LOCK_EX)
@@ -89,12 +92,12 @@ def _held_alone(fd: int) -> Iterator[None]:
 
 
 def numbered(path: Path, number: int) -> Path:
-    """Of a log's files the newest is 0."""
+    """Return the path of a log file by number; the newest is 0."""
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
 def open_log(path: Path) -> int:
-    """To be written at its end."""
+    """Open a log for appending."""
     make_private(path.parent, durable=False)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:

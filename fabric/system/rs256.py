@@ -1,4 +1,5 @@
-"""RS256, the one signature that a service account needs. Keys and signatures are cryptography's."""
+"""RS256, the only signature that service accounts need. Keys and signatures use the cryptography
+package."""
 
 import base64
 import json
@@ -21,8 +22,11 @@ class PrivateKey(Struct, frozen=True):
 
 
 def read_key(pem: str) -> PrivateKey:
-    """The key of a PEM text (PKCS#8 or PKCS#1), checked: a damaged one would sign wrongly.
-    ValueError, without a word of it, for anything else."""
+    """Read and check the key of a PEM text (PKCS#8 or PKCS#1); a damaged one would give wrong
+    signatures.
+
+    Raises ValueError for anything else, without quoting it.
+    """
     with requiring(_NEED):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -39,7 +43,7 @@ def read_key(pem: str) -> PrivateKey:
 
 
 def sign(message: bytes, key: PrivateKey) -> bytes:
-    """RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017, 8.2)."""
+    """Sign with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 8017, 8.2)."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
@@ -47,7 +51,7 @@ def sign(message: bytes, key: PrivateKey) -> bytes:
 
 
 def token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:
-    """A signed JSON Web Token."""
+    """Build a signed JSON Web Token."""
     signed = f"{_packed(header)}.{_packed(claims)}"
     return f"{signed}.{_text(sign(signed.encode(), key))}"
 

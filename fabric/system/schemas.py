@@ -1,4 +1,4 @@
-"""The JSON Schemas that come with fabric, and what of a document from outside does not fit one."""
+"""The JSON Schemas that fabric ships, and the validation of external documents."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -27,14 +27,15 @@ _SHOWN = 3
 
 
 def schema_text(name: str) -> str:
-    """One schema, as it lies in the installed package or beside it in a checkout."""
+    """Return one schema, from the installed package or from the checkout."""
     places = (_PACKAGE / "schemas", _PACKAGE.parent / "schemas")
     folder = next(place for place in places if place.is_dir())
     return read_bytes(folder / f"{name}.schema.json").decode()
 
 
 def misfits(name: str, document: object) -> tuple[str, ...]:
-    """What does not fit, such as `functions[2].endpoint: expected a text, found a number`."""
+    """Return validation errors, such as `functions[2].endpoint: expected a text, found a
+    number`."""
     found = (
         words
         for error in _validator(name).iter_errors(document)
@@ -45,7 +46,7 @@ def misfits(name: str, document: object) -> tuple[str, ...]:
 
 
 def listed(found: tuple[str, ...]) -> str:
-    """The first of them, and how many more there are."""
+    """Format the first errors, and the number of remaining ones."""
     rest = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
     return "; ".join(found[:_SHOWN]) + rest
 
@@ -88,7 +89,7 @@ def _expected(kinds: str | list[str]) -> str:
 
 
 def _rule(error: "ValidationError") -> Any:
-    """What the schema says: its form depends on the word before it."""
+    """Return the value of the failed schema keyword; its type depends on the keyword."""
     return error.validator_value
 
 

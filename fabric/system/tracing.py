@@ -1,6 +1,6 @@
-"""Spans on their way to a collector (OTLP over HTTP). Nobody waits for one that is not there.
+"""Export spans to a collector (OTLP over HTTP). A missing collector never delays a run.
 
-The exporter is an extra, and is imported only when the environment asks for traces.
+The exporter is an extra, and is imported only if the environment enables traces.
 """
 
 import contextlib
@@ -38,8 +38,8 @@ Tell: TypeAlias = Callable[[str], None]
 
 
 class SpanPlace(Struct, frozen=True):
-    """Where a span stands: in which trace, and which one it is. In digits of 16. Whoever began the
-    trace may have said that it is not sampled."""
+    """The trace id and span id of a span, in hexadecimal digits. The root span can have disabled
+    sampling."""
 
     trace: str
     span: str
@@ -47,7 +47,7 @@ class SpanPlace(Struct, frozen=True):
 
 
 class FinishedSpan(Struct, frozen=True):
-    """Times are of the clock on the wall, in nanoseconds."""
+    """A finished span. Times are wall-clock times in nanoseconds."""
 
     name: str
     place: SpanPlace
@@ -66,7 +66,7 @@ def is_wanted(env: Mapping[str, str]) -> bool:
 
 
 def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
-    """Raises for what cannot be the address of a collector."""
+    """Raise for an invalid collector address."""
     if not url:
         return
     if is_on(_DISABLED, env):
@@ -81,13 +81,14 @@ def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
 
 
 def traces_address(endpoint: str) -> str:
-    """The collector's own address, or just that of its traces; empty stays empty."""
+    """Return the traces endpoint of a collector address; empty stays empty."""
     bare = endpoint.rstrip("/")
     return bare if not bare or bare.endswith(_PATH) else bare + _PATH
 
 
 def first_place(name: str) -> SpanPlace:
-    """Of a trace of its own: the same for who tells of a request, and of what it began."""
+    """Return the root of a separate trace. The name determines it, so a request and its followers
+    share it."""
     digest = hashlib.sha256(f"fabric {name}".encode()).hexdigest()
     return SpanPlace(digest[:32], digest[32 : 32 + _SPAN_LETTERS])
 
@@ -98,8 +99,11 @@ def place_below(parent: SpanPlace, name: str) -> SpanPlace:
 
 
 class SpanExport:
-    """Thread-safe. `tell` hears once that spans do not reach anybody; so many may wait. Without an
-    `endpoint` the environment says where they go."""
+    """A thread-safe exporter with a bounded queue. `tell` is called once if spans cannot be
+    delivered.
+
+    Without an `endpoint`, the environment decides the destination.
+    """
 
     def __init__(
         self,
@@ -135,7 +139,8 @@ class SpanExport:
         made.end(span.ended_ns)
 
     def close(self) -> None:
-        """Sends on as long as somebody takes it; a collector that is away holds nobody up."""
+        """Send the remaining spans while the collector accepts them; an unavailable collector
+        causes no delay."""
         closing = threading.Thread(target=self._shut_down, name="tracing-close", daemon=True)
         closing.start()
         taken = -1
@@ -151,7 +156,7 @@ class SpanExport:
 
 
 class _Sending:
-    """The exporter, and how many batches a collector has taken."""
+    """The exporter, and the number of batches that a collector accepted."""
 
     def __init__(self, endpoint: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -173,7 +178,7 @@ class _Sending:
 
 
 class _GivenIds:
-    """Ids are made where a span begins, which may be long before it is told of."""
+    """Ids are generated when a span begins, possibly long before it is exported."""
 
     next = SpanPlace("0" * 32, "0" * _SPAN_LETTERS)
 
@@ -223,7 +228,8 @@ def _context(parent: SpanPlace | None) -> "Context":
 
 
 class _Once(logging.Handler):
-    """The exporter says again and again that nobody is there: once is enough."""
+    """A log filter: the exporter repeats that the collector is unavailable, and one report is
+    enough."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(logging.WARNING)

@@ -1,4 +1,4 @@
-"""Seals values with AES-GCM under the key of the process, and opens them again.
+"""Encrypt and decrypt values with AES-GCM under the key of the process.
 
 A sealed text is `<form>.<name of the key>.<nonce and ciphertext in base64>`.
 """
@@ -30,8 +30,10 @@ _KEY_NAME = 8
 
 
 class ValueSeal:
-    """Thread-safe. Without a key nothing is sealed, and nothing opens. The key is looked at when it
-    is first needed: `require` is for who wants to know before."""
+    """Thread-safe encryption. Without a key it seals and opens nothing.
+
+    The key is checked on first use; `require` checks it earlier.
+    """
 
     def __init__(self, key: Secret[str | None], chance: Chance) -> None:
         self._text = key
@@ -42,7 +44,7 @@ class ValueSeal:
         return self._text.reveal() is not None
 
     def require(self) -> None:
-        """Raises where there is a key that cannot be used."""
+        """Raise if a key is set and cannot be used."""
         if self.has_key:
             _ = self._cipher
 
@@ -73,7 +75,8 @@ class ValueSeal:
         return self._with_key(owner, body)
 
     def is_as_good(self, text: str) -> bool:
-        """Whether a text was sealed with the key that is set; without one there is no better."""
+        """Return whether a text was sealed with the present key; without a key, every text
+        counts."""
         return not self.has_key or text.startswith(f"{_FORM}.{self._key_name}.")
 
     def _with_key(self, owner: ValueOwner, body: str) -> OpenedValues:
@@ -93,7 +96,7 @@ class ValueSeal:
 
     @functools.cached_property
     def _key_name(self) -> str:
-        """Tells keys apart, and gives none away."""
+        """The name of the key, which identifies it without revealing it."""
         return hmac.new(self._key.reveal(), b"name", "sha256").hexdigest()[:_KEY_NAME]
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""A WebSocket that is only listened to: whole messages as they come. Frames are wsproto's."""
+"""A receive-only WebSocket: complete messages as they arrive. wsproto parses the frames."""
 
 import socket
 import ssl
@@ -21,11 +21,11 @@ _NEED = PackageNeed("logs over a WebSocket require", Extra.CLOUD, "deploy/not-in
 
 
 class WebSocketError(OSError):
-    """It could not be opened, or nothing more comes."""
+    """The WebSocket could not be opened, or has ended."""
 
 
 class WebSocket:
-    """Never waits: `fileno` tells `select` when there is something to read."""
+    """Never blocks: `fileno` is for `select`, which signals available data."""
 
     def __init__(self, link: socket.socket, frames: "WSConnection | Connection") -> None:
         link.settimeout(0)
@@ -38,8 +38,8 @@ class WebSocket:
         return self._link.fileno()
 
     def received(self) -> list[bytes]:
-        """All whole messages that have arrived. Raises WebSocketError once there is none left and
-        no more can come: what arrived together with the end is not lost."""
+        """Return all complete messages that have arrived. Raises WebSocketError once none is left
+        and the connection has ended, so no last message is lost."""
         messages = self._messages() if self._ending is None else []
         if not messages and self._ending is not None:
             raise self._ending
@@ -94,7 +94,7 @@ class WebSocket:
         return finished
 
     def _joined(self, event: "TextMessage | BytesMessage") -> list[bytes]:
-        """The message that this part ends; none while it goes on."""
+        """Return the message that this part completes; none if it continues."""
         data = event.data
         self._parts.append(data.encode() if isinstance(data, str) else bytes(data))
         if sum(map(len, self._parts)) > _LARGEST:
@@ -106,7 +106,8 @@ class WebSocket:
         return [whole]
 
     def _send(self, event: "Event") -> None:
-        """What a listener sends is short: the system takes all of it, or the peer is gone."""
+        """Send control frames, which are short: the system accepts all of it, unless the peer has
+        closed."""
         try:
             self._link.send(self._frames.send(event))
         except OSError as error:

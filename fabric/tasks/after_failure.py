@@ -1,4 +1,4 @@
-"""What a failed call of a provider leaves in a record."""
+"""The effect of a failed provider call on a record."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from fabric.tasks.deploy_tools import OpenRecord
 
 @contextlib.contextmanager
 def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None]:
-    """After a failure what was there before is not taken for granted, unless nobody was called."""
+    """On failure, mark the previous state as uncertain, unless no call was made."""
     try:
         yield
     except UntouchedError:
@@ -22,7 +22,7 @@ def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None
 
 
 def unsure(task: str, mode: Mode, names: Iterable[str]) -> tuple[RecordChange, ...]:
-    """Nothing of what is only simulated can break off half-way."""
+    """List the changes that mark functions as unknown. Simulated calls cannot fail halfway."""
     if mode is Mode.SIMULATED:
         return ()
     return tuple(FunctionUnsure(task, name) for name in names)

@@ -1,4 +1,4 @@
-"""Build one function: its runtime makes the files, and says what it looked at."""
+"""Build one function: its runtime produces the files and reports its inputs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +38,7 @@ class BuildKind:
         )
 
     def toolchain(self, inputs: BuildInputs) -> Toolchain:
-        """Looked up once a run for each service and runtime."""
+        """Return the toolchain, looked up once per run, service and runtime."""
         key = (inputs.root, inputs.runtime, bool(inputs.command))
         found = self._toolchains.get(key)
         if found is None:
@@ -47,11 +47,13 @@ class BuildKind:
         return found
 
     def entry(self, task: Task) -> str:
-        """Where the source begins; a plan looks, so that it promises no build of nothing."""
+        """Return the entry file. A plan checks it, so that it does not announce an impossible
+        build."""
         return self._runtime.entry(self._workspace, _inputs(task))
 
     def seen(self, task: Task) -> Seen:
-        """What a build would look at, found by doing it, but for a command; nothing is kept."""
+        """Return the inputs of a build by running it without storing anything. Custom commands are
+        not run."""
         return self._runtime.seen(self._workspace, _inputs(task))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
@@ -88,7 +90,7 @@ def _version(inputs: BuildInputs) -> str:
 
 
 def _searched(one: Listing) -> ListingTrace:
-    """What the build itself found: what came later must still be noticed."""
+    """Convert a listing as the build saw it, so that later files are still noticed."""
     return ListingTrace(one.folder, one.pattern, one.ignore, digest_fields(one.names))
 
 

@@ -1,4 +1,4 @@
-"""Deploy functions at their provider: an archive, its settings and environment become live."""
+"""Deploy functions at their provider: archive, settings and environment."""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,7 +40,7 @@ _VERSION = "1"
 
 
 class _Share(Struct, frozen=True):
-    """One function of a deploy: what is asked for, what the config gives it, and its order."""
+    """One function of a deploy: the desired state, its config values and its order."""
 
     wanted: Wanted
     values: Values
@@ -121,7 +121,7 @@ class DeployKind:
         orders: Sequence[FunctionOrder],
         shop: TaskTools,
     ) -> Deployed:
-        """Ask the provider; after a failure what was there before is not taken for granted."""
+        """Call the provider. On failure, the previous state is marked as uncertain."""
         inputs = _inputs(task)
         ref, mode = ref_of(inputs), Mode(inputs.mode)
         deployer = self._tools.deployers.deployer(ref, mode)
@@ -142,7 +142,7 @@ class DeployKind:
     def _adopted(
         self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]
     ) -> Deployed | None:
-        """An earlier run may have died between the provider's answer and its record of it."""
+        """Adopt a deploy of an earlier run that died before recording the response."""
         if not any(intent.task == task.id for intent in locked_record.unsettled):
             return None
         ref = ref_of(_inputs(task))
@@ -204,7 +204,7 @@ class DeployKind:
         )
 
     def _sealed(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
-        """What is sealed already stays as it is: each seal is another text."""
+        """Seal the values. Already sealed values stay, because each seal differs."""
         kept_values = self._tools.kept_values
         is_same = was is not None and was.environment_sha256 == owner.environment_sha256
         if was and is_same and kept_values.is_as_good(was.sealed_values):
@@ -246,14 +246,15 @@ def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
 
 
 def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:
-    """A graph may be older than the config that is read now: a key must not lie of values."""
+    """Raise if the config changed since the graph was compiled, because the key would be wrong."""
     if any(values[spec[0]].spec != spec for spec in inputs.functions):
         message = f"the config of `{inputs.service}` was edited during the run"
         raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 
 def _outputs(locked_record: OpenRecord, inputs: DeployInputs, deployed: Deployed) -> Pairs:
-    """A deploy of some functions says nothing of the others; what a release derives comes anew."""
+    """Merge outputs. A deploy of some functions keeps the outputs of others; release outputs are
+    computed again."""
     if not inputs.others:
         return deployed.outputs
     kept = {
@@ -279,7 +280,7 @@ def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]
 
 
 def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) -> Known:
-    """What other services give counts the same, whether they are part of the run or not."""
+    """Add outputs of services outside the run, so that they count like those within."""
     if known.upstream is None or not releases:
         return known
     outside = tools.records.as_found(str(getattr(known.task.inputs, "stage", "")), releases)

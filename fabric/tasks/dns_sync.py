@@ -15,8 +15,11 @@ _VERSION = "1"
 
 
 class DnsSyncKind:
-    """Judged by the last applied snapshot, as a deploy is by its record: a cache says nothing of
-    what a name server has. Without a keeper nobody may look."""
+    """Decides by the last applied snapshot, like a deploy by its record. The cache knows nothing of
+    DNS.
+
+    Without a name keeper no check is possible.
+    """
 
     def __init__(self, names: NameKeeper | None) -> None:
         self._names = names

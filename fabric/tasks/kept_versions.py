@@ -1,4 +1,4 @@
-"""Versions that a provider has kept with their environment, where nobody here knows its values."""
+"""Versions that the provider keeps with their environment, for values that fabric does not know."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from fabric.tasks.past_environment import PastEnvironment, PastFunction
 
 
 def keeps_versions(tools: DeployTools, record: Record) -> bool:
-    """Whether what is live now will still be there when it has to come back."""
+    """Return whether the provider keeps the deployed version for a later restore."""
     if record.mode is not Mode.REAL:
         return False
     return isinstance(tools.deployers.deployer(record.ref, record.mode), VersionKeeper)
@@ -21,7 +21,8 @@ def keeps_versions(tools: DeployTools, record: Record) -> bool:
 def past_environments(
     tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
 ) -> list[PastEnvironment]:
-    """Those of functions whose values are needed: not of such as come back as they were."""
+    """List the environments of functions whose values are needed. Unchanged functions are
+    skipped."""
     kept = kept_versions(tools, record, functions)
     return [_past(tools, record, one) for one in functions if one.name not in kept]
 
@@ -29,8 +30,10 @@ def past_environments(
 def kept_versions(
     tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
 ) -> Mapping[str, str]:
-    """By function. The provider is asked where values are lost alone, and once for all of them;
-    none of those that are known, or that it has no more."""
+    """Find kept versions by function. Queries the provider once, and only for unknown values.
+
+    Deleted versions are omitted.
+    """
     if record.mode is not Mode.REAL:
         return {}
     lost = [one for one in functions if one.key and _past(tools, record, one).problem]

@@ -1,4 +1,4 @@
-"""Look at what runs at one provider. Nothing is remembered: it may be other at once."""
+"""Query logs, metrics or traces of one provider. Results are never cached."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,7 +13,7 @@ Observation = Callable[[CallWatch], None]
 
 
 class ObserveKind:
-    """`observations` by their tasks; whoever gives them keeps what they find."""
+    """`observations` are the queries by task. Their owner stores the results."""
 
     def __init__(self, observations: Mapping[TaskId, Observation]) -> None:
         self._observations = observations

@@ -50,7 +50,7 @@ class PackageKind:
 
 
 def _handler(upstream: Mapping[TaskId, Output]) -> str:
-    """Where the code begins, as the build found it: the archive's readers need to know."""
+    """Return the handler entry from the build, because users of the archive need it."""
     found = (output.fact("handler") for output in upstream.values())
     return next((handler for handler in found if handler), "")
 
@@ -66,7 +66,7 @@ def _gather(upstream: Mapping[TaskId, Output], shop: TaskTools) -> Iterator[Buil
 
 
 def _distinct(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, ...]:
-    """A function's own file may not hide a vendored one, nor the other way round."""
+    """Reject files that exist both in the function and in vendored packages."""
     by_path: dict[str, BuiltFile] = {}
     for one in files:
         if by_path.setdefault(one.path, one).content != one.content:

@@ -1,4 +1,4 @@
-"""The environment that a function of an earlier deployment is given when it comes back."""
+"""The environment of a function from an earlier deployment, for its restore."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ _KEEP = f"set {STATE_KEY_VARIABLE} for deploys to store values, encrypted"
 
 
 class PastFunction(Struct, frozen=True):
-    """A function as a record has it; `salt` is the record's."""
+    """A function from a record. `salt` is the record's."""
 
     ref: RecordRef
     record: FunctionRecord
@@ -39,8 +39,7 @@ class PastFunction(Struct, frozen=True):
 
 
 class PastEnvironment:
-    """What is known today of one function's variables of then. Where today's values are taken, they
-    go before those that were kept."""
+    """The known old variables of one function. Current values, if allowed, override stored ones."""
 
     def __init__(self, tools: DeployTools, past: PastFunction) -> None:
         self._tools, self._past = tools, past
@@ -59,7 +58,7 @@ class PastEnvironment:
 
     @property
     def problem(self) -> Problem | None:
-        """What forbids that it comes back; half an environment is none."""
+        """Return why the function cannot be restored: its environment would be incomplete."""
         if not self.values.lost or (self._tools.takes_today and self._is_configured):
             return None
         hint = _TODAY if self._is_configured else _BACK
@@ -76,7 +75,7 @@ class PastEnvironment:
         return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
 
     def _why(self) -> str:
-        """Nothing is told of values that nobody was asked to keep."""
+        """Explain the missing values; empty if no value storage was configured."""
         why = self._opened.why_not
         if why:
             return f"; its values are stored, but {why}"
@@ -84,7 +83,7 @@ class PastEnvironment:
 
     @property
     def left_out(self) -> Problem | None:
-        """What it comes back without, though it had it."""
+        """Return the variables that are lost in a restore."""
         names = self.values.unknown
         if not names or self.problem:
             return None
@@ -93,13 +92,13 @@ class PastEnvironment:
         return Problem("rollback/left-out", message)
 
     def given(self) -> Secret[Pairs]:
-        """What the function is handed; raises where that would not be what it had."""
+        """Return the environment to deploy. Raises if it would differ from the old one."""
         if self.problem:
             raise FabricError(self.problem)
         return Secret(filled_past(self._declared(), self._known.addresses))
 
     def recorded(self) -> FunctionRecord:
-        """With other values than it had then, it is not what its key says."""
+        """Return the function record. With other values than before, its key is changed."""
         if not self.values.lost:
             return self._past.record
         declared = self._declared()

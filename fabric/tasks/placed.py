@@ -13,7 +13,7 @@ from fabric.tasks.deploy_tools import PlacesInConfigs
 
 
 class PlacedKind:
-    """Any of those kinds, for which providers are called."""
+    """Any task kind that calls providers."""
 
     def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
         self._kind = kind

@@ -1,4 +1,4 @@
-"""Look at one side of a service's surroundings. Nothing is remembered: it may be other at once."""
+"""Run one environment check of a service. Results are never cached."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -32,5 +32,5 @@ class ProbeKind:
 
 
 def checks_in(output: Output) -> tuple[Check, ...]:
-    """What a probe found."""
+    """Decode the checks of a probe."""
     return decode_checks(output.fact(_FACT, "[]"))

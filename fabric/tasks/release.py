@@ -1,4 +1,4 @@
-"""Release a service at a provider: what it has as a whole, once its functions are there."""
+"""Release a service at a provider: its service-wide resources, after its functions are deployed."""
 
 from collections.abc import Mapping
 
@@ -66,15 +66,19 @@ class ReleaseKind:
         return Made(output.digest, facts=output.facts, keep=False)
 
     def _as_known(self, record: Record) -> Record:
-        """Whoever forces a release wants what is there to be looked at."""
+        """Discard the known state if the release is forced, so that it is read from the
+        provider."""
         return replace(record, kept=doubted(record.kept)) if self._tools.force else record
 
 
 def released_functions(
     all_values: FunctionValues, locked_record: OpenRecord, names: tuple[str, ...]
 ) -> tuple[LiveFunction, ...]:
-    """With the triggers of the config, where those of the record are the same without what is
-    secret in them; and with its tags: those of then are not known."""
+    """List the functions to release, with the config's triggers if these equal the record's without
+    secrets.
+
+    Tags also come from the config, because the record has only their hash.
+    """
     ref = locked_record.record.ref
     values = {name: all_values.values(ref, name) for name in names}
     return tuple(_with_values(one, values[one.name]) for one in lives_of(locked_record, names))
@@ -86,7 +90,7 @@ def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
 
 
 def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
-    """The functions of a record that are still wanted, as a provider knows them."""
+    """List the functions of a record that are still wanted, as provider values."""
     return tuple(
         LiveFunction(
             *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),

@@ -1,4 +1,4 @@
-"""Remove a function that nobody asks for any more, or a whole service, from a provider."""
+"""Delete a function that the config no longer contains, or a whole service."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Take functions back to an earlier deployment: kept archives and settings, no source needed."""
+"""Restore functions of an earlier deployment from stored archives and settings, without source."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,7 +38,7 @@ _NO_TAGS = digest_fields((repr(()),))
 
 
 class _Return(Struct, frozen=True):
-    """One function on its way back: how it will be recorded, and what is ordered."""
+    """One function to restore: its future record and its order."""
 
     record: FunctionRecord
     order: FunctionOrder
@@ -131,14 +131,14 @@ class RestoreKind:
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
     def _as_kept(self, ref: RecordRef, one: FunctionRecord, version: str, salt: str) -> _Return:
-        """Where the values of its variables are not known, but its provider has them."""
+        """Restore the version that the provider keeps, because the values are unknown here."""
         order = self._order(ref, one, NO_PAIRS)
         mark = mark_of(one.key, salt)
         said = f"{one.name} is restored to the version at the provider, with its values"
         return _Return(one, replace(order, version=version, only_version=True, mark=mark), said)
 
     def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
-        """Which takes the version of then, too, where that is still there."""
+        """Restore from the archive, or from the old version if the provider still has it."""
         ref, salt = record.ref, record.salt
         untold = self._as_live(ref, one, salt)
         live, said = self._told_of_tags(ref, untold)
@@ -168,7 +168,8 @@ class RestoreKind:
         return replace(order, version=one.resource_id)
 
     def _told_of_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
-        """Of tags a record keeps a digest: other ones are today's, and the record says so."""
+        """Return the tags to use. A record stores only their hash, so changed tags are the current
+        ones."""
         today = dict(self._tools.values.values(ref, one.name).spec[1]).get("tags", _NO_TAGS)
         if dict(one.settings).get("tags", today) == today:
             return one, ""
@@ -182,8 +183,11 @@ class RestoreKind:
         return PastEnvironment(self._tools, PastFunction(ref, one, salt)).recorded()
 
     def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
-        """It is given what its upstreams give today; under a key that nobody asks for, where that
-        is not what they gave then: the next deploy looks at it again."""
+        """Add current upstream outputs. If they differ from the old ones, use a key that no config
+        has.
+
+        The next deploy then checks the function again.
+        """
         releases = [name for name, _ in then.upstream if is_kind(name, "release")]
         today = dict(self._tools.records.as_found(ref.stage, releases))
         upstream = tuple((name, today.get(name, digest)) for name, digest in then.upstream)
@@ -194,7 +198,7 @@ class RestoreKind:
 
 
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
-    """A restored function is where the provider says that it is now."""
+    """Update the function's address from the provider's response."""
     return replace(
         one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint
     )

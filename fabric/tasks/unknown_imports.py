@@ -1,4 +1,4 @@
-"""Imports that nothing answers: noted by a build, told by who knows the packages beside it."""
+"""Unknown imports: recorded by builds, reported by tasks that know the packages."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -17,17 +17,17 @@ _CODE = re.compile(r"^([A-Za-z_]\w*)(\.py|\.so|\.[\w-]+\.so)$")
 
 
 def import_facts(missing: Iterable[WantedModule]) -> Pairs:
-    """For a build's output: imports that its own files do not answer."""
+    """Encode the imports that the build's own files do not resolve."""
     return tuple((_NOTED, f"{one.module} {one.line} {one.file}") for one in missing)
 
 
 def module_fact(paths: Iterable[str]) -> tuple[str, str]:
-    """For the output that holds packages: the modules that can be imported from it."""
+    """Encode the importable modules of a package output."""
     return _MODULES, " ".join(sorted(_tops({tuple(path.split("/")) for path in paths})))
 
 
 def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
-    """Packages and modules; of a folder that is no package by itself, those in it."""
+    """List top-level packages and modules, including modules in namespace directories."""
     folders: dict[str, set[tuple[str, ...]]] = {}
     for first, *rest in paths:
         if rest:
@@ -44,9 +44,9 @@ def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
 def unknown_imports(
     build: Output, parts: Iterable[Output], brought: Collection[str] | None
 ) -> tuple[Problem, ...]:
-    """Imports that neither the runtime nor a package in the other parts of an archive contains.
+    """Find imports that neither the runtime nor other parts of an archive resolve.
 
-    If `brought` is None, any module may be there: only relative imports can be unknown.
+    If `brought` is None, any module can exist: only relative imports are checked.
     """
     noted = tuple(_noted(build))
     if brought is None:

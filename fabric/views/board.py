@@ -64,7 +64,7 @@ class RunningTask(Struct, frozen=True):
 
 
 class Board(Struct, frozen=True):
-    """All services, lowest level first; `left` are the seconds that it may still take."""
+    """All services, lowest level first. `left` is the estimated remaining time in seconds."""
 
     rows: tuple[ServiceRow, ...]
     running: tuple[RunningTask, ...]
@@ -80,7 +80,7 @@ class Frame(Struct, frozen=True):
 
 
 def outcome_line(row: ServiceRow, style: Style) -> str:
-    """One line when the last task of a service has ended."""
+    """Format a line for a service whose last task ended."""
     paint = _paints(style).get(row.state, style.good)
     state = "" if row.state == "done" else f" {row.state}"
     took = f" ({duration(row.ms)})" if row.ms else ""
@@ -104,7 +104,7 @@ def _counted(row: ServiceRow) -> str:
 
 
 def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
-    """Never wider or higher than the frame; what does not fit is counted in one line."""
+    """Format the board within the frame. Rows that do not fit are counted in one line."""
     room = max(_LEAST_HEIGHT, frame.height) - 1
     shown, rest = _fitting(board.rows, room)
     width = max((len(row.name) for row in shown), default=0)
@@ -124,7 +124,7 @@ def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
 
 
 def _fitting(rows: Sequence[ServiceRow], room: int) -> tuple[list[ServiceRow], dict[str, int]]:
-    """The rows that matter most, in their order, and how many others there are by state."""
+    """Select the most important rows in order, and count the others by state."""
     if len(rows) <= room:
         return list(rows), {}
     ranked = sorted(range(len(rows)), key=lambda n: (_STATES.index(rows[n].state), n))
@@ -195,7 +195,7 @@ def _plain(text: str) -> str:
 
 
 def _painted(pieces: Sequence[Piece], width: int) -> str:
-    """Cut to the width first: colours have none."""
+    """Format the pieces. The text is cut before colors are added, because colors have no width."""
     line, room = "", width
     last = len(pieces) - 1
     for number, (text, paint) in enumerate(pieces):

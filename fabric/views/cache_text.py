@@ -1,4 +1,4 @@
-"""The cache as users keep house with it, in words."""
+"""Text for cache commands."""
 
 from fabric.model.amounts import plural
 from fabric.model.outcomes.looked_up import (

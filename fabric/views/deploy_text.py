@@ -1,4 +1,4 @@
-"""What a deploy or a removal did, for people."""
+"""Text for the results of deploys and removals."""
 
 from collections.abc import Iterator, Sequence
 
@@ -30,7 +30,7 @@ _BACK = "rolled-back"
 
 
 def deploy_text(deployed: DeployOutcome, _style: Style) -> str:
-    """What moved, where each service answers now, and one line to sum up."""
+    """Format the changes, the address of each service, and a summary line."""
     rows = deployed.deployments
     if not any((deployed.summary.ran, deployed.summary.failed, deployed.summary.blocked)):
         return "\n".join([*_addresses(rows), _last_line(rows, deployed.summary)])
@@ -42,7 +42,7 @@ def deploy_text(deployed: DeployOutcome, _style: Style) -> str:
 
 
 def _addresses(rows: Sequence[ServiceEnd]) -> Iterator[str]:
-    """Where all answers, after a deploy that had nothing to do."""
+    """List the addresses after a deploy that changed nothing."""
     found = [f"{row.service} on {row.provider}  {row.endpoint}" for row in rows if row.endpoint]
     yield from found[:_SHOWN]
     if len(found) > _SHOWN:
@@ -60,7 +60,7 @@ def _service(row: ServiceEnd) -> Iterator[str]:
 
 
 def _moved(row: ServiceEnd) -> Sequence[FunctionEnd]:
-    """The functions that are told one by one: none of a service that went back as a whole."""
+    """List the functions to show individually; none for a completely rolled-back service."""
     return () if row.status == _BACK else row.functions
 
 

@@ -1,4 +1,4 @@
-"""A check-up for people: one line for each check, and what to do about warnings below it."""
+"""Text for checks: one line per check, with hints below warnings."""
 
 from collections.abc import Iterator, Sequence
 

@@ -27,7 +27,7 @@ def junit(report: Report) -> str:
 
 
 def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
-    """What failed besides tasks is a case of its own: no failure may look like a success."""
+    """List failures outside tasks as separate cases, so that no failure looks like a success."""
     failed = (case for case in report.cases if case.status == "failed")
     told = {_without_names(one) for case in failed for one in case.problems}
     rest = tuple(one for one in report.problems if _without_names(one) not in told)
@@ -35,7 +35,7 @@ def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
 
 
 def _without_names(problem: Problem) -> Problem:
-    """Without the functions that a report names if several have it: a case is of one."""
+    """Remove the function names of a shared problem, because a case is about one function."""
     return replace(problem, message=problem.message.partition(" (functions `")[0])
 
 
@@ -91,6 +91,6 @@ def _counts(cases: Sequence[Case]) -> str:
 
 
 def _text(text: str) -> str:
-    """Escaped for XML, line breaks too; nothing in it that looks like a credential."""
+    """Escape for XML, including line breaks, and redact credentials."""
     plain = _UNSAYABLE.sub("\ufffd", without_credentials(text))
     return escape(plain).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")

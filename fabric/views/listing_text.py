@@ -27,7 +27,7 @@ def runs_text(found: RunsOutcome, style: Style) -> str:
 
 
 def run_text(found: RunOutcome, style: Style) -> str:
-    """The run, and its tasks as they ended; those that were up to date are only counted."""
+    """Format a run with its tasks. Up-to-date tasks are only counted."""
     ended = [event for event in found.events if event["type"] == "task_ended"]
     lines = [_task_line(one, style) for one in ended if one.get("status") != "skipped"]
     return "\n".join([_line(found.summary, style), *lines])

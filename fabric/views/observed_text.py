@@ -33,13 +33,13 @@ def logs_text(found: LogsOutcome, style: Style) -> str:
 
 
 def json_line(line: LogLine) -> str:
-    """One object; what could give orders to a terminal is spelled out in it."""
+    """Encode a log line as one JSON object, with control characters escaped."""
     text = msgspec.json.encode(line_row(line)).decode()
     return text if text.isprintable() else "".join(map(_spelled, text))
 
 
 def _in_row(text: str) -> str:
-    """What others made up, so that it takes one row."""
+    """Escape foreign text so that it fits one row."""
     return "".join(map(_spelled, text))
 
 
@@ -48,7 +48,7 @@ def _spelled(letter: str) -> str:
 
 
 def line_text(line: LogLine, style: Style) -> str:
-    """Its moment by the clock of this machine, whose it is, its request, its text."""
+    """Format a log line: local time, source, request id and text."""
     whose = f"{line.service}/{line.function}"
     coloured = style.named(whose, crc32(whose.encode()))
     request = _in_row(line.request[:_SHORT_REQUEST])
@@ -66,7 +66,7 @@ def _clock(at: int) -> str:
 
 
 def _here(moment: str) -> str:
-    """A moment of a document by the clock of this machine, with its zone."""
+    """Format a document's time in local time with zone."""
     return f"{_local(nanoseconds_in(moment)):%Y-%m-%d %H:%M:%S %Z}"
 
 
@@ -105,7 +105,7 @@ def _ms(value: float | None) -> str:
 
 
 def sparkline(counts: Sequence[int]) -> str:
-    """A bar for each part of the time; nothing where nothing was."""
+    """Draw a bar per time part; empty for no calls."""
     most = max(counts, default=0)
     if not most:
         return ""
@@ -143,7 +143,7 @@ def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
 def _branch(
     step: StepRow, every: Sequence[StepRow], place: tuple[str, bool], seen: set[str]
 ) -> Iterator[str]:
-    """Steps that name each other in a circle are told once."""
+    """Format a step with its children. Steps in a cycle are shown once."""
     if step.id in seen:
         return
     seen.add(step.id)

@@ -1,4 +1,4 @@
-"""The words for each kind of outcome but a build's."""
+"""Text for each kind of outcome except builds."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
 def plan_text(plan: PlanOutcome, style: Style) -> str:
-    """The whole plan; what is up to date is counted, not listed."""
+    """Format the whole plan. Up-to-date tasks are counted, not listed."""
     blocks = [_service_block(service, style) for service in plan.services]
     busy = [task for task in plan.tasks if task.action != "skip"]
     busy.sort(key=lambda task: (task.level, natural(task.id)))
@@ -72,7 +72,7 @@ def _function_lines(function: PlannedFunction, style: Style) -> Iterator[str]:
 
 
 def _change(name: str, old: Json, new: Json, style: Style) -> str:
-    """Digests are for programs; but of the code, they tell one archive from another."""
+    """Format a change. Hashes are omitted, except for code, where they distinguish archives."""
     if name != "code" and _is_digest(old) and _is_digest(new):
         return "changed"
     if name in _OWN_WITHOUT:
@@ -122,7 +122,7 @@ def _action(action: str, width: int, style: Style) -> str:
 
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
-    """Why one task would run: every input that is not what it was."""
+    """Format why a task would run, with every changed input."""
     head = f"{style.strong(told.task)}: {told.action}, {told.reason}"
     lines = [_change_line(change, style) for change in told.changed]
     for cause in told.causes:

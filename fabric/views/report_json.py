@@ -33,7 +33,7 @@ def as_document(report: Report) -> dict[str, object]:
 
 
 def outcome_json(outcome: JsonStruct) -> Mapping[str, object]:
-    """By the kind of outcome; most are their fields."""
+    """Encode an outcome by its kind. Most are encoded by their fields."""
     return _KINDS.get(type(outcome), _fields)(outcome)
 
 

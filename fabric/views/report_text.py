@@ -1,4 +1,4 @@
-"""Reports in words: each kind of outcome has its own."""
+"""Reports as text, by kind of outcome."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -30,7 +30,7 @@ _AT_HAND: Views = {BuildOutcome: build_text, InitOutcome: init_text}
 
 
 def _others() -> Views:
-    """Apart: most runs are builds and need none of these, nor does a project that begins."""
+    """Load the other views, separately because most runs are builds and need none."""
     from fabric.views.outcome_texts import TEXTS
 
     return TEXTS

@@ -1,4 +1,4 @@
-"""What is known and done of a router, for people."""
+"""Text for router commands."""
 
 from collections.abc import Mapping, Sequence
 
@@ -80,7 +80,7 @@ def _shares(one: routed.SyncEntry) -> str:
 
 
 def _trend(points: Sequence[routed.TrendPoint]) -> list[str]:
-    """One row of bars for each label, oldest on the left."""
+    """Draw one row of bars per label, oldest on the left."""
     labels = dict.fromkeys(label for point in points for label in point.weights)
     rows = [
         (label, "".join(_bar(point.weights.get(label, 0)) for point in points)) for label in labels

@@ -1,4 +1,4 @@
-"""The lines of a local server: one for each call, and what its function said below it."""
+"""Text of a local server: a line per call, with function output below."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _MEGABYTE = 1024 * 1024
 
 
 class CallLine(Struct, frozen=True):
-    """`logs` is all that the function wrote, `warning` what is said of its answer."""
+    """`logs` is the function's output, `warning` the notice on its response."""
 
     method: str
     path: str
@@ -56,7 +56,7 @@ def _below(call: CallLine, style: Style) -> Iterator[str]:
 def ready_text(
     url: str, routes: tuple[tuple[str, str, str], ...], others: tuple[str, ...], style: Style
 ) -> str:
-    """The address, and what is served there: method, path and function of each route."""
+    """Format the address and the routes: method, path and function."""
     width = max((len(f"{method} {path}") for method, path, _ in routes), default=0)
     lines = [f"Serving at {style.strong(url)}"]
     lines += [
@@ -68,7 +68,7 @@ def ready_text(
 
 
 def round_text(moved: tuple[str, ...], changed: tuple[str, ...], ms: int, style: Style) -> str:
-    """A file that moved, and what was built again because of it."""
+    """Format a changed file and the rebuilt functions."""
     first = moved[0] if moved else ""
     more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
     built = ", ".join(changed) if changed else "nothing changed"
@@ -76,7 +76,7 @@ def round_text(moved: tuple[str, ...], changed: tuple[str, ...], ms: int, style:
 
 
 def preset_text(call: PresetCall, style: Style) -> str:
-    """One call of the dev loop: the event's kind, the answer, and what a queue makes of it."""
+    """Format a call of the dev loop: event kind, response and queue handling."""
     head = f"{call.preset} -> {style.strong(call.function)} {style.dim(f'{call.ms} ms')}"
     answer = style.bad(call.error) if call.error else json.dumps(call.response, ensure_ascii=False)
     logs = [f"  {style.dim('|')} {line}" for line in call.logs.rstrip("\n").splitlines()]

@@ -1,4 +1,4 @@
-"""What is recorded of deployments, for people."""
+"""Text for recorded state."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ _HISTORY = 5
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; the last one may be as long as it likes."""
+    """Format a table. Columns are as wide as their widest cell; the last is unlimited."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,4 +1,4 @@
-"""What is said of routes that are led to this machine, and back."""
+"""Text for diverted and restored routes."""
 
 from fabric.model.amounts import plural
 from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService, StreamedOutcome
@@ -17,7 +17,7 @@ def back_text(left_alone: tuple[str, ...], style: Style) -> str:
 
 
 def restored_text(service: RestoredService, style: Style) -> str:
-    """What an earlier run had left."""
+    """Format the restored routes of an earlier run."""
     head = f"{style.good('restored')}: routes of `{service.service}` on {service.provider}"
     return "\n".join((head, *_left(service.left_alone)))
 
@@ -35,5 +35,5 @@ def restoration_text(outcome: RestoredOutcome, style: Style) -> str:
 
 
 def _left(routes: tuple[str, ...]) -> tuple[str, ...]:
-    """Whoever changed them meanwhile knows what they are to be."""
+    """Return the routes changed by another process, which were left alone."""
     return tuple(f"  kept, because it was changed meanwhile: {route}" for route in routes)

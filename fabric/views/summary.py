@@ -30,7 +30,7 @@ Marked = tuple[str, str]
 
 
 def summary(report: Report) -> str:
-    """What of a plan or a deploy is worth a look; of one that failed before, why."""
+    """Format the notable results of a plan or deploy, or the reason of an early failure."""
     match report.outcome:
         case PlanOutcome():
             return _page(report, _plan_parts(report, report.outcome), report.outcome.stage)
@@ -41,7 +41,8 @@ def summary(report: Report) -> str:
 
 
 def _plan_parts(report: Report, plan: PlanOutcome) -> Sequence[str]:
-    """What would change: services by functions, and who waits for whom; or that nothing would."""
+    """Format the planned changes by service and function, with dependencies; or that nothing
+    changes."""
     busy = {one.service for one in plan.tasks if one.action != "skip"}
     functions = [function for one in plan.services for function in one.functions]
     if not busy and all(one.change == "none" for one in functions):
@@ -57,7 +58,7 @@ def _plan_parts(report: Report, plan: PlanOutcome) -> Sequence[str]:
 
 
 def _deploy_parts(report: Report, deployed: DeployOutcome) -> Sequence[str]:
-    """What a deploy did: services by functions with their status, and who waited for whom."""
+    """Format the deployed services and functions with status and dependencies."""
     services = deployed.deployments
     if all(one.status == "unchanged" for one in services):
         return (_last(report),)
@@ -127,7 +128,7 @@ def _cell(text: str) -> str:
 
 
 def _picture(services: Sequence[Marked], ties: Iterable[tuple[str, str]]) -> str:
-    """A picture of services; of too many only the first, with how many there are besides."""
+    """Draw the services. If there are too many, only the first are drawn and the others counted."""
     shown = {name: f"s{number}" for number, (name, _) in enumerate(services[:_NODES])}
     if not shown:
         return ""

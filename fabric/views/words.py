@@ -1,4 +1,4 @@
-"""Plans, events and problems in words. Pure: the screen decides on colour and where they go."""
+"""Plans, events and problems as text. Pure: the screen decides on color and destination."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -32,7 +32,7 @@ def size(count: int) -> str:
 
 
 def build_text(built: BuildOutcome, _style: Style) -> str:
-    """New artifacts a line each, then what was done in all."""
+    """Format the new artifacts, a line each, and a summary."""
     shown = sorted(built.new, key=lambda one: natural(one.path))[:_SHOWN]
     width = max((len(one.path) for one in shown), default=0)
     lines = [f"{one.path:<{width}}  {size(one.size_bytes)}" for one in shown]
@@ -42,7 +42,7 @@ def build_text(built: BuildOutcome, _style: Style) -> str:
 
 
 def _shards(built: BuildOutcome) -> Iterator[str]:
-    """This part and all others: who looks at one log sees what the others are at."""
+    """Format this shard and all others, so that one log shows the whole run."""
     if built.shard is None:
         return
     each = zip_longest(built.shard.results, built.shard.expected_ms)
@@ -68,7 +68,7 @@ def _shared(built: BuildOutcome) -> str:
 
 
 def event_line(event: Event, style: Style) -> str | None:
-    """One line for a person reading along; None for what is not worth one."""
+    """Format an event as a line; None for minor events."""
     match event:
         case TaskStarted(task, reason):
             return f"{style.dim('>')} {task}  {style.dim(reason)}"
@@ -96,7 +96,7 @@ def _ended_line(event: TaskEnded, style: Style) -> str | None:
 
 
 def warning_lines(warnings: Sequence[Problem], style: Style) -> list[str]:
-    """Every kind of warning a few times; of two hundred that say the same, how many there are."""
+    """Format the warnings. Repeated warnings are shown a few times and counted."""
     kinds: dict[str, list[Problem]] = {}
     for one in warnings:
         kinds.setdefault(one.code, []).append(one)
@@ -109,7 +109,7 @@ def warning_lines(warnings: Sequence[Problem], style: Style) -> list[str]:
 
 
 def problem_text(problem: Problem, style: Style, *, severity: str = "error", task: str = "") -> str:
-    """Place, what, the lines around it, and what to do about it."""
+    """Format a problem: place, message, surrounding lines and hint."""
     paint = style.bad if severity == "error" else style.warn
     head = f"{paint(severity)}[{problem.code}]"
     place = f" {problem.where}:" if problem.where else ""

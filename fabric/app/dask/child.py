@@ -17,7 +17,7 @@ def main() -> None:
         own = Runtimes(folder, settings.env)
 
         def builder_for(asked: BuildQuestion) -> Builder:
-            """Commands are told of the machine that asks, and need none of our tools."""
+            """Build with the platform of the requesting machine, without local tools."""
             if not asked.inputs.command:
                 return own
             return Runtimes(Path(), dict(asked.environment), install=False)

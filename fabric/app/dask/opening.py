@@ -1,4 +1,4 @@
-"""`--executor` to what builds for a run."""
+"""Open the builder that `--executor` selects."""
 
 from fabric.app.dask.shared_store import shared_store
 from fabric.app.settings import Settings
@@ -11,7 +11,7 @@ _NEED = PackageNeed("--executor requires", Extra.DASK, "usage/no-package")
 
 
 def open_executor(address: DaskAddress, settings: Settings) -> Executor:
-    """Reaches the cluster: whatever is wrong with it is told before anything is built."""
+    """Connect to the cluster. Reports every problem with it before anything is built."""
     store = shared_store(settings)
     with requiring(_NEED):
         from fabric.app.dask.worker import side_of

@@ -1,4 +1,4 @@
-"""The shared cache as what carries files between a run and its workers."""
+"""The shared cache as the file transport between a run and its workers."""
 
 from fabric.app.settings import REMOTE_KEY_VARIABLE, Settings
 from fabric.app.shared_cache import TEAM_VARIABLE, URL_VARIABLE, address_of
@@ -11,7 +11,7 @@ from fabric.remote.seal import keys_of
 
 
 def shared_store(settings: Settings) -> SharedStore:
-    """Reaches nobody yet. Raises FabricError where no shared cache is set up."""
+    """Build the store without connecting. Raises FabricError if no shared cache is configured."""
     key, url = settings.own(REMOTE_KEY_VARIABLE).reveal(), settings.env.get(URL_VARIABLE)
     if not (key and url):
         missing = [

@@ -1,6 +1,7 @@
-"""What a worker of a Dask cluster is asked to do. It runs there, in the worker's process.
+"""The functions that a Dask worker executes, in the worker's process.
 
-`dask worker` is started with the variables of the shared cache, as any machine that reads it.
+Start `dask worker` with the environment variables of the shared cache, like any machine that reads
+it.
 """
 
 import atexit
@@ -28,7 +29,7 @@ _EXECUTING = "executing"
 
 
 def about_worker() -> bytes:
-    """What it has, to be compared before anything is sent there."""
+    """Describe this worker, so that the client can compare it before sending work."""
     return msgspec.msgpack.encode(_side(read_settings()))
 
 
@@ -37,7 +38,7 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
     worker = get_worker()
 
     def is_wanted() -> bool:
-        """A task that was cancelled, or whose client has gone, executes no more for anybody."""
+        """Return whether the task is still executing: not cancelled, and its client connected."""
         state = worker.state.tasks.get(key)
         return state is not None and state.state == _EXECUTING
 
@@ -50,7 +51,7 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
 
 
 def side_of(store: SharedStore | None) -> SameSide:
-    """This machine, with that shared cache; without one it can be told, and nothing be built."""
+    """Build the worker side with this shared cache. Without a cache it cannot build anything."""
     python = ".".join(map(str, sys.version_info[:2]))
     if store is None:
         return SameSide(VERSION, python, "")
@@ -66,7 +67,7 @@ def _side(settings: Settings) -> SameSide:
 
 @functools.cache
 def _this_side() -> WorkerSide:
-    """Of this process, warm for as long as it lives."""
+    """Return the worker side of this process, which is reused between tasks."""
     settings, worker = read_settings(), get_worker()
     store = shared_store(settings)
     packs = Packs(store)

@@ -40,7 +40,10 @@ _SERIALIZERS = ["msgpack"]
 
 
 class DaskWorkers:
-    """Thread-safe. Closing it cancels what is under way; its workers end the children of that."""
+    """The workers of a cluster. Thread-safe.
+
+    Closing it cancels running tasks; the workers end their child processes.
+    """
 
     def __init__(self, client: Client, address: DaskAddress, run: str, *silent: str) -> None:
         self._client = client
@@ -78,7 +81,7 @@ class DaskWorkers:
                 raise GaveUpError(message) from error
 
     def _asked(self, question: bytes) -> bytes:
-        """Raises KilledWorker as Dask does."""
+        """Send a question to a worker. Raises KilledWorker as Dask does."""
         future, is_cut = self._submitted(question), threading.Event()
 
         def cut() -> None:
@@ -101,7 +104,7 @@ class DaskWorkers:
         return answer
 
     def _waited_for(self, future: Future[bytes]) -> object:
-        """Workers come back, or others come: not for ever, though."""
+        """Wait for a result, also while workers restart, but with a time limit."""
         without = 0
         while without < _LOOKS_WITHOUT:
             try:
@@ -126,7 +129,7 @@ class DaskWorkers:
             return future
 
     def _fit(self) -> list[str] | None:
-        """Whoever there is, or all but those that are left out."""
+        """Select the workers, except excluded ones."""
         return sorted(set(self._client.ncores()) - self._left_out) if self._left_out else None
 
     def close(self) -> None:
@@ -140,7 +143,8 @@ class DaskWorkers:
 
 
 def connect(address: DaskAddress, side: SameSide, run: str) -> DaskWorkers:
-    """Raises FabricError where nobody is there, or workers are not like this machine."""
+    """Connect to the cluster. Raises FabricError without workers, or if they differ from this
+    machine."""
     security = Security()
     is_sealed = security.get_connection_args("client").get("ssl_context") is not None
     if not is_sealed and not address.is_this_machine:
@@ -176,7 +180,7 @@ def _client(url: str, security: Security, address: DaskAddress) -> Client:
 
 
 def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tuple[str, ...]:
-    """Those that do not say what they are."""
+    """Reject workers that do not report their versions."""
     workers = sorted(client.ncores())
     if not workers:
         hint = "run: dask worker, or set the minimum of an adaptive cluster to 1"
@@ -209,7 +213,8 @@ def _said(client: Client, workers: list[str]) -> Mapping[str, object]:
 
 
 def _in_time(call: Callable[[], T], seconds: float) -> T | None:
-    """None where it does not end: Dask's own time-outs do not bound all that it waits for."""
+    """Call with a time limit. Returns None on timeout, as Dask's own timeouts do not cover every
+    wait."""
     return _result(_begun(call), seconds)
 
 

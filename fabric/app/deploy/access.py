@@ -28,7 +28,7 @@ _OWN_CONFIG_KEYS = ("aws_access_key_id", "credential_process", "role_arn", "sso_
 
 
 def access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[Problem]:
-    """For records that fabric deploys itself."""
+    """Find missing credentials and packages for records that fabric deploys itself."""
     for ref in sorted(refs):
         placement = scope.placements.get(ref)
         if placement is not None and _is_built_in(placement):
@@ -42,7 +42,7 @@ def _is_built_in(placement: Placement) -> bool:
 
 
 def missing_credentials(placement: Placement, env: Mapping[str, str]) -> Iterator[Problem]:
-    """By names alone: only the provider knows whether the values are valid."""
+    """Find missing credentials by variable name. Only the provider can verify their values."""
     facts = facts_of(placement.provider_id)
     missing = missing_groups(facts, _given(placement, env)) if facts else ()
     if facts is None or not missing:
@@ -62,7 +62,7 @@ def missing_packages(placement: Placement) -> Iterator[Problem]:
 
 
 def credential_names(placements: Iterable[Placement]) -> frozenset[str]:
-    """The variables that decide whether credentials are missing."""
+    """List the variables that determine whether credentials are missing."""
     real = (facts_of(one.provider_id) for one in placements if one.mode == Mode.REAL)
     return frozenset(name for facts in real if facts for name in credential_variables(facts))
 
@@ -76,7 +76,7 @@ def _given(placement: Placement, env: Mapping[str, str]) -> set[str]:
 
 
 def _kept_by_aws_tools(env: Mapping[str, str]) -> Iterator[str]:
-    """Files of the tools of AWS, and its machines: nothing is called."""
+    """Find credentials in AWS config files and on AWS machines. Makes no API call."""
     home = env.get("HOME", "")
     text = _text_of(Path(home) / ".aws" / "config") if home else ""
     has_keys = home and (Path(home) / ".aws" / "credentials").is_file()

@@ -1,4 +1,4 @@
-"""Services that are to give others an address, and will have none: told by a plan."""
+"""Find dependencies on services that have no common endpoint, during planning."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ from fabric.providers.places import ApartAddresses
 
 
 def no_addresses(scope: DeployScope) -> Iterator[Problem]:
-    """Where each function has one of its own, a service of several has none."""
+    """Find dependencies on services whose functions have separate endpoints only."""
     apart = {ref: _apart(scope, ref) for ref in sorted(scope.placements)}
     for taker in sorted(scope.placements) if any(apart.values()) else ():
         for upstream, variables in sorted(_given(scope, taker).items()):
@@ -25,7 +25,7 @@ def no_addresses(scope: DeployScope) -> Iterator[Problem]:
 
 
 def _given(scope: DeployScope, taker: RecordRef) -> dict[RecordRef, list[str]]:
-    """The variables that each of its upstreams gives it."""
+    """Map each upstream to the variables that it provides to this record."""
     unit = scope.work.units.get(taker)
     found: dict[RecordRef, list[str]] = {}
     for variable, release in unit.upstream_outputs if unit else ():
@@ -38,7 +38,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _apart(scope: DeployScope, ref: RecordRef) -> tuple[str, ...]:
-    """The functions of a service that has no address for them all."""
+    """List the functions of a service that has no endpoint for all of them."""
     if scope.placements[ref].mode != Mode.REAL:
         return ()
     try:

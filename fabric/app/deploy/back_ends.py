@@ -1,4 +1,4 @@
-"""The back ends where the records of a run lie: each opened once, when it is first asked for."""
+"""The state backends of a run, each opened once on first use."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +16,8 @@ from fabric.state.store import BackEndPair, RecordStore
 
 
 def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
-    """Another store than the one that is meant would be as bad as the wrong host."""
+    """Reject a backend that the checkout redirects, because that is as dangerous as a wrong
+    host."""
     address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
     found = [
         foreign_problem(sources, name)
@@ -31,9 +32,9 @@ def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
 
 
 class BackEnds:
-    """The back ends of a run, each opened once, when it is first asked for.
+    """The state backends of a run, each opened once on first use.
 
-    Blind ones know of nothing: for previews without credentials for the state.
+    Blind backends contain no records: they serve previews without state credentials.
     """
 
     def __init__(self, settings: Settings, *, blind: bool = False) -> None:
@@ -52,7 +53,8 @@ class BackEnds:
         return RecordStore(Path(placement.home), self._open[key])
 
     def _told_apart_by(self, placement: Placement) -> object:
-        """What else makes another store of it: the folder, or the address and the credentials."""
+        """Build the part of the store key beyond the kind: the directory, or address and
+        credentials."""
         if placement.is_own_folder:
             return placement.home
         return placement.home, frozenset(

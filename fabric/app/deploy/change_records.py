@@ -1,7 +1,6 @@
-"""The one way in which records change: claimed, run, taken back if asked, and closed.
+"""The single way to change records: claim, run, roll back if requested, and close.
 
-Deploy, remove and rollback are three purposes of it. Whatever else happens, it lets go of every
-record once.
+Deploy, remove and rollback use it. In every case each record is released exactly once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,10 +49,10 @@ from fabric.tasks.deploy import ref_of
 
 
 class RecordsChange(Struct, frozen=True):
-    """A change to be made: to which records, for what purpose, by which graph.
+    """A change to make: the records, the purpose and the task graph.
 
-    `claimed` are the tasks that may change something. `started_ns` is when the command began; on a
-    disk that is full a removal `keeps` nothing.
+    `claimed` are the tasks that can change something. `started_ns` is the start time of the
+    command. On a full disk a removal `keeps` nothing.
     """
 
     scope: DeployScope
@@ -66,8 +65,8 @@ class RecordsChange(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """What became of it. `finals` are the records as they were written, None for those that are
-    gone; `rolled_back` those that are as they were before."""
+    """The result of a change. `finals` are the records as written, or None for deleted ones.
+    `rolled_back` are the records that were restored."""
 
     scope: DeployScope
     info: ProjectInfo
@@ -121,7 +120,7 @@ def _goes_back(purpose: Purpose, result: RunResult) -> bool:
 
 
 def _finals(change: RecordsChange, back: TakenBack) -> dict[RecordRef, Record | None]:
-    """What every record becomes."""
+    """Compute the final content of every record."""
     scope, outcomes = change.scope, outcomes_of(back.result)
     finals: dict[RecordRef, Record | None] = {}
     for locked in scope.transaction.locked_records:
@@ -155,7 +154,7 @@ def _opening(request: Request, change: RecordsChange) -> SessionOptions:
 
 
 def _claims(change: RecordsChange) -> Iterator[Claim]:
-    """The records of all tasks that may change something, each with what may happen to it."""
+    """List the records of all tasks that can change something, each with its operation."""
     claimed: dict[RecordRef, list[Task]] = {}
     for task in _of_records(change.claimed):
         claimed.setdefault(ref_of(task.inputs), []).append(task)

@@ -1,4 +1,4 @@
-"""What a deploy would change, function by function and field by field, for plans."""
+"""The changes of a deploy, per function and field, for plans."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _SHOWN = 12
 
 
 class PlannedDeploy(Struct, frozen=True):
-    """What is known of one function before a run: its deploy's verdict, and its archive's."""
+    """The known facts of one function before a run: the decisions on its deploy and its archive."""
 
     inputs: DeployInputs
     spec: Spec
@@ -39,7 +39,7 @@ def live_rows(
     records: Mapping[RecordRef, Record | None],
     code: Code,
 ) -> tuple[PlannedService, ...]:
-    """The rows of a plan, with each function's change against what is live."""
+    """Compare the rows of a plan with the deployed functions."""
     planned_deploys = {
         (*_at(planned.inputs), planned.spec[0]): planned for planned in _planned_deploys(made)
     }
@@ -53,7 +53,7 @@ def live_rows(
 def _going(
     made: Plan, records: Mapping[tuple[str, str], Record | None]
 ) -> frozenset[tuple[str, str, str]]:
-    """Services, where they are, with functions that this very run would take away."""
+    """List the functions, with service and provider, that this run would delete."""
     found: set[tuple[str, str, str]] = set()
     for task in made.graph.tasks:
         match task.inputs:
@@ -137,14 +137,15 @@ def _fields(row: PlannedFunction, planned: PlannedDeploy, record: Record, code: 
 
 
 def _only_unknown(change: Change) -> bool:
-    """An upstream that has no digest yet has not changed for that."""
+    """Return whether the change is only an upstream without a known hash, which is not a change."""
     return change.kind == EntryKind.UPSTREAM and not change.new
 
 
 def _field(
     change: Change, row: PlannedFunction, was: FunctionRecord
 ) -> tuple[str, tuple[Json, Json]]:
-    """A change in the words of the config; of an environment value only that it changed."""
+    """Format a change with config field names. For environment values it shows only that they
+    changed."""
     if change.kind == EntryKind.ENV:
         old, new = (_SET if change.old else None), (_SET if change.new else None)
         return f"env.{change.name}", (old, _OTHER if old and new else new)

@@ -27,7 +27,7 @@ _CREDENTIALS = "credentials/missing"
 
 
 class DeployCandidate(Struct, frozen=True):
-    """The services of a deploy or rollback; a rollback has no compiled `work`."""
+    """The services of a deploy or rollback. A rollback has no compiled `work`."""
 
     scope: DeployScope
     work: Compiled | None = None
@@ -36,7 +36,8 @@ class DeployCandidate(Struct, frozen=True):
 
 
 class DeployCheck(Struct, frozen=True):
-    """`stops_plan`: without it no plan can be made. All others are warnings of a plan."""
+    """A check before a deploy. With `stops_plan` a failure prevents a plan; otherwise it is a plan
+    warning."""
 
     name: str
     find: Callable[[DeployCandidate], Iterable[Problem]]
@@ -44,7 +45,7 @@ class DeployCheck(Struct, frozen=True):
 
 
 class FoundProblems(Struct, frozen=True):
-    """All that a deploy is refused for, in the order of the table."""
+    """All reasons to refuse a deploy, in the order of the checks."""
 
     stopping: tuple[Problem, ...] = ()
     other: tuple[Problem, ...] = ()
@@ -55,7 +56,7 @@ class FoundProblems(Struct, frozen=True):
 
 
 def problems_before(one: DeployCandidate) -> FoundProblems:
-    """Found before anything is planned, built or locked."""
+    """Find problems before anything is planned, built or locked."""
     stopping: list[Problem] = []
     other: list[Problem] = []
     for check in DEPLOY_CHECKS:
@@ -66,7 +67,7 @@ def problems_before(one: DeployCandidate) -> FoundProblems:
 
 
 def problems_of_change(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
-    """What only a run with something to change needs: credentials and packages."""
+    """Find problems that matter only if something changes: missing credentials and packages."""
     return tuple(access_problems(scope, changing_refs(plan)))
 
 
@@ -125,7 +126,7 @@ def _partial(one: DeployCandidate) -> Iterable[Problem]:
 
 
 def _deployers(one: DeployCandidate) -> Iterator[Problem]:
-    """Whether fabric can deploy in this mode at all: a built-in deployer, a command, a role."""
+    """Check that fabric can deploy in this mode: with a built-in deployer, a command or a role."""
     for ref, placement in sorted(one.scope.placements.items()):
         if placement.mode != Mode.SIMULATED:
             try:

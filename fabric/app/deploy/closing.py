@@ -1,4 +1,4 @@
-"""The end of a run that changed records: receipts, then the records, then what nobody needs."""
+"""The end of a run that changed records: write receipts, then records, then clean up."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ Finals = dict[RecordRef, Record | None]
 def closed(
     session: Session, scope: DeployScope, result: RunResult, finals: Finals
 ) -> tuple[RunResult, Finals]:
-    """The run with what went wrong at its end, and the records as they were written."""
+    """Close the run. Returns its result with late problems, and the records as written."""
     closing = _Closing(scope, finals)
     closing.keep_traces(session, result)
     problems = closing.close()
@@ -38,7 +38,7 @@ class _Closing:
         self._locked = scope.transaction.locked_records
 
     def close(self) -> list[Problem]:
-        """Receipts first: once the state says that all is done, nobody comes back for them."""
+        """Write receipts before records: once the state is final, no later run repairs receipts."""
         problems = [*for_each(self._locked, self._written)]
         problems += self._scope.transaction.close(lambda locked: self.finals[locked.base.ref])
         if not problems:
@@ -55,7 +55,7 @@ class _Closing:
             tell_unsure(transaction.record_store(locked.base.ref), locked, transaction.around)
 
     def _true_receipts(self, locked: LockedRecord) -> None:
-        """Who lost a lock between its receipt and its last write has told of what is not so."""
+        """Correct receipts whose record was not written because the lock was lost in between."""
         ref = locked.base.ref
         record = peek(self._scope.transaction.record_store(ref), ref)
         # Whoever is still at work on it writes them in the end.
@@ -71,7 +71,7 @@ class _Closing:
             raise
 
     def keep_traces(self, session: Session, result: RunResult) -> None:
-        """A help for other machines, no more: the deploy does not fail for it."""
+        """Store the build traces for other machines. A failure does not fail the deploy."""
         newest, makers = newest_of(result, session.stores.trace_store), makers_of(result.graph)
 
         def keep(locked: LockedRecord) -> None:
@@ -84,7 +84,7 @@ class _Closing:
         for_each(self._locked, keep)
 
     def _unfinished(self, locked: LockedRecord) -> None:
-        """Its receipt is not written: the record says so, and the next run comes back for it."""
+        """Mark the record as unfinished if its receipt failed, so that the next run repairs it."""
         ref, now = locked.base.ref, self._scope.tools.records.now()
         record = self.finals[ref] or locked.record
         ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=now)
@@ -109,7 +109,7 @@ class _Closing:
             drop_archives(record_store, ref, gone, self._named_here(ref))
 
     def _named_here(self, ref: RecordRef) -> frozenset[str]:
-        """Archives that other records of this folder still name."""
+        """List the archives that other records of this directory still reference."""
         record_store = self._scope.transaction.record_store(ref)
         refs = (ref_of_key(key) for key in record_store.stores.state.list(""))
         records = (peek(record_store, one) for one in refs if one)

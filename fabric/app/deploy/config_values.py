@@ -1,4 +1,4 @@
-"""What functions are given, as their configs say it and their upstreams fill it in."""
+"""Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -54,13 +54,15 @@ class ConfigValues:
         )
 
     def declared(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
-        """The environment that the config gives a function, with what upstreams give still open;
-        None where it names no such function."""
+        """Return the function's environment from the config, with open upstream placeholders.
+
+        Returns None if the config does not contain the function.
+        """
         found = _function(self._work.config(ref), function)
         return None if found is None else Secret(found.env)
 
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
-        """All functions of a service, as far as they are known before anything is built."""
+        """List all functions of a service, as far as they are known before the build."""
         config = self._work.config(ref)
         unit = self._work.units.get(ref)
         if config is None or unit is None:
@@ -81,7 +83,7 @@ class ConfigValues:
         )
 
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
-        """The variables that its upstreams give, live already or not."""
+        """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
         return tuple(name for name, _ in unit.upstream_outputs) if unit else ()
 
@@ -89,11 +91,11 @@ class ConfigValues:
         return self._upstreams.all(ref)
 
     def known_addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """Of those upstreams that are live."""
+        """Map the variables of deployed upstreams to their addresses."""
         return self._upstreams.known(ref)
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
-        """Functions that would be refused with the addresses that their upstreams have now."""
+        """Find functions whose environment is too large with the current upstream addresses."""
         config = self._work.config(ref)
         known = self._upstreams.known(ref)
         for one in config.functions if config else ():
@@ -112,7 +114,7 @@ def _function(config: Config | None, name: str) -> Function | None:
 
 
 def _known(config: Config, function: Function) -> Secret[Pairs]:
-    """Without values of secrets, which a plan need not have read, and of upstreams."""
+    """List values without secrets and upstream outputs, which a plan does not always read."""
     pairs = (pair for pair in function.env if pair[0] not in config.secret_names)
     return Secret(tuple(pair for pair in pairs if not late_names(pair[1])))
 

@@ -1,4 +1,4 @@
-"""`deploy`: look, take the locks of what may change, run, and say what is live now."""
+"""`deploy`: preview, lock the affected records, run, and report the deployed state."""
 
 import contextlib
 from collections.abc import Iterator
@@ -45,9 +45,11 @@ from fabric.system.clock import file_time_ns
 
 
 class DeployOptions(Struct, frozen=True):
-    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
-    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage,
-    `names` keeps the names of routers."""
+    """Options of a deploy. `rollback` is the flag, or None if it is not given. `plan` is a saved
+    plan that must still match.
+
+    `ask` prompts for the name of a protected stage. `names` updates the DNS of routers.
+    """
 
     force: bool = False
     rollback: bool | None = None
@@ -64,7 +66,7 @@ def deploy(
     make_listeners: MakeListeners,
     command_line: CommandLine | None = None,
 ) -> Report:
-    """First a look without locks: where nothing is to be done, nothing is taken or written."""
+    """Preview without locks first. If everything is up to date, nothing is locked or written."""
     started = file_time_ns(settings.cwd)
     with contextlib.closing(open_shared_cache(request, settings)) as shared:
         work = compiled_and_pinned(request, settings)
@@ -99,7 +101,7 @@ def deploy(
 def _change_to_make(
     request: Request, seen: Preview, scope: DeployScope, options: DeployOptions, started: int
 ) -> tuple[Request, RecordsChange]:
-    """With what becomes of the request: on a way back nothing new starts after a failure."""
+    """Build the change and its request. With rollback, no task starts after a failure."""
     units, settings = scope.work.units.all(), scope.work.settings
     # Said on the line, it beats what the config and the variable make of a failure.
     rollback = not request.keep_going and any(
@@ -129,21 +131,21 @@ def _scope_options(
 
 
 def _names(work: Compiled, request: Request, options: DeployOptions) -> MakeNames | None:
-    """Most services have no router: what leads names is imported for those that have."""
+    """Return the DNS factory. DNS modules are imported only for services with a router."""
     if options.names is None or not leads_names(work.graph):
         return None
     return options.names(request.where, options.lock_timeout)
 
 
 def _claimed(seen: Preview, scope: DeployScope) -> Iterator[Task]:
-    """The tasks that may change something."""
+    """List the tasks that can change something."""
     for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
         if scope.tools.force or decision.action is not Action.SKIP:
             yield task
 
 
 def _copied_out(request: Request, settings: Settings, changed: Changed) -> Changed:
-    """What is live is told also where the copies could not be written."""
+    """Copy the artifacts out. Reports the deployed state even if copying fails."""
     if not request.out:
         return changed
     result, workspace = changed.result, Path(changed.info.workspace)

@@ -1,4 +1,4 @@
-"""What a deploy works on: where its records lie, and the services with their configs."""
+"""The services of a deploy, their configs, and the locations of their records."""
 
 import os
 import shlex
@@ -19,8 +19,10 @@ _USUAL = "fabric.yml"
 
 
 class Units:
-    """The services with their configs, read when the first of them is asked for. One that a run
-    deploys to several targets is there once for each."""
+    """The services with their configs, read on first use.
+
+    A service deployed to several targets appears once for each.
+    """
 
     def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
         self._load = load
@@ -31,7 +33,8 @@ class Units:
         return self._by_target().values()
 
     def get(self, ref: RecordRef) -> ServiceUnit | None:
-        """That of a record; one of a target that no config means is met by its service's."""
+        """Return the service of a record. If no config has its target, any target of the service
+        counts."""
         found = self._by_target()
         own = found.get((ref.service, ref.provider))
         return own or next((one for one in found.values() if one.service == ref.service), None)
@@ -46,8 +49,10 @@ class Units:
 
 
 class DeployWork(Struct, frozen=True):
-    """A plan asks for records only: no config is read for it, unless what it has to warn of needs
-    more words than a placement has."""
+    """The work of a deploy. A plan needs records only.
+
+    Its configs are read only for warnings that need more than the placement.
+    """
 
     placements: Mapping[RecordRef, Placement]
     units: Units
@@ -61,8 +66,8 @@ class DeployWork(Struct, frozen=True):
         return unit.config if unit else None
 
     def options(self, ref: RecordRef, provider: str = "") -> str:
-        """How a command that is given from here names a record's config, stage and provider,
-        or another provider of the same service."""
+        """Return the command-line options that select this record, or another provider of its
+        service."""
         file = config_file(self, ref)
         named = RecordRef(ref.service, ref.stage, provider or ref.provider)
         return options_of(named, file, self.settings)
@@ -76,7 +81,7 @@ def config_file(work: DeployWork, ref: RecordRef) -> Path:
 
 
 def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
-    """How a command that is given from here names a record of a config."""
+    """Format the command-line options that select a record of a config."""
     file = os.path.relpath(settings.cwd / config, settings.cwd)
     words = ("-c", file) if file != _USUAL else ()
     return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))

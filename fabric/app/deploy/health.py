@@ -1,4 +1,4 @@
-"""Which addresses say whether a service is well, and what of that can be told without a call."""
+"""Health check URLs of a service, and their problems that are visible without a call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,7 +14,7 @@ _KEYS = ("deploy", "healthCheck", "url")
 
 
 class _HealthRoute(Struct, frozen=True):
-    """What can be asked for without a body; `first` is the path that the output of the function
+    """A route that can be called without a body. `first` is the path that the function's output URL
     ends with."""
 
     function: str
@@ -23,7 +23,7 @@ class _HealthRoute(Struct, frozen=True):
 
 
 def health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
-    """All of them have to answer."""
+    """List the health check URLs. All of them must respond."""
     said = config.deploy.health_check_url
     if "://" in said or not isinstance(deployer, ApartAddresses):
         return (health_url(said, released.endpoint),)
@@ -33,14 +33,14 @@ def health_urls(config: Config, deployer: Deployer, released: Released) -> tuple
 
 
 def health_url(said: str, endpoint: str) -> str:
-    """A path is below the endpoint, whatever path that has itself."""
+    """Build the health check URL: the path is appended to the endpoint and its path."""
     if not said or "://" in said:
         return said or endpoint
     return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
 
 
 def health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
-    """Where nothing stands before all functions, a path has to be one of theirs."""
+    """Find health check paths that match no function, if functions have separate endpoints."""
     said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
     if not is_enabled or "://" in said or not isinstance(deployer, ApartAddresses):
         return
@@ -55,7 +55,7 @@ def health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
 
 
 def _meant(config: Config, said: str) -> Sequence[_HealthRoute]:
-    """Those of this path; without one the first of each function."""
+    """Select the routes of this path, or without a path the first route of each function."""
     if said:
         return [one for one in _routes(config) if one.path.strip("/") == said.strip("/")]
     first: dict[str, _HealthRoute] = {}

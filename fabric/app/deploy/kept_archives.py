@@ -1,4 +1,4 @@
-"""Archives of what was deployed, kept beside the records that name them."""
+"""Archives of deployed functions, stored beside the records that reference them."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Records as tasks ask for them, and what upstreams give as their records tell."""
+"""Records as tasks query them, and upstream outputs from those records."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,20 +34,20 @@ class KnownRecords:
 
 
 class UpstreamAddresses:
-    """What the upstreams of a service give."""
+    """The outputs of a service's upstreams."""
 
     def __init__(self, transaction: RecordTransaction, units: Units) -> None:
         self._transaction = transaction
         self._units = units
 
     def all(self, ref: RecordRef) -> dict[str, str]:
-        """Now that the service is to be deployed: each of them has to be live."""
+        """Return all upstream addresses for a deploy. Each upstream must be deployed."""
         return {
             name: self._endpoint(upstream, ref) for name, upstream in self._upstreams(ref).items()
         }
 
     def known(self, ref: RecordRef) -> dict[str, str]:
-        """Those that are live, whoever else may not be yet."""
+        """Return the addresses of deployed upstreams only."""
         records = {
             name: self._transaction.record(one) for name, one in self._upstreams(ref).items()
         }
@@ -66,7 +66,7 @@ class UpstreamAddresses:
 
 
 class RollbackTargets:
-    """What restores take records back to: known once it was decided that something goes back."""
+    """The deployments to restore, known once a rollback is decided."""
 
     def __init__(self) -> None:
         self._targets: Mapping[RecordRef, Deployment] = {}

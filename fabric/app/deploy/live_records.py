@@ -1,4 +1,4 @@
-"""The records of a project's services: there, looked for and absent, or beyond reading."""
+"""The records of a project's services: found, missing or unreadable."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -23,7 +23,7 @@ from fabric.state.store import RecordStore
 
 
 class LiveRecords(Struct, frozen=True):
-    """Records and where they lie, services without one, and what is lost or cannot be read."""
+    """Records and their locations, services without a record, and lost or unreadable records."""
 
     records: Mapping[RecordRef, Record]
     placements: tuple[Placement, ...]
@@ -31,14 +31,14 @@ class LiveRecords(Struct, frozen=True):
     unreadable: tuple[FabricError, ...] = ()
 
     def all_readable(self) -> "LiveRecords":
-        """Itself, or an error that names every record that is no good."""
+        """Return this object, or raise an error that names every unreadable record."""
         if self.unreadable:
             raise FabricError(*(one.first for one in self.unreadable))
         return self
 
 
 def find_records(project: Project, provider: str, settings: Settings) -> LiveRecords:
-    """All records of these services and this stage; with a provider only its own."""
+    """Find all records of these services and this stage, or of one provider."""
     back_ends = BackEnds(settings)
     placements: dict[RecordRef, Placement] = {}
     records: dict[RecordRef, Record] = {}
@@ -69,7 +69,7 @@ def find_records(project: Project, provider: str, settings: Settings) -> LiveRec
 def _glances(
     record_store: RecordStore, refs: Iterable[RecordRef]
 ) -> tuple[dict[RecordRef, Record], dict[RecordRef, FabricError]]:
-    """What there is of these; one that is damaged hides no other."""
+    """Read these records. A damaged record does not hide others."""
     found: dict[RecordRef, Record] = {}
     errors: dict[RecordRef, FabricError] = {}
     for ref in refs:
@@ -83,7 +83,8 @@ def _glances(
 
 
 def _may_be_meant(ref: RecordRef, provider: str) -> bool:
-    """Of what cannot be read: a label that is no provider's id may be of any provider."""
+    """Return whether an unreadable record can be of this provider. A custom label can be of any
+    provider."""
     return provider in ("", ref.provider) or ref.provider not in PROVIDER_IDS
 
 

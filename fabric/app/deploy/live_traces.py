@@ -1,6 +1,6 @@
-"""How live functions were built, kept beside their record.
+"""Build traces of deployed functions, stored beside their record.
 
-A machine that never built them can tell from it, without a build, that nothing is to be done.
+Another machine uses them to detect, without a build, that everything is up to date.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ _PACKAGE = "package"
 
 
 def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
-    """What other machines learned, of tasks of which this one knows nothing itself."""
+    """Import traces of other machines, for tasks that have no local trace."""
     found: dict[TaskId, Traces] = {}
     strange = _strange(session.stores.trace_store, graph)
     makers = makers_of(graph) if strange else {}
@@ -56,7 +56,7 @@ def _taken_in(session: Session, task: Task, told: Row, salt: str) -> Trace | Non
 
 
 def _strange(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
-    """The services of which some function was never packaged here."""
+    """List the services with a function that was never packaged on this machine."""
     packages = (one for one in graph.ids if is_kind(one, _PACKAGE))
     return {name_of(one).service for one in packages if not trace_store.traces(one)}
 
@@ -66,8 +66,10 @@ Newest = Callable[[TaskId], Trace | None]
 
 
 def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final: Record) -> None:
-    """After a deploy; a document that somebody else just wrote is left to them. Tasks go by the
-    names that they have where a run is for this target alone."""
+    """Store the traces after a deploy, unless another process just wrote the document.
+
+    Tasks have the names that a run for this target only would use.
+    """
     ref, salt = final.ref, final.salt
     stored = record_store.stores.state.read(traces_key(ref))
     before = decoded(stored.content if stored else b"", salt)
@@ -79,8 +81,10 @@ def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final
 
 
 def renew_traces(scope: DeployScope) -> None:
-    """Where nothing is to be done: bring documents of an older form, which held more than they
-    should, into today's. Those behind a network wait for the next deploy that writes."""
+    """Upgrade old trace documents that contained too much data, when nothing else changes.
+
+    Documents in remote backends wait for the next deploy that writes.
+    """
     for ref in scope.placements:
         record_store, record = scope.transaction.record_store(ref), scope.record(ref)
         if record is not None and record_store.is_own_folder:
@@ -103,7 +107,7 @@ def _write(
 
 
 def makers_of(graph: TaskGraph) -> Makers:
-    """The tasks that make the archive of each function: its package and what that needs."""
+    """Group the tasks that build each function's archive: its package and their needs."""
     number = {one: position for position, one in enumerate(graph.ids)}
     found: dict[tuple[RecordRef, str], tuple[TaskId, ...]] = {}
     for task in graph.tasks:
@@ -116,7 +120,7 @@ def makers_of(graph: TaskGraph) -> Makers:
 
 
 def newest_of(result: RunResult, trace_store: TraceStore) -> Newest:
-    """What this run itself has found of a task, before what is remembered last."""
+    """Prefer the traces of this run, then the latest cached trace."""
     found = {task.id: outcome.trace for task, outcome in result.rows}
 
     def newest(task_id: TaskId) -> Trace | None:
@@ -126,7 +130,8 @@ def newest_of(result: RunResult, trace_store: TraceStore) -> Newest:
 
 
 def _learned(newest: Newest, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
-    """The newest run of every task that made an archive; nothing if one is not known."""
+    """Collect the newest trace of every task that built an archive. Returns nothing if one is
+    unknown."""
     found: dict[str, Row] = {}
     for task_id in makers:
         trace = newest(task_id)
@@ -137,6 +142,7 @@ def _learned(newest: Newest, makers: Iterable[TaskId], salt: str) -> dict[str, R
 
 
 def _document(record_store: RecordStore, record: Record) -> Document:
-    """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
+    """Read the trace document. It is untrusted: a trace only lists inputs to compare with local
+    files."""
     stored = record_store.stores.state.read(traces_key(record.ref))
     return decoded(stored.content if stored else b"", record.salt)

@@ -15,7 +15,7 @@ _NAMED = 3
 
 
 def local_state_warning(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
-    """At the first deploy that is not simulated; in CI, where the state is lost, at each one."""
+    """Warn of local state at the first deploy that is not simulated, and in CI at each one."""
     if not plan.anything_to_do:
         return
     in_ci = scope.settings.in_ci

@@ -1,4 +1,4 @@
-"""A compose file that is passed over must not cost live functions their upstreams' addresses."""
+"""Keep the upstream addresses of deployed functions when a compose file is ignored."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _OF_UPSTREAMS = re.compile(r"SERVICE_\w+_URL|FABRIC_OUTPUT_\w+_ENDPOINT")
 
 
 def lost_addresses(work: Compiled, scope: DeployScope) -> Iterator[Problem]:
-    """What a deploy would take away from functions only because a compose file is not obeyed."""
+    """Find variables that functions would lose only because a compose file is ignored."""
     passed_over = next((one for one in work.info.warnings if one.code == NOT_OURS), None)
     if passed_over is None:
         return

@@ -1,4 +1,4 @@
-"""Whether a run that is to go back after a failure could do so: asked before its first call."""
+"""Check, before the first API call, that a rollback after a failure would be possible."""
 
 from collections.abc import Iterator, Mapping
 
@@ -31,7 +31,7 @@ _Changes = dict[str, Pairs | None]
 
 
 def rolls_back(said: bool | None, config: Config, settings: Settings) -> bool:
-    """What the flag says, if it was given, then the config, then the variable."""
+    """Return the rollback setting: flag, then config, then environment variable."""
     if said is not None:
         return said
     if config.deploy.rollback_on_failure is not None:
@@ -40,7 +40,7 @@ def rolls_back(said: bool | None, config: Config, settings: Settings) -> bool:
 
 
 def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
-    """What this plan would change, and what could not be put back as it is."""
+    """Find planned changes that could not be rolled back completely."""
     for ref, changes in sorted(_changes(plan).items()):
         record = scope.record(ref)
         placement = scope.placements.get(ref)
@@ -51,7 +51,7 @@ def no_ways_back(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
 
 
 def told_ways_back(scope: DeployScope, plan: Plan) -> tuple[Problem, ...]:
-    """The same for a plan, which is told it where a deploy would be refused for it."""
+    """Find the same problems for a plan, as warnings of a deploy that would be refused."""
     problems = tuple(no_ways_back(scope, plan))
     units = scope.work.units.all() if problems else ()
     is_on_failure = any(rolls_back(None, unit.config, scope.settings) for unit in units)
@@ -91,7 +91,7 @@ def _of_record(scope: DeployScope, record: Record, changes: _Changes) -> Iterato
 
 
 def _is_moving(past: PastFunction, env: Pairs | None) -> bool:
-    """By digests alone: a plan reads no config for what stays."""
+    """Compare hashes only: a plan reads no config of unchanged services."""
     today = dict(keyed(env or (), past.salt))
     return any(today.get(name) != digest for name, digest in past.record.environment)
 

@@ -1,4 +1,4 @@
-"""Records that the config has moved away from: live still, and in no plan any more."""
+"""Orphaned records: still deployed, but no longer in the config or in a plan."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -21,8 +21,8 @@ _MANY = 16
 
 
 def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
-    """Warns of what is live of services whose own record is not there, under a label that their
-    config does not name."""
+    """Warn of deployed services without their own record, under a label that the config does not
+    contain."""
     fresh = [
         placement
         for ref, placement in sorted(scope.placements.items())
@@ -38,7 +38,7 @@ def left_behind(scope: DeployScope) -> tuple[Problem, ...]:
 
 
 def _renamed(placement: Placement, scope: DeployScope) -> Iterator[Problem]:
-    """What was deployed from the same folder under a name that no config there has any more."""
+    """Find services deployed from the same directory under a name that no config has anymore."""
     rows = entries_of(read_document(receipt_path(Path(placement.home), placement.stage)))
     found = {(str(row.get("service")), str(row.get("provider"))) for row in rows}
     if not found:
@@ -52,7 +52,7 @@ def _renamed(placement: Placement, scope: DeployScope) -> Iterator[Problem]:
 
 
 def _is_live(record_store: RecordStore, ref: RecordRef) -> bool:
-    """A record that cannot be read may be of something live: who deploys elsewhere is told."""
+    """Return whether the record has deployed functions. An unreadable record counts as deployed."""
     try:
         return peek(record_store, ref) is not None
     except FabricError:
@@ -82,7 +82,7 @@ def _unnamed(ref: RecordRef, service: str) -> Problem:
 def _elsewhere(
     placements: list[Placement], scope: DeployScope
 ) -> Iterator[tuple[Placement, RecordRef]]:
-    """Records of the same service and stage under another label, cheaply listed."""
+    """Find records of the same service and stage under another label, by a cheap listing."""
     by_store: dict[int, list[Placement]] = defaultdict(list)
     back_ends: dict[int, RecordStore] = {}
     for placement in placements:

@@ -1,4 +1,4 @@
-"""Records that lie in another account or region than is meant: told before any change."""
+"""Find records that belong to another account or region, before any change."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from fabric.providers.places import RegionBound
 
 
 def other_places(scope: DeployScope) -> Iterator[Problem]:
-    """For whoever changes what is there."""
+    """Find account and region mismatches, for commands that change resources."""
     for ref, record, deployer in _real(scope):
         said = _of_account(deployer, record)
         if said is None and isinstance(deployer, RegionBound):
@@ -23,7 +23,7 @@ def other_places(scope: DeployScope) -> Iterator[Problem]:
 
 
 def other_accounts(scope: DeployScope) -> Iterator[Problem]:
-    """For a removal: it finds its region by itself."""
+    """Find account mismatches, for a removal. It determines the region itself."""
     found = (_of_account(deployer, record) for _, record, deployer in _real(scope))
     return (said for said in found if said is not None)
 

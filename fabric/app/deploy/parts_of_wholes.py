@@ -1,4 +1,4 @@
-"""Deploys of some functions where one version has all of them: told before any change."""
+"""Find deploys of single functions where one version contains all functions."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def _without_others(inputs: DeployInputs) -> Problem:
 
 
 def _would_drop(inputs: DeployInputs, scope: DeployScope) -> Iterator[Problem]:
-    """Who names functions means no other one."""
+    """Find functions that this deploy would delete although only others were named."""
     record = scope.record(RecordRef(inputs.service, inputs.stage, inputs.provider))
     dropped = dropped_functions(record, inputs) if record else ()
     if dropped:

@@ -1,4 +1,4 @@
-"""Who deploys a record, in which surroundings, and what it is told of the service."""
+"""The deployer of each record, its environment, and the service facts it receives."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _SHORTEST_HIDDEN = 4
 
 
 class PlacedDeployers:
-    """`connections` are those of one run: whoever made them closes them."""
+    """The deployers of one run. The owner of `connections` closes them."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class PlacedDeployers:
         return observer_of(placement.provider_id, kind, self._environment(ref), connections)
 
     def hidden(self, ref: RecordRef) -> Redaction:
-        """What nothing that is shown of this service may have in it."""
+        """Return the redaction for everything that is shown of this service."""
         around = self._environment(ref)
         return redaction_of(around.hide.reveal(), around.env.reveal().items())
 
@@ -110,7 +110,7 @@ class PlacedDeployers:
             )
 
     def _environment(self, ref: RecordRef) -> CommandEnvironment:
-        """Made once for each record: its deploy and its release see the same."""
+        """Return the command environment, built once per record. Deploy and release share it."""
         if ref not in self._around:
             placement = self._work.placements[ref]
             process = self._work.settings.env
@@ -128,7 +128,7 @@ class PlacedDeployers:
 
 
 def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
-    """Values that must not be shown: secrets of the config, and credentials around us."""
+    """Collect the values that must not be shown: config secrets and credentials."""
     found = {value for name, value in env.items() if looks_secret(name)}
     if config is not None:
         found |= config.secret_values.reveal()

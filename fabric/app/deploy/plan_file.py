@@ -1,4 +1,4 @@
-"""A plan on paper: what it was made from goes with it, so that a run can tell what moved since."""
+"""Saved plans. A plan file includes its inputs, so that a run can detect changes since."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,8 +28,10 @@ _SHOWN = 10
 
 
 class Seal(Struct, frozen=True):
-    """Digests of all declared inputs, serials of records, and the files that builds look at. Keys
-    hang on what a machine remembers, and count only where a plan of earlier days has no files."""
+    """Hashes of all declared inputs, serials of records, and the files that builds read.
+
+    Cache keys depend on local traces. They count only for old plans without a file list.
+    """
 
     tasks: dict[str, str]
     keys: dict[str, str]
@@ -81,7 +83,7 @@ def _document(path: Path) -> dict[str, object]:
 
 
 def refuse_moved(file: Path, session: Session, seen: Preview) -> None:
-    """Raises when anything that the plan was made from is not what it was, naming it."""
+    """Raise if an input of the plan changed. The error names it."""
     saved = read_seal(file)
     was, today = saved.seal, _seal(seen.plan, seen.work.serials)
     inputs = _inputs(was, today)

@@ -1,7 +1,6 @@
-"""The files that a saved plan was made from: all that its builds look at, with what was there.
+"""The input files of a saved plan: all files that its builds read, with their hashes.
 
-Told so that another checkout can be held against it: paths of the workspace, no times, and nothing
-of what this machine remembers of builds.
+Another checkout can be compared with them: they use workspace paths, without times or local traces.
 """
 
 import os
@@ -24,8 +23,11 @@ from fabric.tasks.build import BuildKind
 
 
 class PlannedSources(Struct, frozen=True):
-    """`files` with their digests, `absent` what was looked for, `listings` what was searched,
-    `links` where paths lead elsewhere, `tools` what builds and deploys are done with, by task."""
+    """The inputs of a plan. `files` have hashes, `absent` files do not exist, `listings` were
+    searched.
+
+    `links` are redirected paths. `tools` are the tool versions by task.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
@@ -35,7 +37,7 @@ class PlannedSources(Struct, frozen=True):
 
 
 class _LookedAt(Struct, frozen=True):
-    """What one build looks at."""
+    """The files that one build reads."""
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
@@ -44,8 +46,11 @@ class _LookedAt(Struct, frozen=True):
 
 
 def sources_of(session: Session, made: Plan, file: Path) -> PlannedSources:
-    """What is remembered of a build holds, or it is looked through now; raises for one that cannot
-    be built. Nothing is kept of it, and no command is run. The plan's own `file` counts nowhere."""
+    """Collect the inputs from cached traces that hold, or scan for them. Raises if a build cannot
+    run.
+
+    Nothing is stored and no command runs. The plan's own `file` is ignored.
+    """
     looks = [*_remembered(made), *_looked_through(session, made)]
     look, own = session.stores.files, own_place(session, file)
     files = sorted({path for one in looks for path in one.files} - {own})
@@ -63,12 +68,12 @@ def sources_of(session: Session, made: Plan, file: Path) -> PlannedSources:
 
 
 def own_place(session: Session, file: Path) -> str:
-    """Where a saved plan lies, as a path of the workspace."""
+    """Return the path of a saved plan within the workspace."""
     return place(os.path.realpath(session.runner.workspace), os.path.realpath(file))
 
 
 def _but(own: str, folder: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
-    """Rules of a search that pass the plan itself over."""
+    """Add ignore rules that exclude the plan file from a search."""
     base = "" if folder == "." else f"{folder}/"
     if (own.startswith("../") and not base.startswith("../")) or not own.startswith(base):
         return ignore
@@ -76,7 +81,7 @@ def _but(own: str, folder: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def tools_of(session: Session, made: Plan) -> dict[str, str]:
-    """Versions of tools, and of our own code; where a machine keeps them makes no difference."""
+    """List the versions of tools and of fabric's code. Their install locations do not matter."""
     code = session.runner.memory.code
     return {
         task.id: digest_fields(
@@ -121,7 +126,7 @@ def _looked_at(seen: Seen) -> _LookedAt:
 def moved_sources(
     was: PlannedSources, look: Look, tools: Mapping[str, str], own: str
 ) -> Iterator[str]:
-    """What is not as it was, in words; `own` is where the plan lies now."""
+    """Describe the inputs that changed. `own` is the current location of the plan."""
     for path, digest in was.files.items():
         now = look.digest(path)
         if now != digest:

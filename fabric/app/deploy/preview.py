@@ -1,4 +1,4 @@
-"""What a deploy would do to what is live: the graph with its removals, judged by the records."""
+"""The effect of a deploy: the graph with its removals, compared with the records."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,8 +38,10 @@ from fabric.tasks.deploy import DeployKind, ref_of
 def preview(
     session: Session, work: Compiled, scope: DeployScope, *, files: bool = False
 ) -> Preview:
-    """The plan of a deploy, its rows against what is live. Takes no lock, changes nothing. With
-    `files` all artifacts are wanted here, whoever made them before."""
+    """Plan a deploy and compare it with the deployed state. Takes no lock and changes nothing.
+
+    With `files` all artifacts are fetched to this machine.
+    """
     wider = with_removals(work, scope)
     if not files:
         session.runner.believe(made_elsewhere(session, wider.graph, scope))
@@ -58,7 +60,7 @@ def preview(
 
 
 def _states(scope: DeployScope) -> frozenset[str]:
-    """The files of this machine that say what is live, or forbid to touch it; there or not."""
+    """List the local files with state or locks, whether they exist or not."""
     found: set[str] = set()
     for ref, placement in {**scope.dependencies, **scope.placements}.items():
         home = Path(placement.home)
@@ -89,7 +91,7 @@ def against_live(work: Compiled, made: Plan, scope: DeployScope) -> Compiled:
 
 
 def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]:
-    """Services that are depended on, are no part of the run, and are not live."""
+    """List dependencies that are not part of the run and not deployed."""
     seen = set()
     releases = (one for one in graph.inputs_of("release") if isinstance(one, ReleaseInputs))
     for inputs in releases:
@@ -103,8 +105,10 @@ def missing_upstreams(graph: TaskGraph, scope: DeployScope) -> Iterator[Problem]
 
 
 def grown_too_large(scope: DeployScope) -> dict[tuple[str, str], tuple[Problem, ...]]:
-    """By service and provider, functions that their deploy would refuse, were the addresses of
-    upstreams to stay as they are."""
+    """Find functions, by service and provider, whose environment would be too large.
+
+    Assumes that upstream addresses stay unchanged.
+    """
     found = {}
     for ref, placement in sorted(scope.placements.items()):
         size, waits = placement.taken
@@ -123,8 +127,7 @@ def _length(release: str, taker: RecordRef, scope: DeployScope) -> int:
 
 
 def warned_of_outputs(session: Session, seen: Preview) -> Preview:
-    """Where nothing is to be done, what its outputs would be warned of if it were. Raises for a
-    strict run that would fail."""
+    """Add the output warnings if nothing needs to run. Raises if a strict run would fail."""
     told = session.runner.warnings_of(seen.plan)
     info = replace(seen.work.info, warnings=(*seen.work.info.warnings, *told))
     return replace(seen, work=replace(seen.work, info=info))
@@ -135,7 +138,7 @@ def _warned(row: PlannedService, told: tuple[Problem, ...]) -> PlannedService:
 
 
 def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
-    """The graph with a task for each live function that no config names any more."""
+    """Add a task for each deployed function that no config contains anymore."""
     if work.is_part:
         return work
     deployed = _deployed(work.graph)
@@ -149,7 +152,7 @@ def with_removals(work: Compiled, scope: DeployScope) -> Compiled:
 
 
 def _deployed(graph: TaskGraph) -> dict[RecordRef, set[str]]:
-    """The functions of each service that this run deploys."""
+    """Group the functions that this run deploys by service."""
     found: dict[RecordRef, set[str]] = {}
     for one in graph.inputs_of("deploy"):
         if isinstance(one, DeployInputs):

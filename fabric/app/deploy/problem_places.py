@@ -1,4 +1,4 @@
-"""Where in its config a thing stands that a provider has refused."""
+"""The config location of a setting that a provider rejected."""
 
 import contextlib
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class ProblemPlaces:
     def placed(
         self, ref: RecordRef, function: str, problems: Sequence[Problem]
     ) -> tuple[Problem, ...]:
-        """`function` is what those are about that do not say it."""
+        """Add config places. `function` applies to problems that do not name a function."""
         spot = ConfigSpot(function) if function else _SERVICE
         return tuple(self._placed(ref, one.about or spot, one) for one in problems)
 
@@ -53,7 +53,7 @@ class ProblemPlaces:
         return self._places[ref]
 
     def _read(self, ref: RecordRef) -> ConfigPlaces | None:
-        """None where there is no config, or none that can be read any more."""
+        """Read the config. Returns None if it is missing or unreadable."""
         placement = self._work.placements.get(ref)
         with contextlib.suppress(OSError, FabricError):
             config = self._work.config(ref)

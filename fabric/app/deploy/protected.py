@@ -1,4 +1,4 @@
-"""Stages that nobody changes by a slip: their name has to be said once more."""
+"""Protected stages: users must confirm their name before a change."""
 
 from collections.abc import Callable, Iterable
 
@@ -19,7 +19,7 @@ def nobody_to_ask(question: str) -> str:
 def confirm_stage(
     units: Iterable[ServiceUnit], stage: str, settings: Settings, ask: AskFor
 ) -> None:
-    """Before anything is changed there: by the variable, or typed by whoever is asked."""
+    """Confirm the stage name before any change: by the variable, or by a prompt."""
     if not any(unit.config.is_protected for unit in units):
         return
     if settings.env.get(CONFIRMING) == stage:

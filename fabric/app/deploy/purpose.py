@@ -1,4 +1,4 @@
-"""What a run is about to do to records, and what each becomes when it has ended."""
+"""The purpose of a run for its records, and their content when it has ended."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -11,19 +11,19 @@ from fabric.state.records.locked_record import LockedRecord
 
 
 class Deploying(Struct, frozen=True):
-    """With `rollback` a failure takes back all that the run has changed."""
+    """A deploy. With `rollback` a failure rolls back all changes of the run."""
 
     rollback: bool = False
 
 
 class Removing(Struct, frozen=True):
-    """With `functions` only these go; a record of which others are left stays."""
+    """A removal. With `functions` only these are deleted; a record with others stays."""
 
     functions: frozenset[str] = frozenset()
 
 
 class GoingBack(Struct, frozen=True):
-    """The deployments that records are taken back to."""
+    """A rollback to these deployments."""
 
     targets: Mapping[RecordRef, Deployment]
 
@@ -32,7 +32,7 @@ Purpose: TypeAlias = Deploying | Removing | GoingBack
 
 
 class RecordEnding(Struct, frozen=True):
-    """How the tasks of one record ended; `is_as_before` where all of it was taken back."""
+    """How the tasks of one record ended. `is_as_before` is true if all of it was rolled back."""
 
     ok: bool
     is_as_before: bool
@@ -51,7 +51,7 @@ def operation_of(purpose: Purpose) -> str:
 
 
 def final_record(purpose: Purpose, locked: LockedRecord, ending: RecordEnding) -> Record | None:
-    """The record as it is to be written at the end; None where nothing is left to tell of."""
+    """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
     if ending.is_as_before:
         return taken_back(base, record) if base.deployment_id else None

@@ -1,4 +1,4 @@
-"""`remove`: everything that a stage has at its providers goes, dependents first."""
+"""`remove`: delete all resources of a stage, dependents first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -57,8 +57,7 @@ _NOTHING = "Nothing to remove."
 
 
 class RemoveOptions(Struct, frozen=True):
-    """How long to wait for locks, and who is asked: before anything real is deleted, and for the
-    name of a protected stage."""
+    """The lock timeout, and the prompts before real deletion and for protected stages."""
 
     lock_timeout: float
     agrees: Callable[[str], bool]
@@ -101,8 +100,7 @@ def info_of(project: Project) -> ProjectInfo:
 
 
 def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tuple[Problem, ...]:
-    """What is to be removed is removed on a full disk too: records have to be written for that,
-    and what the cache holds can be made again."""
+    """Free disk space from the cache if the disk is full, because a removal must write records."""
     cache = cache_folder(project.workspace, settings)
     homes = [Path(placement.home) for placement in found.placements]
     is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
@@ -116,7 +114,7 @@ def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tupl
 
 
 def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
-    """Warns of who goes on with the address of what is gone."""
+    """Warn of services that still use the address of a deleted one."""
     staying = {one.name for one in project.listed} - {one.name for one in project.entries}
     gone = {ref.service for ref in refs} if staying else frozenset()
     needs = needs_of(project.listed)
@@ -131,7 +129,7 @@ def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Probl
 
 
 def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None:
-    """A provider that nobody knows is a slip; one that has nothing here is just absent."""
+    """Reject an unknown provider. A known provider without resources is accepted."""
     labels = {label for unit in project.units for label in unit.config.labels}
     if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
         return
@@ -173,7 +171,8 @@ def _mode_now(record: Record, settings: Settings) -> str:
 
 
 def _not_enabled(record: Record, settings: Settings) -> Problem | None:
-    """Deleting in this cloud needs its own switch: the one for all providers is not enough."""
+    """Require this cloud's own switch for deletion. The switch for all providers is not
+    sufficient."""
     facts = facts_of(record.provider_id)
     if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
         return None
@@ -206,7 +205,8 @@ def removal_graph(
     dependents: Mapping[str, frozenset[str]],
     names: frozenset[str] = frozenset(),
 ) -> TaskGraph:
-    """A service goes once all services that depend on it are gone; with names only functions go."""
+    """Build the removal graph: dependents are deleted first. With names, only functions are
+    deleted."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
@@ -259,7 +259,7 @@ def _report(
 
 
 def _drop_sources(project: Project, gone: frozenset[RecordRef], settings: Settings) -> None:
-    """Configs that were kept for what came from elsewhere, once no stage of it is live."""
+    """Delete stored configs of remote sources once no stage of them is deployed."""
     if not project.home:
         return
     back_ends = BackEnds(settings)
@@ -274,7 +274,7 @@ def _drop_sources(project: Project, gone: frozenset[RecordRef], settings: Settin
 
 
 def _other_back_ends(project: Project) -> Iterator[Problem]:
-    """Labels whose records lie where nobody has looked now."""
+    """Warn of labels whose records are in backends that were not checked."""
     for unit in project.units:
         config = unit.config
         for one in config.overrides:

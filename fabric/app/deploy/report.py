@@ -1,4 +1,4 @@
-"""What a deploy did, record by record and function by function, as values."""
+"""The result of a deploy by record and function, as values."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -28,7 +28,7 @@ _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
 def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Report:
-    """Nothing was to be done: what is live is what is asked for."""
+    """Build the report of a deploy that found everything up to date."""
     rows = tuple(
         _row(placement, record, "unchanged", _unchanged(record))
         for placement, record in (
@@ -80,7 +80,7 @@ def _counts(result: RunResult) -> TaskCounts:
 
 
 def _exit_code(result: RunResult, rows: Iterable[ServiceEnd]) -> ExitCode:
-    """Where everything went back, nothing was done in part."""
+    """Choose the exit code. A complete rollback does not count as a partial deploy."""
     done = any(row.status in ("deployed", "partial", "failed") for row in rows)
     if result.exit_code is ExitCode.PARTIAL and not done:
         return ExitCode.FAILED
@@ -122,8 +122,10 @@ def _row(
 
 
 def _parts(result: RunResult) -> dict[RecordRef, list[Part]]:
-    """The tasks that change each record, and those that make what it is given, with how they
-    ended; each in the order of the graph."""
+    """Group the tasks that change each record and the tasks that build its inputs.
+
+    Each comes with its outcome, in graph order.
+    """
     rows, needs = list(result.rows), result.graph.needs
     numbers: dict[RecordRef, set[int]] = {}
     for number, (task, _) in enumerate(rows):
@@ -152,7 +154,7 @@ def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -
 
 
 def _status(placement: Placement, parts: Sequence[Part], changed: Changed) -> str:
-    """In part: some functions are as they are asked for now, and others are not."""
+    """Choose the status. Partial means that some functions are up to date and others are not."""
     if placement.ref in changed.rolled_back:
         return "rolled-back"
     of_deploys = {outcome.status for task, outcome in parts if task.kind == "deploy"}
@@ -171,7 +173,7 @@ def _error(outcomes: Iterable[Outcome]) -> str | None:
 def _functions(
     placement: Placement, parts: Sequence[Part], changed: Changed
 ) -> Iterator[FunctionEnd]:
-    """Each with what became of it; what was done and taken back again is as it was before."""
+    """List each function with its result. A rolled-back change counts as unchanged."""
     back = placement.ref in changed.rolled_back
     for row, outcome in _done(placement, parts, changed):
         yield _taken_back(row) if back and outcome.status is Status.RAN else row

@@ -1,4 +1,4 @@
-"""`rollback` and `releases`: what was deployed before, and the way back to it."""
+"""`rollback` and `releases`: earlier deployments and how to restore them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -36,7 +36,7 @@ from fabric.tasks.kept_versions import past_environments
 
 
 class RollbackOptions(Struct, frozen=True):
-    """Where to go back to; empty for the deployment before the current one."""
+    """The deployment to restore; empty for the one before the current."""
 
     to: str = ""
     with_current_environment: bool = False
@@ -87,8 +87,7 @@ def rollback(
 
 
 def _opened(request: Request, settings: Settings) -> Project:
-    """A record that holds its values, sealed, needs none of today's: a variable that is not set
-    now is then no error."""
+    """Open the project. A record with sealed values needs no current environment values."""
     where = or_kept(request.where, settings)
     try:
         return open_project(where, settings)
@@ -102,8 +101,10 @@ def _opened(request: Request, settings: Settings) -> Project:
 def _looked_at(
     scope: DeployScope, record: Record, target: Deployment, graph: TaskGraph
 ) -> tuple[Problem, ...]:
-    """Before anything is touched: half a rollback helps nobody. What comes back with less than it
-    had is told."""
+    """Check the rollback before any change, so that none is left half done.
+
+    Warns of functions that come back incomplete.
+    """
     names = restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
     looks = past_environments(scope.tools, record, then)
@@ -152,7 +153,7 @@ def _target(
 
 
 def releases(request: Request, settings: Settings) -> Report:
-    """What is live, and what can be gone back to, newest first."""
+    """Report the current deployment and the deployments to roll back to, newest first."""
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
     rows = tuple(row for record in found.records.values() for row in releases_of(record))

@@ -1,4 +1,4 @@
-"""What a run may change: back ends, records and tools of tasks, opened and closed together."""
+"""The resources of a run: backends, records and task tools, opened and closed together."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _LONGEST_LEASE = 3600.0
 
 
 class DeployScope(Struct, frozen=True):
-    """What a run may change, and what it works with; `dependencies` are only looked at."""
+    """The resources that a run can change and use. `dependencies` are read only."""
 
     work: DeployWork
     dependencies: Mapping[RecordRef, Placement]
@@ -65,7 +65,7 @@ class DeployScope(Struct, frozen=True):
         return self.work.settings
 
     def record(self, ref: RecordRef) -> Record | None:
-        """What is live, as far as this run knows."""
+        """Return the deployed state, as far as this run knows it."""
         return self.transaction.record(ref)
 
 
@@ -76,7 +76,7 @@ NamesOf: TypeAlias = Callable[[Where, float], MakeNames]
 
 
 class ScopeOptions(Struct, frozen=True):
-    """What a run brings along: its configs, read when they are needed, and how it is done."""
+    """Settings of a run: its configs, read on demand, and its modes."""
 
     units: Callable[[], Iterable[ServiceUnit]] = tuple
     force: bool = False
@@ -113,7 +113,7 @@ def deployers_that_look(
     settings: Settings,
     connections: Connections,
 ) -> PlacedDeployers:
-    """For questions about services: no record is held, and none is changed."""
+    """Build deployers for read-only queries. No record is locked or changed."""
     own = Units(units)
     work = DeployWork({one.ref: one for one in placements}, own, {}, settings)
     nobody = RecordTransaction({}, lock_policy(settings))
@@ -166,7 +166,7 @@ def new_deployment_id(ref: RecordRef, settings: Settings) -> str:
 
 
 def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock: Clock) -> Claim:
-    """What a run is about to do to one record."""
+    """Build the claim of a run on one record."""
     at = stamp(clock)
     intents = tuple(
         Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
@@ -183,7 +183,7 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
 
 
 def functions_of(task: Task) -> str:
-    """The functions that a task is about, as an intent names them; none stands for all."""
+    """List the functions of a task, as an intent names them. Empty means all."""
     match task.inputs:
         case DeployInputs(functions=specs):
             return ",".join(name for name, _, _ in specs)
@@ -199,8 +199,10 @@ def _operation(task: str) -> Operation:
 
 
 def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
-    """Records that are not there though something tells of them: all that may be written to, and
-    those of upstreams. So many are looked for at once."""
+    """Find missing records that other data still mentions, including those of upstreams.
+
+    Checks `at_once` records in parallel.
+    """
     looked_at = sorted({*scope.placements, *scope.dependencies})
     absent = [ref for ref in looked_at if scope.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
@@ -215,7 +217,7 @@ def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...
 
 
 def mismatch(placement: Placement, record: Record | None) -> Problem | None:
-    """A simulated run may not touch what is really there."""
+    """Return a problem if a simulated run would change real resources."""
     if record is None or record.mode is Mode.SIMULATED or placement.mode != Mode.SIMULATED:
         return None
     facts = facts_of(record.provider_id)

@@ -1,4 +1,4 @@
-"""Services that would take each other's place: told before any change."""
+"""Find services that would replace each other, before any change."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from fabric.providers.places import SoleTenant
 
 
 def shared_places(scope: DeployScope) -> Iterator[Problem]:
-    """Where one holds no more than one of them."""
+    """Find services that share a target which can hold only one service."""
     tenants: dict[tuple[str, str], list[str]] = {}
     for ref, placement in sorted(scope.placements.items()):
         place = _sole_place(scope, ref) if placement.mode == Mode.REAL else ""

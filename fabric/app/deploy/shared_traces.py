@@ -1,6 +1,6 @@
-"""How traces are told to other machines beside a record: keyed by its salt.
+"""The exchange format of traces beside a record, hashed with its salt.
 
-Digests can only be compared by who has the record.
+Only readers of the record can compare these hashes.
 """
 
 import hmac
@@ -26,14 +26,14 @@ class _Shared(Struct, frozen=True):
 
 
 def shared(trace: Trace, salt: str) -> Row:
-    """The form that leaves this machine."""
+    """Encode a trace in the form that leaves this machine."""
     return encode_trace(keyed_trace(trace, partial(_keyed, salt)))
 
 
 def arrived(
     row: Row, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
 ) -> Trace | None:
-    """The trace, as it is to be compared with what this machine has."""
+    """Decode a trace for comparison with local files."""
     found = next(iter(decode_traces([row])), None)
     return found and trace_here(found, partial(_keyed, salt), (kind, entries), look)
 
@@ -43,8 +43,10 @@ def encoded(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
 
 
 def decoded(content: bytes, salt: str) -> Document:
-    """The rows by function; what cannot be read says nothing. Documents of the first version said
-    more than they should: what is good in them is brought into today's form."""
+    """Decode the rows by function. Unreadable content is ignored.
+
+    Documents of the first version contained too much data; their valid parts are upgraded.
+    """
     try:
         document = json.loads(content)
         if isinstance(document, dict) and document.get("version") == VERSION:

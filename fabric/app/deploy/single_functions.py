@@ -15,8 +15,10 @@ from fabric.model.spelling import did_you_mean
 
 
 def chosen_functions(asked: frozenset[str], project: Project, found: LiveRecords) -> frozenset[str]:
-    """The functions that are to go; none where a service goes as a whole. A name that nobody
-    knows is a slip; one that is not live is just absent."""
+    """Select the functions to delete; none if whole services are deleted.
+
+    An unknown name is an error. A function that is not deployed is skipped.
+    """
     live = {one.name for record in found.records.values() for one in record.functions}
     configured = {one.name for unit in project.units for one in unit.config.functions}
     unknown = sorted(asked - live - configured)
@@ -49,7 +51,7 @@ def told_of_functions(
     finals: Mapping[RecordRef, Record | None],
     names: frozenset[str],
 ) -> Report:
-    """What went of services that stay."""
+    """Report the deleted functions of services that stay."""
     left = {ref: final for ref, final in finals.items() if final is not None and names}
     gone = tuple(
         FunctionAt(ref.service, ref.provider, one.name)

@@ -1,8 +1,8 @@
-"""A deploy that failed, taken back: exactly what it changed.
+"""Roll back a failed deploy: exactly its own changes.
 
-What was live before goes back first, each service after those that it depends on, so that it is
-given the addresses that these have now. Then goes what is new, before what it depends on: nobody
-is left with the address of something that was taken away.
+First, previous versions are restored, each service after its dependencies, so that it receives
+their current addresses. Then new resources are deleted, dependents first, so that no service has
+the address of a deleted one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from fabric.tasks.deploy import ref_of
 
 
 class TakenBack(Struct, frozen=True):
-    """The run, with what could not be taken back; `refs` are the records that are as before."""
+    """The run result with rollback failures. `refs` are the records that were restored."""
 
     result: RunResult
     refs: frozenset[RecordRef]
@@ -38,7 +38,8 @@ class TakenBack(Struct, frozen=True):
 def take_back(
     session: Session, scope: DeployScope, bus: Bus, caps: Caps, result: RunResult
 ) -> TakenBack:
-    """What an earlier failure left unsure cannot be put back as it was: that is said."""
+    """Roll back. Functions left unknown by an earlier failure cannot be restored; this is
+    reported."""
     locked = scope.transaction.locked_records
     if result.interrupted:
         aftermath = tuple(_all_left(locked))
@@ -72,7 +73,8 @@ def _in_order(locked: Sequence[LockedRecord], scope: DeployScope) -> list[Locked
 def _put_back(
     session: Session, scope: DeployScope, bus: Bus, caps: Caps, locked: Sequence[LockedRecord]
 ) -> dict[RecordRef, RunResult]:
-    """One after the other, each a run of its own: who cannot go back holds up nobody else."""
+    """Restore one record after the other, each as its own run. A failure does not block the
+    others."""
     targets = {one.base.ref: snapshot(one.base) for one in locked}
     scope.targets.go_back_to(targets)
     undone: dict[RecordRef, RunResult] = {}
@@ -87,7 +89,7 @@ def _put_back(
 
 
 def _all_left(locked: Iterable[LockedRecord]) -> Iterator[Problem]:
-    """Who interrupts wants an end, no way back: it is said, where there would be one."""
+    """Warn that an interrupted run is not rolled back."""
     if any(map(has_moved, locked)):
         yield Problem(
             "rollback/interrupted",
@@ -126,6 +128,6 @@ def _is_unsure(record: Record) -> bool:
 
 
 def _tried(ran: Mapping[RecordRef, Iterable[Outcome]]) -> frozenset[RecordRef]:
-    """One more failure moves nothing in a record that was unsure already."""
+    """List the attempted records. A failure does not change records that were uncertain before."""
     begun = (Status.RAN, Status.FAILED)
     return frozenset(ref for ref, ends in ran.items() if any(one.status in begun for one in ends))

@@ -1,6 +1,6 @@
-"""Nothing is to be done: the report of it, kept for stage 0 to give again.
+"""The report for an up-to-date deploy, stored so that stage 0 can repeat it.
 
-Also right after a deploy: with the look that the next run would begin with, that one is answered.
+It is also stored after a deploy, from the check that the next run would begin with.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def told_unchanged(
     session: Session,
     command_line: CommandLine | None,
 ) -> Report:
-    """All is live as it should be; what is written beside it may be missing."""
+    """Report that everything is up to date. Restores missing files beside the record."""
     renew_traces(scope)
     seen = _with_receipts(seen, scope)
     report = unchanged_report(request, seen, scope)
@@ -45,7 +45,7 @@ def told_unchanged(
 
 
 def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
-    """Receipts that somebody deleted are written again; the answer hangs on them from now on."""
+    """Write deleted receipts again. The stored answer depends on them from now on."""
     paths: set[str] = set()
     for ref, placement in scope.placements.items():
         home, record = Path(placement.home), scope.record(ref)
@@ -58,7 +58,7 @@ def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
 
 
 class DeployedNow(Struct, frozen=True):
-    """What a run has made live, from files that it began to read then."""
+    """The result of a run that deployed, and the time from which it read files."""
 
     work: Compiled
     started_ns: int
@@ -68,7 +68,7 @@ class DeployedNow(Struct, frozen=True):
 def keep_next_answer(
     request: Request, settings: Settings, done: DeployedNow, options: ScopeOptions
 ) -> None:
-    """Whatever hinders this, the next run looks by itself: here all is deployed."""
+    """Store the answer for the next run. On any failure the next run checks itself."""
     if not (settings.takes_shortcuts and done.work.may_be_kept):
         return
     workspace = Path(done.work.info.workspace)

@@ -1,4 +1,4 @@
-"""What a deployer cannot do of a config: told with its place, before anything is changed."""
+"""Find settings that a deployer does not support, with their place, before any change."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ _NOBODY = "deploy/no-deployer"
 
 
 def unfit_problems(scope: DeployScope) -> Iterator[Problem]:
-    """A simulated deploy needs no config for this, and a command says itself what it cannot do."""
+    """Find unsupported settings. A simulated deploy skips this, and a command checks itself."""
     for ref, placement in sorted(scope.placements.items()):
         if placement.mode == Mode.REAL:
             yield from _of_record(scope, ref)
@@ -52,7 +52,7 @@ def _of_record(scope: DeployScope, ref: RecordRef) -> Sequence[Problem]:
 
 
 def _unknown_keys(config: Config) -> Iterator[Unfit]:
-    """A command is passed all of them; here a key that nobody reads would have no effect."""
+    """Find unknown extension keys without effect. A custom command receives all keys."""
     provider_id = config.provider.id
     given = json.loads(config.extensions).get(provider_id)
     known = extension_keys(provider_id)

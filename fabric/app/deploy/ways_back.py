@@ -1,4 +1,4 @@
-"""All that a way back needs, looked at before the first change."""
+"""Check the requirements of a rollback before the first change."""
 
 from collections.abc import Container, Iterable, Iterator
 
@@ -16,7 +16,7 @@ from fabric.state.records.archives import ArchiveMissingError, archive_path
 def lost_archives(
     scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
 ) -> Iterator[Problem]:
-    """Looks on this machine and in the back end; what is only there is brought here."""
+    """Find archives missing both locally and in the backend. Fetches remote-only archives."""
     for one in functions:
         try:
             scope.tools.archives.kept(ref, one.artifact_sha256)
@@ -40,7 +40,8 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
 def moved_upstreams(
     scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
 ) -> Iterator[Problem]:
-    """A rollback of one service gives its functions the addresses that upstreams have now."""
+    """Find upstreams whose address changed. A rollback of one service uses their current
+    addresses."""
     found = tuple(functions)
     upstream = dict.fromkeys(pair for one in found for pair in one.upstream)
     moved = {
@@ -59,7 +60,8 @@ def moved_upstreams(
 
 
 def _has_moved(scope: DeployScope, upstream: RecordRef, digest: str) -> bool:
-    """Without that deployment in the upstream's history, another digest is another address."""
+    """Compare output hashes. Without the old deployment in the history, a new hash means a new
+    address."""
     if upstream not in (*scope.placements, *scope.dependencies):
         return True
     record = scope.record(upstream)
@@ -74,7 +76,7 @@ def _digest_of(record: Record, one: Deployment) -> str:
 
 
 def _prefixes(scope: DeployScope, ref: RecordRef, services: Container[str]) -> tuple[str, ...]:
-    """How the variables of these upstreams begin, whatever provider they had."""
+    """List the variable prefixes of these upstreams, regardless of their previous provider."""
     unit = scope.work.units.get(ref)
     names = [
         name.removeprefix("SERVICE_").removesuffix("_URL")

@@ -1,4 +1,4 @@
-"""`doctor`: every look at the surroundings is a task, and all of them run at once."""
+"""`doctor`: run every environment check as a task, all in parallel."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -47,7 +47,7 @@ _SHARED = "shared-cache"
 
 
 class _Patient(Struct, frozen=True):
-    """What is to be looked at: without a config that loads, only what needs none."""
+    """The checked project. Without a loadable config, only independent checks run."""
 
     ref: RecordRef
     workspace: Path
@@ -61,7 +61,7 @@ def doctor(
     *,
     offline: bool = False,
 ) -> Report:
-    """`offline` asks no provider."""
+    """Run all checks. `offline` skips provider calls."""
     stage = settings.stage(request.where.stage)
     patient = _patient(request, settings, stage)
     if offline:
@@ -131,7 +131,7 @@ def shared_checks(settings: Settings) -> Iterable[Check]:
 
 
 def _config(project: Project, request: Request, settings: Settings) -> list[Check]:
-    """Whether it can be planned: also the entry files of its functions have to exist."""
+    """Check that the project can be planned, including its entry files."""
     try:
         compile_project(project, request)
         plan_files(project, request, settings)
@@ -146,7 +146,7 @@ def _ran(
     work: tuple[_Patient, TaskGraph],
     make_listeners: MakeListeners,
 ) -> RunResult:
-    """By the engine like every run, but with nothing remembered and nothing made."""
+    """Run the checks with the engine, without cached results or outputs."""
     patient, graph = work
     kinds = {"probe": ProbeKind(patient.looks)}
     opening = SessionOptions(file_time_ns(settings.cwd), use_cache=False, create=False, kinds=kinds)
@@ -156,7 +156,7 @@ def _ran(
 
 
 def _checks(graph: TaskGraph, result: RunResult, order: list[str]) -> tuple[Check, ...]:
-    """What all probes found, in the order in which people read it."""
+    """Collect the results of all probes, in reading order."""
     found: dict[str, tuple[Check, ...]] = {}
     for task, outcome in zip(graph.tasks, result.outcomes, strict=True):
         if isinstance(task.inputs, ProbeInputs) and outcome.output is not None:

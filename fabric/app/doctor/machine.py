@@ -1,4 +1,4 @@
-"""What this machine has to have: tools for the runtimes of a service, a cache, some free disk."""
+"""Requirements of this machine: runtime tools, a cache and free disk space."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ _TOO_LOW = 50 << 20
 
 
 def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
-    """For each language of the service what builds and runs it here."""
+    """Check the build and run tools for each language of the service."""
     folder, env = place.folder, settings.env
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):

@@ -1,4 +1,4 @@
-"""What a server has to reach for its own config: whether it loads, and its back end answers."""
+"""Readiness of a server: its own config loads and its state backend responds."""
 
 from fabric.app.doctor.surroundings import ServiceUnderTest, back_end_check
 from fabric.app.project.place_services import placement_of
@@ -18,7 +18,7 @@ def config_check(where: Where, settings: Settings) -> Check:
 
 
 def reach_check(where: Where, settings: Settings) -> Check:
-    """Nothing is written there; a config that does not load says nothing of its back end."""
+    """Check that the backend responds, without writing. Skipped if the config does not load."""
     try:
         project = open_project(where, settings)
     except FabricError:

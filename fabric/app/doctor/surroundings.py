@@ -1,4 +1,4 @@
-"""What a deploy reaches out for: credentials, a deployer for its mode, and the state back end."""
+"""Requirements of a deploy: credentials, a deployer for its mode, and the state backend."""
 
 import contextlib
 import secrets
@@ -36,7 +36,7 @@ from fabric.system.optional_packages import missing_modules, not_installed
 
 
 class ServiceUnderTest(Struct, frozen=True):
-    """One service as it would be deployed from here."""
+    """One service as this machine would deploy it."""
 
     unit: ServiceUnit
     placement: Placement
@@ -52,7 +52,7 @@ class ServiceUnderTest(Struct, frozen=True):
 
 
 def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Names only: whether the values are valid is seen when the provider is called."""
+    """Check that credentials are set. Only an API call can verify their values."""
     if where.facts is None:
         return
     problems = tuple(missing_credentials(where.placement, where.env))
@@ -75,7 +75,7 @@ def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
 
 
 def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
-    """What only real deploys need is an error for these."""
+    """Grade a problem: an error if real deploys are enabled, otherwise a warning."""
     mode = where.placement.mode
     if mode == Mode.REAL:
         return failed(name, problem)
@@ -84,7 +84,7 @@ def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
 
 
 def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Whether the provider knows us: only where it is deployed to for real, by fabric itself."""
+    """Check that the provider accepts the credentials, for real deploys by fabric itself."""
     placement = where.placement
     if placement.mode != Mode.REAL:
         return
@@ -111,7 +111,7 @@ def _looking(where: ServiceUnderTest) -> Iterator[PlacedDeployers]:
 
 
 def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
+    """Check that a deployer exists for this mode, for deploys and removals."""
     placement, facts = where.placement, where.facts
     try:
         with _looking(where) as deployers:
@@ -135,7 +135,7 @@ def _no_destroy(placement: Placement, command: str) -> Problem:
 
 
 def back_end_check(where: ServiceUnderTest) -> Check:
-    """Whether the back end answers at all."""
+    """Check that the backend responds."""
     back_ends = BackEnds(where.settings)
     try:
         return _answering(back_ends.record_store(where.placement), where)
@@ -152,7 +152,7 @@ def _answering(record_store: RecordStore, where: ServiceUnderTest) -> Check:
 
 
 def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """What can be told of the record, as far as its back end can be reached."""
+    """Check the record, as far as its backend is reachable."""
     back_ends = BackEnds(where.settings)
     try:
         record_store = back_ends.record_store(where.placement)
@@ -171,7 +171,7 @@ def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
 
 
 def _conditions(record_store: RecordStore) -> Iterator[Check]:
-    """A store elsewhere is tried out; in a folder the locks are the system's."""
+    """Test conditional writes in remote stores. Local directories use file locks."""
     if record_store.is_own_folder:
         return
     try:
@@ -209,7 +209,7 @@ def _errored(record_store: RecordStore, placement: Placement) -> Check:
 
 
 def _wired(record_store: RecordStore, placement: Placement) -> Iterator[Check]:
-    """Told where there is something to tell: few ever lead their users to a tunnel."""
+    """Report routes that point to a tunnel, only if there are any."""
     problem = wired_problem(record_store.home, placement.ref)
     if problem is not None:
         yield failed("dev-stream", problem)

@@ -27,12 +27,15 @@ class PackagedFunction(Struct, frozen=True):
 
 
 class Artifacts(Struct, frozen=True):
-    """`packages` by function; `broken` are those that could not be made. `looked_at` are all paths
-    that decided it: files, and those that would be if they were there. `searched` are folders that
-    were searched, `root` is that of the service. It was `began` by the clock of its files.
+    """The result of a local build. `packages` are by function; `broken` functions could not be
+    built.
 
-    Only what `is_whole` tells all of it: a task that failed, or whose inputs moved while it ran,
-    does not say what it looked at.
+    `looked_at` are all paths that affected it, including missing ones. `searched` are searched
+    directories. `root` is the service directory. `began` is the start time on the file system's
+    clock.
+
+    Only with `is_whole` are these paths complete: failed tasks, or tasks with moved inputs, do not
+    report theirs.
     """
 
     packages: Mapping[str, PackagedFunction]
@@ -86,7 +89,8 @@ def _packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, Package
 
 
 def _broken(result: RunResult) -> Iterator[tuple[str, Problem]]:
-    """What keeps a function from being packed: its own build, or the packages of its service."""
+    """List the functions that could not be packaged, because of their build or vendored
+    packages."""
     builds = {task.inputs.function: outcome for task, outcome in _rows(result, "build")}
     shared = [problem for _, outcome in _rows(result, "vendor") for problem in outcome.problems]
     for task, outcome in _rows(result, "package"):
@@ -100,7 +104,7 @@ _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")
 
 
 def _looked_at(work: Compiled, result: RunResult) -> Iterator[str]:
-    """What is shown of outputs is no input."""
+    """List the input paths of the build, without its output paths."""
     rows = [(task.inputs, one.trace) for task, one in result.rows if one.trace is not None]
     basis = basis_of(rows, work.sources)
     outputs = {f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in}

@@ -1,4 +1,4 @@
-"""`dev`: build, call with a preset's event, show the answer; and again for each edit."""
+"""`dev`: build, invoke functions with preset events, show the responses, and repeat on edits."""
 
 import contextlib
 from collections.abc import Callable
@@ -35,7 +35,7 @@ class DevOptions(Struct, frozen=True):
 
 
 class DevHearers(Struct, frozen=True):
-    """Who is told: of each call, of each new build, and of what may be done next."""
+    """Callbacks for each call, each new build, and the available next actions."""
 
     called: Callable[[PresetCall], None]
     rebuilt: Callable[[Round], None]
@@ -68,7 +68,7 @@ def dev(
 
 
 class _Choice(Struct, frozen=True):
-    """The preset and the function that were asked for; a config says what that comes to."""
+    """The selected preset and function, resolved with the config."""
 
     preset: str
     function: str
@@ -104,8 +104,8 @@ class _DevLoop:
         self.loop.run_until(lambda: self._under_way == 0)
 
     def go_on(self, options: DevOptions) -> None:
-        """Until it is told to end; without --watch also when nobody can say `again` any more. An
-        empty line does."""
+        """Run until stopped. Without --watch also stop when input ends. An empty line repeats the
+        call."""
         at_end = nothing_more if options.watch else self._end
         with until_signal(self._end), typed_lines(self._typed, at_end):
             self.call_all()
@@ -113,7 +113,7 @@ class _DevLoop:
             self.loop.run_until(lambda: self._is_over)
 
     def take(self, found: Round) -> None:
-        """By the loop: functions that were built again are called again."""
+        """Invoke the rebuilt functions again. Called by the event loop."""
         before = self._presets
         if found.project is not None:
             try:

@@ -1,6 +1,6 @@
-"""`invoke dev`: a deployed stage's requests are answered here, through a tunnel, until it ends.
+"""`invoke dev`: answer requests of a deployed stage locally, through a tunnel.
 
-First the server, then the proof that the tunnel leads to it, then the routes; and back again.
+First start the server, then verify the tunnel, then divert the routes. On exit, restore the routes.
 """
 
 import contextlib
@@ -50,8 +50,8 @@ class DevStreamOptions(Struct, frozen=True):
 
 
 class StreamHearers(Struct, frozen=True):
-    """Who is told besides what a local server tells: what of an earlier run was put back, what
-    leads here now, that nothing does, and that all leads to the cloud again."""
+    """Callbacks beside those of a local server: restored routes, diverted routes, skipped
+    diversion, and routes back in the cloud."""
 
     served: Hearers
     restored: Callable[[RestoredService], None]
@@ -84,7 +84,7 @@ def dev_stream(
 
 
 def _refuse_production(stage: str, options: DevStreamOptions) -> None:
-    """By its name: `prod`, and `prod-eu` and `eu.live` too."""
+    """Reject production stages by name: `prod`, and also `prod-eu` and `eu.live`."""
     if options.allow_prod or not {*_WORD_ENDS.split(stage.lower())} & {*PRODUCTION}:
         return
     message = f"refusing to route the traffic of stage `{stage}` to this machine"
@@ -95,7 +95,7 @@ def _refuse_production(stage: str, options: DevStreamOptions) -> None:
 def _service(
     project: Project, settings: Settings, options: DevStreamOptions
 ) -> Iterator[DivertedService | Problem]:
-    """Whose users are to be led here; or why that is not possible."""
+    """Open the service whose routes are to be diverted, or return the problem."""
     placement = placement_of(project.units[0], project.workspace, project.home)
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope((placement,), settings, scope_options) as scope:
@@ -127,7 +127,7 @@ class _Leading:
         self._error: BaseException | None = None
 
     def go_on_beside(self, served: ServedService) -> None:
-        """Until it is told to end. Whatever ends the server, the routes are turned back."""
+        """Run until stopped. The routes are restored however the server ends."""
         served.asked_to_end = lambda: self._wishes.put(None)
         thread = threading.Thread(target=self._run, args=(served,), name="tunnel", daemon=True)
         thread.start()
@@ -161,7 +161,7 @@ class _Leading:
             self._stay_apart(error.first)
 
     def _stay_apart(self, why: Problem) -> None:
-        """Nobody is led here by us."""
+        """Serve without diverting routes."""
         self.warnings = (*self.warnings, why)
         self._hearers.not_wired(why)
         self._wishes.get()

@@ -1,4 +1,4 @@
-"""What ends a run that goes on until it is told to: a signal, or a line that is typed."""
+"""Stop a long-running command on a signal or a typed line."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ _LONGEST = 256
 
 @contextlib.contextmanager
 def until_signal(end: Callable[[], None]) -> Iterator[None]:
-    """The first one ends it in good order, the next at once."""
+    """Stop gracefully on the first signal, and immediately on the second."""
 
     def hear(number: int, frame: FrameType | None) -> None:
         del frame
@@ -32,8 +32,10 @@ def until_signal(end: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def typed_lines(hear: Callable[[str], None], at_end: Callable[[], None]) -> Iterator[None]:
-    """Lines of standard input, told by a thread of their own, and its end. In the background of a
-    terminal nothing is read: whoever does is stopped."""
+    """Read lines of standard input in a separate thread, and report the end of input.
+
+    In the background of a terminal nothing is read, because that would suspend the process.
+    """
     if _may_read():
         work = (hear, at_end)
         threading.Thread(target=_listen, args=work, name="line-reader", daemon=True).start()
@@ -41,7 +43,7 @@ def typed_lines(hear: Callable[[str], None], at_end: Callable[[], None]) -> Iter
 
 
 def nothing_more() -> None:
-    """It goes on without anybody who types."""
+    """Ignore the end of input: the command continues without it."""
 
 
 def _may_read() -> bool:

@@ -1,4 +1,4 @@
-"""The variables that functions have on this machine: as a deploy would give them, where it can."""
+"""Environment variables of local functions, as a deploy would set them if possible."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,8 @@ from fabric.model.task import Pairs
 
 
 class Environments(Struct, frozen=True):
-    """By function. What upstreams give that are not deployed is left out, with a warning."""
+    """Environment variables by function. Outputs of undeployed upstreams are omitted with a
+    warning."""
 
     values: Mapping[str, Secret[Pairs]]
     warnings: tuple[Problem, ...] = ()
@@ -45,7 +46,7 @@ def _warnings(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem
 
 
 def _addresses(project: Project, unit: ServiceUnit, settings: Settings) -> Mapping[str, str]:
-    """What upstreams that are deployed give; back ends are opened for nothing else."""
+    """List the addresses of deployed upstreams. Only this opens state backends."""
     if not unit.upstream_outputs:
         return {}
     from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope

@@ -1,4 +1,4 @@
-"""An http request as a command line says it."""
+"""An HTTP request from command-line options."""
 
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
@@ -13,7 +13,7 @@ _SAFE = "/%:@!$&'()*+,;=~-._"
 
 
 class HttpInput(Struct, frozen=True):
-    """`query` and `headers` are pairs as they were given, in their order."""
+    """An HTTP request. `query` and `headers` are pairs in the given order."""
 
     method: str
     target: str
@@ -30,7 +30,7 @@ class HttpInput(Struct, frozen=True):
 def http_input(
     method: str, path: str, query: Sequence[str], headers: Sequence[str], body: str
 ) -> HttpInput:
-    """`NAME=VALUE` each of the query, `NAME: VALUE` each of the headers."""
+    """Parse query options `NAME=VALUE` and header options `NAME: VALUE`."""
     taken = (method or ("POST" if body else "GET")).upper()
     if taken not in _METHODS:
         hint = f"use one of {', '.join(_METHODS)}"

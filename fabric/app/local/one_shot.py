@@ -1,4 +1,4 @@
-"""`invoke local`: build what is needed, call one function once, and give its answer."""
+"""`invoke local`: build one function, invoke it once, and return its response."""
 
 import contextlib
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from fabric.runtimes.invoke import call_once
 
 
 class OneCall(Struct, frozen=True):
-    """What the function is given: an http request, or an event as it is."""
+    """The input of the call: an HTTP request or a raw event."""
 
     function: str
     event: Json = None
@@ -57,7 +57,7 @@ def invoke_local(
 
 
 def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json]:
-    """The function, by its name or by its route, and the event."""
+    """Select the function by name or route, and build its event."""
     names = [one.name for one in config.functions]
     if call.function and call.function not in names:
         raise FabricError(unknown_function(call.function, names))
@@ -129,7 +129,8 @@ _FOREIGN = (
 
 
 def hint_for(end: CallEnd) -> str:
-    """Packages are for the platform that is deployed to, which may not be this one."""
+    """Suggest a cause. Packages are built for the deploy platform, which can differ from this
+    machine."""
     said = f"{end.failure.message if end.failure else ''}\n{end.said}"
     if not any(words in said for words in _FOREIGN):
         return ""

@@ -1,4 +1,4 @@
-"""Which functions a preset calls, and with what: events that fit their own triggers."""
+"""The functions that a preset invokes, and events that match their triggers."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,10 +28,10 @@ class Preset(Struct, frozen=True):
 
 
 def presets_of(config: Config, kind: str, name: str = "") -> tuple[tuple[Preset, ...], str]:
-    """The calls, and what is to be said of the choice.
+    """List the preset calls, with a notice on the selection.
 
-    Without a kind each function is called by its own first trigger; with one, those that have such
-    a trigger, or else the first function of all.
+    Without a kind, each function uses its first trigger. With a kind, all functions with such a
+    trigger are called, or otherwise the first function.
     """
     functions = _named(config, name)
     if not kind:

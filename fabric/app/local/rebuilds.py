@@ -1,4 +1,4 @@
-"""Builds again when a file moves that anything hung on, beside what goes on being served."""
+"""Rebuild in the background when an input file changes, while functions are served."""
 
 import contextlib
 import threading
@@ -24,8 +24,8 @@ from fabric.system.event_loop import EventLoop
 
 
 class Round(Struct, frozen=True):
-    """What moved, and what came of it: a service and its project, or why there is none. `changed`
-    are the functions that are not as they were."""
+    """One rebuild: the changed files, and the new service or the problem. `changed` are the changed
+    functions."""
 
     moved: tuple[str, ...]
     changed: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Round(Struct, frozen=True):
 
 
 def _nobody(_info: RunInfo) -> Sequence[Listener]:
-    """Nobody draws progress over what is served."""
+    """Attach no progress listener, because serving uses the terminal."""
     return ()
 
 
@@ -62,7 +62,7 @@ class LocalBuild(Struct, frozen=True):
     service: LocalService
 
     def project_without(self, moved: Iterable[str]) -> Project | None:
-        """The project as it was read, where none of what it was read from has moved."""
+        """Return the loaded project if none of its files changed."""
         read = {str(path) for path in (*self.project.sources, *self.project.looked_for)}
         return self.project if read.isdisjoint(moved) else None
 
@@ -73,7 +73,7 @@ class LocalBuild(Struct, frozen=True):
     def rebuilt(
         self, loop: EventLoop, take: Callable[[Round], None], *, watch: bool
     ) -> contextlib.AbstractContextManager[None]:
-        """With `watch` it is built again for each edit, for as long as this is open."""
+        """Rebuild on every edit while this context is open, if `watch` is set."""
         if not watch:
             return contextlib.nullcontext()
         return Rebuilds(self.making, loop, take).watching(self)
@@ -83,7 +83,7 @@ class LocalBuild(Struct, frozen=True):
 def first_build(
     request: Request, settings: Settings, make_listeners: MakeListeners, *, watch: bool
 ) -> Iterator[LocalBuild]:
-    """What is broken may be mended while somebody watches; else it ends here."""
+    """Open the first build. A broken build raises unless `watch` allows fixing it."""
     with open_runtimes(settings) as runtimes:
         making = Making(request, settings, runtimes)
         first = making.made(make_listeners)
@@ -95,7 +95,7 @@ def first_build(
 
 
 class Rebuilds:
-    """A thread that builds; `take` is called by the loop with each round."""
+    """A thread that rebuilds. The event loop calls `take` with each round."""
 
     def __init__(self, making: Making, loop: EventLoop, take: Callable[[Round], None]) -> None:
         self._making = making
@@ -154,16 +154,19 @@ class Rebuilds:
         return tuple(path.removeprefix(cwd) for path in paths)
 
     def _tell(self, found: Round, *, counts: bool) -> None:
-        """While something is broken every file is looked at, the one too that our own words go to:
-        what makes no difference there is not told."""
+        """Report a round, unless nothing relevant changed.
+
+        While a build is broken, all files are watched, including those that receive fabric's own
+        output.
+        """
         before, self._problems = self._problems, found.problems
         if counts or found.changed or found.problems != before:
             self._loop.post(lambda: self._take(found))
 
 
 def _seen(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Stats:
-    """All that is watched, as it stood before the build; what the build was the first to look at
-    counts as moved where that is not sure."""
+    """Merge the file stats from before the build. A file first read by the build counts as changed
+    if its stat is uncertain."""
     more = set(looked_at)
     for folder in artifacts.searched:
         more.update(path for path in all_below(folder) if Path(path).is_dir())

@@ -1,4 +1,4 @@
-"""`invoke dev --restore`: what a killed `invoke dev` has left turned is turned back."""
+"""`invoke dev --restore`: restore routes that a killed `invoke dev` left diverted."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +36,8 @@ def restore_wired(request: Request, settings: Settings, lock_timeout: float) -> 
 
 
 def _placed(request: Request, settings: Settings) -> Project:
-    """The journal knows all that the way back needs: a config that cannot be read whole, as it may
-    be in the middle of an edit, still says where it lies."""
+    """Open the project. The journal has all data for a restore, so an unreadable config is
+    accepted."""
     try:
         return open_project(request.where, settings)
     except FabricError:
@@ -45,7 +45,7 @@ def _placed(request: Request, settings: Settings) -> Project:
 
 
 def _of_others(project: Project) -> Iterator[Problem]:
-    """A service may have had another name when it was led away."""
+    """Warn of other diverted services, because a service can have been renamed."""
     own = placement_of(project.units[0], project.workspace, project.home)
     home = Path(own.home)
     for ref in all_left_journals(home, own.stage):
@@ -58,8 +58,8 @@ def _of_others(project: Project) -> Iterator[Problem]:
 def restored_services(
     project: Project, settings: Settings, lock_timeout: float
 ) -> tuple[RestoredService, ...]:
-    """All that was left of this service and stage. What is at work is an error: whoever runs it
-    ends it."""
+    """Restore all diverted routes of this service and stage. Raises if the diverting process still
+    runs."""
     unit = project.units[0]
     own = placement_of(unit, project.workspace, project.home)
     home = Path(own.home)

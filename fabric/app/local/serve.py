@@ -1,4 +1,4 @@
-"""`invoke local --serve`: the functions of a service as an HTTP server, until it is told to end."""
+"""`invoke local --serve`: serve the functions of a service over HTTP until stopped."""
 
 import contextlib
 import socket
@@ -31,8 +31,11 @@ HOST = "127.0.0.1"
 
 
 class ServeOptions(Struct, frozen=True):
-    """`template` is an event that those of requests are laid over; `instances` are the children
-    that one function may have. With a `tunnel` requests come from elsewhere too."""
+    """Options of the server. Request events are merged into `template`. `instances` limits the
+    processes per function.
+
+    With a `tunnel` requests also come from outside.
+    """
 
     port: int = 8787
     watch: bool = False
@@ -42,7 +45,7 @@ class ServeOptions(Struct, frozen=True):
 
 
 class Hearers(Struct, frozen=True):
-    """Who is told: of the address and what is served there, of each call, of each new build."""
+    """Callbacks for the address and routes, each call, and each new build."""
 
     ready: Callable[[str, LocalService], None]
     call: Callable[[ServedCall], None]
@@ -69,7 +72,7 @@ def serving(
     options: ServeOptions,
     hearers: Hearers,
 ) -> Iterator["ServedService"]:
-    """First the port: nothing is built that could not be served."""
+    """Serve the functions. The port is opened first, so that nothing is built in vain."""
     listening = listen(HOST, options.port)
     building = first_build(request, settings, make_listeners, watch=options.watch)
     with contextlib.closing(listening), building as first:
@@ -82,8 +85,8 @@ def serving(
 
 
 class ServedService:
-    """What is open while functions are served. Who is `asked_to_end` ends it, unless somebody else
-    wants to hear of it first."""
+    """The open resources while functions are served. `asked_to_end` stops it, unless another
+    handler is set."""
 
     def __init__(
         self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: Hearers
@@ -136,7 +139,7 @@ class ServedService:
             self.asked_to_end()
 
     def take(self, found: Round) -> None:
-        """By the loop: what was built again takes over."""
+        """Switch to a rebuilt service. Called by the event loop."""
         if found.service is not None:
             self._service = found.service
             self._api.functions = _functions_of(found.service)
@@ -168,7 +171,7 @@ class ServedService:
         self._hearers.call(call)
 
     def _told_between(self, name: str, end: CallEnd) -> None:
-        """A child ended while it had no call."""
+        """Report the exit of a child process that had no call."""
         self._hearers.call(ServedCall("", "", 0, name, end))
 
 

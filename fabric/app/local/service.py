@@ -1,4 +1,4 @@
-"""A service as it runs on this machine: its functions from their archives, and what is wrong."""
+"""A service on this machine: its functions from their archives, and its problems."""
 
 from collections.abc import Iterator, Mapping
 
@@ -23,7 +23,7 @@ _SECONDS = 900.0
 
 
 class LocalService(Struct, frozen=True):
-    """`functions` can be called; the others are `broken`."""
+    """A local service. `functions` can be called; the others are `broken`."""
 
     name: str
     provider: str
@@ -80,7 +80,7 @@ def _runtime_of(function: Function, config: Config) -> str:
 
 
 def _code(package: PackagedFunction, name: str) -> CodeArchive:
-    """Read when a child wants it: by then somebody may have changed the file."""
+    """Read the archive when a child process needs it. The file can have changed by then."""
 
     def read() -> bytes:
         try:

@@ -1,4 +1,4 @@
-"""The address of a tunnel to this machine: what it may be, and the proof that it leads here."""
+"""The URL of a tunnel to this machine: its validation and verification."""
 
 import socket
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Tunnel(Struct, frozen=True):
 
 
 def tunnel_of(text: str) -> Tunnel:
-    """Raises for what no provider could send requests to, before anything is done."""
+    """Parse a tunnel URL. Raises if providers could not send requests to it."""
     if not is_web_address(text) or urlsplit(text).port == 0:
         raise _refused("must be an https:// or http:// URL with a host")
     parts = urlsplit(text)
@@ -48,8 +48,10 @@ def _more_than_a_host(text: str, parts: SplitResult) -> str:
 
 
 def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
-    """Raises where it leads elsewhere; false where nobody waits any more. One that was opened just
-    now may need a moment."""
+    """Verify that the tunnel reaches this machine, with retries for a new tunnel.
+
+    Raises if it reaches another server. Returns false if the wait was stopped.
+    """
     for attempt in range(_TRIES):
         try:
             answer = looked_up(f"{tunnel.url}{end.path}", _SECONDS)
@@ -72,7 +74,7 @@ def _away(tunnel: Tunnel) -> Problem:
 
 
 def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
-    """Nothing of what it says is shown: it may be anybody's."""
+    """Return the problem of a wrong target. Shows none of its response, which is untrusted."""
     said = f"another server returned {answer.status}"
     hint = "open the tunnel to the local port, and set --tunnel-url to its URL"
     if _REDIRECTS <= answer.status < _REDIRECTS + 100:

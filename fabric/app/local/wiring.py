@@ -1,4 +1,4 @@
-"""A deployed service whose users are led to this machine for a while, and back whatever happens."""
+"""Temporarily divert a deployed service's routes to this machine and restore them on exit."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -32,11 +32,11 @@ OPERATION = "invoke dev"
 
 
 class NotWiredError(FabricError):
-    """Nothing at the provider can be turned by fabric; whoever wants to may do it by hand."""
+    """No route at the provider can be diverted by fabric; users can only do it manually."""
 
 
 class DivertedService(Struct, frozen=True):
-    """Whose users are led, and who leads them."""
+    """A service to divert, and its deployer."""
 
     record_store: RecordStore
     deployer: Diverter
@@ -53,13 +53,13 @@ class DivertedService(Struct, frozen=True):
         return self.record_store.home
 
     def as_recorded(self) -> "DivertedService":
-        """With the record as it is now."""
+        """Return the service with its current record."""
         record = peek(self.record_store, self.ref)
         return replace(self, address=replace(self.address, previous=record))
 
 
 class WiredRoutes(Struct):
-    """The ways in that were turned; `left_alone` is known when they have been turned back."""
+    """The diverted routes. `left_alone` is known after they were restored."""
 
     turned: tuple[str, ...]
     left_alone: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class WiredRoutes(Struct):
 def diverted_service(
     scope: DeployScope, placement: Placement, lock_timeout: float
 ) -> DivertedService:
-    """Raises where there is nothing that could be turned; asks the provider nothing."""
+    """Open a service to divert. Raises if it has no divertible route. Makes no API call."""
     ref = placement.ref
     record = scope.record(ref)
     if record is None:
@@ -100,8 +100,10 @@ def service_of(
 
 @contextlib.contextmanager
 def wired(given: DivertedService, url: str, settings: Settings) -> Iterator[WiredRoutes]:
-    """Under the record's lock; the journal is on the disk before the first call that changes
-    anything, and goes after the last."""
+    """Divert the routes under the record's lock.
+
+    The journal is on disk before the first changing call, and is deleted after the last.
+    """
     with locked(given.record_store, {given.ref: 0}, OPERATION, given.policy):
         waiting = wired_problem(given.home, given.ref)
         if waiting is not None:
@@ -120,8 +122,11 @@ def wired(given: DivertedService, url: str, settings: Settings) -> Iterator[Wire
 
 
 def turned_back(service: DivertedService, diversion: Diversion) -> Sequence[str]:
-    """Without the lock, too, if that was lost meanwhile: only what is still ours is touched. The
-    journal stays until all of it is done."""
+    """Restore the routes, even after the lock was lost: only routes that are still diverted by this
+    run are changed.
+
+    The journal stays until all routes are restored.
+    """
     try:
         left = service.deployer.turn_back(service.address, diversion)
     except FabricError as error:

@@ -1,4 +1,4 @@
-"""What is asked of those who look after functions: from options to a value, slips told at once."""
+"""Parse observation options (logs, metrics, traces) and report invalid ones immediately."""
 
 import datetime
 
@@ -11,8 +11,10 @@ from fabric.providers.observing import LogQuestion
 
 
 class Observing(Struct, frozen=True):
-    """`kind` is logs, metrics or traces. `text` and `level` choose lines; `most` is how many, of
-    the newest. Without `platform` what providers say themselves is left out."""
+    """An observation request. `kind` is logs, metrics or traces. `text` and `level` filter lines.
+
+    `most` is the maximum number of newest lines. Without `platform`, provider messages are omitted.
+    """
 
     kind: str
     window: TimeWindow
@@ -22,14 +24,14 @@ class Observing(Struct, frozen=True):
     platform: bool = False
 
     def question(self, window: TimeWindow | None = None, most: int = 0) -> LogQuestion:
-        """The same of another time, and with another bound."""
+        """Return the query for another time window and limit."""
         return LogQuestion(
             window or self.window, self.text, most or self.most, self.level, self.platform
         )
 
 
 def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
-    """Without an end it goes on to this moment."""
+    """Parse a time window. It ends now by default."""
     begin = moment_of("--since", since, now)
     end = moment_of("--until", until, now) if until else now
     if begin >= end:

@@ -1,4 +1,4 @@
-"""`logs --follow`: lines as they come, until it is told to end."""
+"""`logs --follow`: print log lines as they arrive, until stopped."""
 
 import threading
 import time
@@ -36,8 +36,7 @@ _LONGEST_PAUSE = 10.0
 
 
 class FollowHearers(Struct, frozen=True):
-    """Who is told: of lines, and says whether he goes on reading; and of what happens to a
-    source."""
+    """Callbacks for lines and source failures. The line callback returns whether to continue."""
 
     lines: Callable[[list[LogLine]], bool]
     note: Callable[[str], None]
@@ -50,7 +49,7 @@ def follow(
     asked: Observing,
     hearers: FollowHearers,
 ) -> Report:
-    """Lines that are there already come first. Told to end, it has done what it was to do."""
+    """Follow the logs. Existing lines come first. A requested stop counts as success."""
     stream = LineStream(settings.clock, hearers.lines)
     with observed_targets(request, settings) as targets:
         look = _look(asked, targets, stream, hearers.note)
@@ -62,7 +61,7 @@ def follow(
 
 
 class LineStream:
-    """Lines of all sources on their way to whoever hears them, one at a time. Thread-safe."""
+    """Merges lines of all sources and passes them on one at a time. Thread-safe."""
 
     def __init__(self, clock: Clock, hear: Callable[[list[LogLine]], bool]) -> None:
         self.is_read = True
@@ -119,7 +118,7 @@ def _gone(target: ObservedTarget, problem: Problem) -> str:
 
 
 class FollowedSource(Struct, frozen=True):
-    """One service at one provider, followed."""
+    """The followed logs of one service at one provider."""
 
     target: ObservedTarget
     observer: Observer
@@ -158,7 +157,8 @@ class FollowedSource(Struct, frozen=True):
 
     @property
     def _every(self) -> float:
-        """Logs may be asked for so and so often: the more functions, the rarer."""
+        """Return the poll interval. It grows with the number of functions, within the rate
+        limit."""
         paced = self.observer.every if isinstance(self.observer, PacedObserver) else 0.5
         return max(paced, 0.1 * len(self.target.service.functions))
 
@@ -173,7 +173,7 @@ class FollowedSource(Struct, frozen=True):
         self.stream.take([one for one in map(self.target.shown, lines) if takes(one)])
 
     def _rest(self, seconds: float) -> None:
-        """What waits is told meanwhile."""
+        """Pause, and pass on waiting lines meanwhile."""
         while seconds > 0 and not self.watch.is_to_end():
             self.sleep(min(seconds, _TICK))
             seconds -= _TICK

@@ -1,5 +1,7 @@
-"""Lines of many sources in the order of their times, each once. No effects: whoever uses it says
-what time it is."""
+"""Merge lines of many sources by time, without duplicates.
+
+No side effects: the caller passes the current time.
+"""
 
 import heapq
 from collections.abc import Iterable
@@ -10,10 +12,14 @@ LineKey = tuple[str, str, str, str]
 
 
 class LineMerge:
-    """A line waits for `hold` after it was heard of, and lets all that are older out before it. One
-    that comes later than that is told out of order rather than not at all. One that is stamped with
-    a time still to come counts as of the moment at which it was heard of: it lets nobody out before
-    his turn. Lines that were heard of longer ago than `memory` may be told again."""
+    """A line is held for `hold` after its arrival, so that older lines are passed on first.
+
+    Lines that arrive even later are passed on out of order.
+
+    A timestamp in the future counts as the time of arrival, so that no line is passed on too early.
+
+    Duplicates older than `memory` are not detected.
+    """
 
     def __init__(self, hold: int, memory: int) -> None:
         self._hold, self._memory = hold, memory
@@ -41,7 +47,7 @@ class LineMerge:
         return self._out(max(ripe)) if ripe else []
 
     def rest(self) -> list[LogLine]:
-        """All that still wait."""
+        """Return all lines that are still held."""
         self._arrivals = []
         return self._out(None)
 
@@ -52,7 +58,7 @@ class LineMerge:
         return found
 
     def _forget(self, before: int) -> None:
-        """The oldest are first: each was put behind all others when it was last heard of."""
+        """Forget old lines. The oldest are first, because each arrival moves a line to the end."""
         while self._heard:
             key = next(iter(self._heard))
             if self._heard[key] >= before:
@@ -61,7 +67,7 @@ class LineMerge:
 
 
 def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
-    """All at once; of two with one key the first is told."""
+    """Sort the lines. Of two lines with the same key, only the first is kept."""
     every = list(lines)
     merge = LineMerge(0, 0)
     merge.take(every, max((one.at for one in every), default=0))

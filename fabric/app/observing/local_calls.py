@@ -1,4 +1,4 @@
-"""What was called on this machine, as a provider would tell of it: from the log of calls."""
+"""Invocations on this machine, from the call log, in the form of a provider's data."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,8 +60,8 @@ class LocalCalls(Struct, frozen=True):
 
 
 def _lines(service: ObservedService, call: CallEntry) -> Iterator[LogLine]:
-    """A handler's lines have no times of their own: they are told in their order, from the call's
-    beginning on."""
+    """List the lines of a call in order. They have no timestamps, so all have the call's start
+    time."""
     ended = f"ended after {call.ms} ms" + (f": {call.error}" if call.error else "")
     said = [(text, level_of(text)) for text in call.lines]
     said += [(call.error, "error")] if call.error else []
@@ -95,7 +95,7 @@ def _numbers(
 
 
 def percentile(ordered: Sequence[int], share: int) -> float | None:
-    """The nearest of those that were seen."""
+    """Compute a percentile: the nearest observed value."""
     if not ordered:
         return None
     rank = -(-len(ordered) * share // 100)

@@ -13,8 +13,7 @@ _MS = 1_000_000
 
 
 class CallNotes:
-    """Those of one service in one stage; `provider` is the label that its functions are called
-    as."""
+    """The call log of one service and stage. `provider` is the label of its functions."""
 
     def __init__(self, path: Path, provider: str, settings: Settings) -> None:
         self._log = CallLog(path)
@@ -24,7 +23,7 @@ class CallNotes:
         self._log.close()
 
     def note(self, function: str, end: CallEnd) -> None:
-        """What an end says has no secrets in it."""
+        """Record a call. Its end contains no secrets."""
         problem = problem_of(function, end)
         self.put_down(function, end.said, end.ms, problem.message if problem else "")
 
@@ -36,7 +35,7 @@ class CallNotes:
 
 
 def local_notes(project: Project, settings: Settings) -> CallNotes:
-    """For calls of what was built here, deployed or not."""
+    """Open the call log for functions built here, deployed or not."""
     unit = project.units[0]
     placement = placement_of(unit, project.workspace, project.home)
     path = call_log_path(Path(placement.home), placement.stage, placement.service)

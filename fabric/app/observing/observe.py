@@ -1,5 +1,4 @@
-"""`logs`, `metrics` and `traces`: each service at each provider is a task, and all are asked at
-once."""
+"""`logs`, `metrics` and `traces`: query all services and providers in parallel tasks."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -39,7 +38,7 @@ Look: TypeAlias = Callable[[ObservedTarget, CallWatch], None]
 
 
 class _Found:
-    """What all tasks found, and what was said besides."""
+    """The results of all tasks, with their notices."""
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
@@ -72,7 +71,7 @@ def observe(
 
 
 def ending(result: RunResult) -> ExitCode:
-    """Of several that are asked some may answer: that is no failure, and no success."""
+    """Choose the exit code. If only some targets respond, it is neither success nor failure."""
     if not result.problems:
         return ExitCode.OK
     bad = sum(bool(outcome.problems) for _, outcome in result.rows)
@@ -87,7 +86,7 @@ def run_looks(
     work: tuple[str, ObservedTargets, Look],
     make_listeners: MakeListeners,
 ) -> RunResult:
-    """All at once: nothing is computed, and who follows never ends."""
+    """Run all queries in parallel. They use no compute slots, and followed ones never end."""
     kind, targets, look = work
     graph = observation_graph(kind, [one.ref for one in targets.targets])
     looks = {observation_id(kind, one.ref): _bound(look, one) for one in targets.targets}

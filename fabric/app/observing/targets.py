@@ -1,4 +1,4 @@
-"""Whose calls are asked about: the services as they are recorded, and who looks after each."""
+"""The observed services from their records, each with its observer."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -32,8 +32,10 @@ from fabric.state.call_log import call_log_path, noted_calls
 
 
 class ObservedTarget(Struct, frozen=True):
-    """One service at one provider. Without a record it was never deployed: there may be calls of it
-    on this machine all the same."""
+    """One service at one provider. Without a record it was never deployed.
+
+    Local calls of it can exist in any case.
+    """
 
     ref: RecordRef
     placement: Placement
@@ -47,7 +49,7 @@ class ObservedTarget(Struct, frozen=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether it is called on this machine."""
+        """Return whether it runs on this machine."""
         if self.record is None:
             return self.was_called_here
         return self.record.mode is Mode.SIMULATED
@@ -59,7 +61,7 @@ class ObservedTarget(Struct, frozen=True):
         return any(one.provider in ("", label) for one in noted_calls(self.log).entries)
 
     def shown(self, line: LogLine) -> LogLine:
-        """Without a secret in it."""
+        """Redact secrets in a line."""
         return replace(line, text=self.hide.over(line.text))
 
     def shown_trace(self, trace: TracedCall) -> TracedCall:
@@ -76,7 +78,7 @@ class ObservedTargets(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
     def observer(self, target: ObservedTarget, kind: str) -> Observer:
-        """Raises where there is none, or nothing that it could look after."""
+        """Return the observer. Raises if there is none, or nothing to observe."""
         if target.is_here:
             self._refuse_unready(target, kind)
             return LocalCalls(target.log)
@@ -90,8 +92,8 @@ class ObservedTargets(Struct, frozen=True):
         return self.deployers.observer(target.ref, kind)
 
     def _refuse_unready(self, target: ObservedTarget, kind: str) -> None:
-        """Where nothing was called here either, it is told what a look at the provider would
-        need."""
+        """Raise with the missing requirements of provider queries, if no local calls exist
+        either."""
         if target.was_called_here:
             return
         try:
@@ -122,8 +124,10 @@ def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedT
 
 
 def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
-    """Secrets are hidden, and so they have to be known; a config that cannot be read whole says
-    where its records lie all the same."""
+    """Open the project with its secrets, to redact them.
+
+    The record locations are known even if the config cannot be read completely.
+    """
     try:
         return open_project(request.where, settings), ()
     except FabricError as error:
@@ -149,7 +153,7 @@ def _target(
 def _functions(
     address: DeploymentAddress, record: Record | None, config: Config
 ) -> Iterator[LiveFunction]:
-    """Those that are deployed; on this machine those too that are only in the config."""
+    """List the deployed functions, and for local targets also those only in the config."""
     deployed = record.functions if record else ()
     for one in deployed:
         yield LiveFunction(one.name, one.resource_name, one.resource_id, one.endpoint)
@@ -161,7 +165,7 @@ def _functions(
 
 
 def _met(every: list[ObservedTarget]) -> list[ObservedTarget]:
-    """Of a service that is deployed elsewhere nobody has to be told where it is not."""
+    """Drop undeployed targets of a service that is deployed at another provider."""
     deployed = {one.ref.service for one in every if one.record is not None}
     return [
         one

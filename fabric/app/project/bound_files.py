@@ -10,14 +10,15 @@ _MOST_BYTES = 1 << 20
 
 
 class BoundFiles:
-    """Files below a config's folder; keeps which ones were looked at, there or not."""
+    """Files for `${file:…}` bindings below a config's directory. Records which paths were read,
+    existing or not."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.looked_at: set[Path] = set()
 
     def text(self, path: str) -> str | None:
-        """Without the line break at its end; None where there is no such file."""
+        """Read a file without its final line break. Returns None if it does not exist."""
         file = self._folder / path
         self.looked_at.add(Path(os.path.normpath(file)))
         if not file.resolve().is_relative_to(self._folder.resolve()):
@@ -35,7 +36,7 @@ class BoundFiles:
 
 
 def no_files_for_callers(path: str) -> str | None:
-    """Whoever sends a config would read the server's files with it."""
+    """Reject file bindings, because the sender of a config could read files of the server."""
     message = f"configs in requests cannot read the file `{path}`"
     hint = "write the text into the config, or start the server with --trust-bodies"
     raise FabricError(Problem("config/not-trusted", message, hint))

@@ -1,4 +1,4 @@
-"""Paths in a config that a caller sent: where links lead counts, not what they are called."""
+"""Check paths in a received config, after following links."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,10 @@ _WILD = frozenset("*?[{")
 
 
 def refuse_ways_out(config: Config, text: bytes, folder: Path, reach: "CallerReach") -> None:
-    """Raises for entries and includes that lead out of the workspace once links are followed, or
-    could match a file of the server. `text` is what the config was made of."""
+    """Raise for entries and includes outside the workspace, or matching a file of the server.
+
+    Links are followed. `text` is the config text.
+    """
     top = os.path.realpath(reach.workspace)
     hidden = tuple(map(os.path.realpath, reach.hidden))
     found: list[tuple[FunctionPath, Problem]] = []
@@ -30,7 +32,7 @@ def refuse_ways_out(config: Config, text: bytes, folder: Path, reach: "CallerRea
 
 
 class CallerReach(Struct, frozen=True):
-    """Where files of callers' configs are, and which there are the server's."""
+    """The directory of callers' configs, and the server's own files in it."""
 
     workspace: Path
     hidden: tuple[str, ...] = ()
@@ -47,7 +49,7 @@ def _problem(one: FunctionPath) -> Problem:
 
 
 def _fixed(pattern: str) -> str:
-    """The folders before the first wildcard."""
+    """Return the directories before the first wildcard."""
     parts = pattern.split("/")
     wild = next((n for n, part in enumerate(parts) if _WILD & set(part)), len(parts))
     return "/".join(parts[:wild])

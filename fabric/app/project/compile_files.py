@@ -1,4 +1,4 @@
-"""From files to a graph: configs are read and checked, networkx weaves what they come to."""
+"""From files to a graph: read and check the configs, then build the graph with networkx."""
 
 from collections.abc import Iterable, Sequence
 

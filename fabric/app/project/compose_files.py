@@ -1,4 +1,4 @@
-"""Compose files: what they list, what their patterns match, and which one a config belongs to."""
+"""Compose files: their services, their patterns, and the owner of a config."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def include_folders(compose: Compose, base: Path) -> list[Path]:
 
 
 def read_compose(path: Path, cwd: Path) -> Compose:
-    """What a compose file lists, with its `include` patterns expanded to more services."""
+    """Read a compose file, with its `include` patterns expanded to services."""
     compose = load_compose(shown(path, cwd), read_file(path, COMPOSE_NAME))
     listed = {config_in(path.parent / one.config) for one in compose.services}
     found = dict.fromkeys(
@@ -42,20 +42,23 @@ def read_compose(path: Path, cwd: Path) -> Compose:
 
 
 def entry_of(config: Path, owner: Path) -> ComposeService:
-    """The entry by which a compose file names a config."""
+    """Build the entry under which a compose file contains a config."""
     services = read_compose(owner, owner.parent).services
     paths = [config_in((owner.parent / one.config).resolve()) for one in services]
     return next(one for one, path in zip(services, paths, strict=True) if path == config)
 
 
 def compose_files_above(config: Path) -> list[Path]:
-    """Where a compose file that names this config may lie, the nearest first: no further up than
-    folders are ours, so that nobody else decides what a service gets."""
+    """List the parent compose files that can contain this config, nearest first.
+
+    The search ends where a directory belongs to another user, who must not control a service's
+    values.
+    """
     return [Path(folder, COMPOSE_NAME) for folder in reach(str(config.parent))]
 
 
 def not_obeyed(config: Path) -> tuple[Problem, ...]:
-    """A compose file above that is passed over because somebody else may have written it."""
+    """Warn of a parent compose file that is ignored because another user can have written it."""
     within = compose_files_above(config)
     there = (folder / COMPOSE_NAME for folder in config.parents)
     strange = (
@@ -77,8 +80,10 @@ def _not_ours(path: Path) -> Problem:
 
 
 def owning_compose(config: Path) -> Path | None:
-    """The nearest compose file, beside a config or above it, that names it. One that cannot be
-    read is an error: it may say what the service stands on."""
+    """Find the nearest compose file, beside a config or above, that contains it.
+
+    An unreadable one is an error, because it can contain the service's dependencies.
+    """
     for path in compose_files_above(config):
         if not (path.is_file() and is_ours(str(path))):
             continue
@@ -90,7 +95,7 @@ def owning_compose(config: Path) -> Path | None:
 
 
 def unmatched(compose: Compose, base: Path) -> tuple[Problem, ...]:
-    """Patterns that find nothing: a slip in one would drop services without a word."""
+    """Warn of patterns without a match, because a typo would silently drop services."""
     return tuple(
         Problem(
             "compose/nothing-included",

@@ -1,6 +1,6 @@
-"""Addresses that a project's `.env` names: used only with credentials from the same file.
+"""Endpoints from a project's `.env`: used only with credentials from the same file.
 
-A `.env` comes with a checkout. A token of the user's own must not go to a host that it names.
+A `.env` comes with a checkout. The user's own token must not be sent to a host that it names.
 """
 
 import re
@@ -26,10 +26,10 @@ _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
 
 class Sources(Struct, frozen=True):
-    """What a `.env` says, and what the process says, which wins; `folder` is where the file is.
+    """The values of a `.env` and of the process, which has priority. `folder` contains the file.
 
-    `switches` are fabric's own variables in the file: they count from the process alone, for a
-    checkout must not decide how fabric runs.
+    `switches` are fabric's own variables in the file. They are ignored, because a checkout must not
+    control how fabric runs.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class Sources(Struct, frozen=True):
         return self.process.reveal().get(name, self.filed.reveal().get(name, ""))
 
     def is_filed(self, name: str) -> bool:
-        """Whether the file has the last word on a variable."""
+        """Return whether the value of a variable comes from the file."""
         return bool(self.filed.reveal().get(name)) and name not in self.process.reveal()
 
     def names(self) -> set[str]:
@@ -49,7 +49,7 @@ class Sources(Struct, frozen=True):
 
 
 def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
-    """The addresses of the file that credentials from elsewhere would go to."""
+    """List endpoints from the file that would receive credentials from elsewhere."""
     return tuple(
         name
         for name in sorted(sources.filed.reveal())
@@ -61,13 +61,14 @@ def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
 
 
 def _endpoint(name: str, text: str) -> re.Match[str] | None:
-    """A region that could be more than a name within a host is an address, too."""
+    """Match an endpoint. A region with more than a host label counts as an endpoint too."""
     region = None if is_name_in_host(text) else _REGION.fullmatch(name)
     return region or _ENDPOINT.fullmatch(name)
 
 
 def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
-    """A PostgreSQL URL of the file that would have the client send a password of the user's."""
+    """List PostgreSQL URLs from the file with which the client would send a password of the
+    user."""
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
     from fabric.state.backends.postgres_target import postgres_target  # psycopg and all
@@ -90,7 +91,7 @@ def foreign_problem(sources: Sources, name: str) -> Problem:
 
 
 def plain_endpoints(sources: Sources) -> Iterator[str]:
-    """Addresses, whoever names them, that are reached without encryption over a network."""
+    """List endpoints, from any source, that are reached over a network without encryption."""
     for name in sorted(sources.names()):
         text = sources.get(name)
         if _ENDPOINT.fullmatch(name) and is_plain(_url(name, text)):
@@ -121,7 +122,8 @@ def _comes_with_credentials(name: str, prefix: str | None, sources: Sources) -> 
 
 
 def _has_keys_for_commands(sources: Sources) -> bool:
-    """Commands of the user read these by themselves, and their own credentials with them."""
+    """Return whether the file has credentials that custom commands read, along with the user's
+    own."""
     own = _present(sources, "CLOUD1")
     return _has_keys(sources, "AWS") and (not own or _has_keys(sources, "CLOUD1"))
 
@@ -174,7 +176,7 @@ _BROUGHT_ALONG: Mapping[str, Callable[[Sources], bool]] = {
 
 
 def _url(name: str, text: str) -> str:
-    """An address as it stands in a variable, or in the connection string of objstore3."""
+    """Extract the URL from a variable, or from the connection string of objstore3."""
     if name != _CONNECTION:
         return text
     found = re.search(r"(?:^|;)\s*BlobEndpoint\s*=\s*([^;]*)", text)

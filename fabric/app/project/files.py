@@ -18,12 +18,14 @@ COMPOSE_NAME = "fabric.compose.yml"
 
 
 class NotFoundError(FabricError):
-    """There is no file of ours where one was looked for."""
+    """A file of fabric does not exist."""
 
 
 class EnvPlace(Struct, frozen=True):
-    """Where a service's `.env` files are: beside its config, and beside the compose file.
-    `declared` are the variables that its config reads."""
+    """The locations of a service's `.env` files: beside its config and beside the compose file.
+
+    `declared` are the variables that its config reads.
+    """
 
     folder: Path
     workspace: Path
@@ -31,19 +33,21 @@ class EnvPlace(Struct, frozen=True):
 
 
 def bound_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
-    """For bindings of a config: the process environment, over the `.env` beside the config, over
-    the one beside the compose file; never fabric's own switches.
+    """Build the environment for config bindings. Priority: process, `.env` of the config, `.env` of
+    the compose file.
 
-    Whoever calls a service takes `calling_environment`.
+    Fabric's own switches in a `.env` are ignored. Clients use `calling_environment` instead.
     """
     filed = [sources.filed.reveal() for sources in sources_of(place, process)]
     return {**{name: text for one in reversed(filed) for name, text in one.items()}, **process}
 
 
 def calling_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
-    """For clients of providers and backends, and for children: of a `.env` only variables that
-    these read or the config declares, and no addresses that credentials from elsewhere would go
-    to."""
+    """Build the environment for provider clients, backends and child processes.
+
+    From a `.env` it contains only variables that these read or the config declares, and no endpoint
+    that would receive credentials from elsewhere.
+    """
     found: dict[str, str] = {}
     for sources in reversed(sources_of(place, process)):
         foreign = foreign_endpoints(sources)
@@ -58,13 +62,14 @@ def calling_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str
 
 
 def filed_names(place: EnvPlace, process: Mapping[str, str]) -> frozenset[str]:
-    """The variables whose values come from a `.env`."""
+    """List the variables whose values come from a `.env`."""
     every = {name for one in sources_of(place, process) for name in one.filed.reveal()}
     return frozenset(every - set(process))
 
 
 def sources_of(place: EnvPlace, process: Mapping[str, str]) -> tuple[Sources, ...]:
-    """The file beside the config first; for the other one it belongs to what wins over it."""
+    """List the `.env` sources, the one beside the config first. It counts as process environment
+    for the second."""
     own = _sources_in(place.folder, process)
     if place.workspace == place.folder:
         return (own,)
@@ -105,7 +110,7 @@ def relative(folder: Path, workspace: Path) -> str:
 
 
 def shown(path: Path, cwd: Path) -> str:
-    """A path as people in the working folder would write it."""
+    """Format a path relative to the working directory."""
     return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
@@ -114,12 +119,12 @@ def config_path(path: Path) -> Path:
 
 
 def config_in(path: Path) -> Path:
-    """What cannot be looked at is told by who reads it."""
+    """Find the config in a directory. Access errors are reported when it is read."""
     return path / CONFIG_NAME if os.path.isdir(path) else path  # noqa: PTH112
 
 
 def config_place(path: Path, *, is_given: bool) -> Path:
-    """Where a config lies; one that is given as text may lie where no file is."""
+    """Return the location of a config. For a config given as text, the file can be missing."""
     if not is_given:
         return config_path(path)
     found = config_in(path)
@@ -129,7 +134,7 @@ def config_place(path: Path, *, is_given: bool) -> Path:
 
 
 def file_at(path: Path, name: str) -> Path:
-    """The file itself, or the one of this name in a folder; links of the path resolved."""
+    """Resolve a path to the file itself or to this name in a directory, following links."""
     try:
         found = path / name if path.is_dir() else path
         is_there = found.is_file()

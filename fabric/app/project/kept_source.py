@@ -1,5 +1,4 @@
-"""Configs of projects that were deployed from elsewhere: kept here, for whoever asks about what is
-live of them."""
+"""Stored configs of projects deployed from a remote source, for later commands on them."""
 
 import shutil
 from pathlib import Path
@@ -16,14 +15,14 @@ _FOLDER = "sources"
 
 
 def keep_config(home: Path, service: str, content: bytes) -> None:
-    """It may hold what is nobody else's business."""
+    """Store the config with private permissions, because it can be confidential."""
     folder = home / _FOLDER / service
     make_folder(folder, 0o700)
     write_atomic(folder / CONFIG_NAME, content, mode=0o600)
 
 
 def or_kept(where: Where, settings: Settings) -> Where:
-    """The same, or the config that was kept where the folder itself has none."""
+    """Use the stored config if the directory has none."""
     home = settings.cwd / ".fabric"
     asked = config_in(settings.cwd / where.config)
     if where.compose or where.home or where.text is not None:
@@ -40,7 +39,7 @@ def or_kept(where: Where, settings: Settings) -> Where:
 
 
 def drop_config(home: Path, service: str) -> None:
-    """Nothing is live of it any more: nobody has to ask."""
+    """Delete the stored config once none of it is deployed."""
     check_no_links(home / _FOLDER / service)
     shutil.rmtree(home / _FOLDER / service, ignore_errors=True)
 

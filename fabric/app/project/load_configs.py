@@ -1,4 +1,4 @@
-"""Configs are read here: one by itself, or all of a compose file, upstreams first."""
+"""Read configs: a single one, or all of a compose file, upstreams first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -46,16 +46,19 @@ GIVEN_NAME = "request body"
 
 
 class GivenConfig(Struct, frozen=True):
-    """The text of a config that stands where `file` would."""
+    """A config text that replaces the content of `file`."""
 
     file: Path
     text: bytes
 
 
 class ConfigRequest(Struct, frozen=True):
-    """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
-    `params` those of the config. With `only_place` no value is looked for that records need not.
-    Without `reads_secrets` no secret manager is asked. What is `given` is not read from disk."""
+    """How to resolve a config. `upstream_outputs` override `.env` and environment; `params`
+    override config params.
+
+    With `only_place` only values that locate records are resolved. Without `reads_secrets` no
+    secret manager is called. A `given` config is not read from disk.
+    """
 
     stage: str
     provider: str = ""
@@ -73,7 +76,8 @@ class ConfigRequest(Struct, frozen=True):
 def load_all(
     services: Sequence[ComposeService], compose: Path, asked: ConfigRequest, settings: Settings
 ) -> list[ComposedService]:
-    """Every config of a compose file, upstreams first; the problems of all of them at once."""
+    """Load every config of a compose file, upstreams first. Reports the problems of all of them
+    together."""
     found: dict[int, ComposedService] = {}
     by_name: dict[str, ComposedService] = {}
     problems: list[Problem] = []
@@ -107,7 +111,7 @@ def load_all(
 
 
 def _name_problems(file: str, entries: Sequence[ComposeService]) -> tuple[Problem, ...]:
-    """Why a variable of an upstream is unset may be its name in `dependsOn`: told first."""
+    """Find wrong names in `dependsOn`, which explain unset upstream variables."""
     if not all(one.name for one in entries):
         return ()  # not read, so nobody knows what it is called
     try:
@@ -172,14 +176,14 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
 
 
 def _text_of(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:
-    """How the config is called, and what it says."""
+    """Return the display name and text of the config."""
     if asked.given is not None and asked.gives(path):
         return GIVEN_NAME, asked.given.text
     return shown(path, settings.cwd), read_file(path, CONFIG_NAME)
 
 
 def _addresses(config: Config, found: Iterable[Sources]) -> Iterator[Problem]:
-    """Warns of what has no effect, and of addresses that are open to everybody on the way."""
+    """Warn of ignored settings and of unencrypted endpoints."""
     for sources in found:
         for name in sources.switches:
             yield switch_problem(sources, name)

@@ -1,4 +1,4 @@
-"""Whether a provider is simulated, driven by a command, or real: said by the environment."""
+"""The deploy mode of a provider, simulated, command or real, from environment variables."""
 
 from collections.abc import Mapping
 
@@ -20,9 +20,10 @@ def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
 
 
 def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) -> None:
-    """Raise for the record of a deploy that was not simulated, if the caller enabled no other: a
-    checkout can bring a record, and with it the names of resources that it would have the
-    caller's credentials read."""
+    """Raise for the record of a real deploy if the user enabled no real mode.
+
+    A checkout can bring a record. Its resource names would be read with the user's credentials.
+    """
     facts = facts_of(placement.provider_id)
     if mode is Mode.SIMULATED or facts is None:
         return

@@ -13,7 +13,8 @@ from fabric.runtimes.requirements import pinned_names
 
 
 class ListedPackages(Struct, frozen=True):
-    """A row for each Python function; `looked_at` are paths that decided them, there or not."""
+    """A row for each Python function. `looked_at` are the paths that determined them, existing or
+    not."""
 
     rows: tuple[FunctionPackages, ...]
     looked_at: tuple[Path, ...]

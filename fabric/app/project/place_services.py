@@ -1,4 +1,4 @@
-"""From services to where their records lie."""
+"""Locate the records of services."""
 
 from collections import Counter
 from pathlib import Path
@@ -15,7 +15,7 @@ from fabric.model.records.record import Mode, Record
 def placement_in(
     unit: ServiceUnit, workspace: Path, kind: BackendKind, home: str = ""
 ) -> Placement:
-    """Where the record would lie in a back end of another kind than the config's."""
+    """Build the placement of the record in a backend of another kind than the config's."""
     settings = unit.config.backend.settings_of(kind)
     return replace(placement_of(unit, workspace, home), backend=kind.value, settings=settings)
 
@@ -60,7 +60,7 @@ def _taken(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
 
 
 def as_recorded(own: Placement, record: Record) -> Placement:
-    """A record says itself how it was deployed: that is how it is met again."""
+    """Apply the deploy mode and settings of the record, so that it is found as it was deployed."""
     return replace(
         own,
         provider=record.ref.provider,

@@ -42,13 +42,13 @@ from fabric.model.spelling import did_you_mean, nearest
 
 
 class RunServices(Struct, frozen=True):
-    """The services of a run, and others that these depend on and that stay as they are."""
+    """The services of a run, and their dependencies that stay unchanged."""
 
     rows: tuple[ComposedService, ...]
     others: tuple[ComposedService, ...]
 
     def upstream_services(self) -> dict[str, tuple[ComposedService, ...]]:
-        """What each service of the run depends on, directly or not."""
+        """Return the direct and indirect dependencies of each service of the run."""
         by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
         needs = needs_of(row.entry for row in by_name.values())
         return {
@@ -80,7 +80,7 @@ def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
 
 
 def read_given(where: Where, settings: Settings) -> Config:
-    """The config of a text by itself: no file is looked at but the `.env` of its folder."""
+    """Read a config text without other files, except the `.env` of its directory."""
     path = config_place(settings.cwd / where.config, is_given=True)
     stage = settings.stage(where.stage)
     place = EnvPlace(path.parent, path.parent)
@@ -88,7 +88,7 @@ def read_given(where: Where, settings: Settings) -> Config:
 
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
-    """A service by itself; a compose file above it says what it depends on all the same."""
+    """Open a single service. A parent compose file still defines its dependencies."""
     path = config_place(settings.cwd / where.config, is_given=where.text is not None)
     owner = owning_compose(path)
     workspace = owner.parent if owner else path.parent
@@ -137,7 +137,7 @@ def _config_request(where: Where, stage: str) -> ConfigRequest:
 def _of_interest(
     services: Sequence[ComposeService], names: Sequence[str]
 ) -> Sequence[ComposeService]:
-    """What has to be read for these services: all, unless each of them is listed by its name."""
+    """Select the entries to read for these services: all, unless each is listed by name."""
     chosen = [one for one in services if one.name in names]
     all_listed = names and {one.name for one in chosen} == set(names)
     return _with_upstreams(services, chosen) if all_listed else services
@@ -146,9 +146,9 @@ def _of_interest(
 def _with_upstreams(
     services: Sequence[ComposeService], chosen: Sequence[ComposeService]
 ) -> list[ComposeService]:
-    """These entries and all that they may depend on, in the order of the file.
+    """Select these entries and their possible dependencies, in file order.
 
-    Those that `include` found have no name before they are read: one of them may be meant.
+    Entries from `include` have no name before they are read, so each of them can be meant.
     """
     needs = needs_of(services)
     needed = {need for one in chosen for need in upstreams_of(one.name, needs)}
@@ -160,7 +160,7 @@ def _with_upstreams(
 
 
 def _run_services(rows: Sequence[ComposedService], names: frozenset[str]) -> RunServices:
-    """The services of these names, and beside them just those that they depend on."""
+    """Select the services with these names, and their direct and indirect dependencies."""
     needs = needs_of(row.entry for row in rows)
     needed = {need for name in names for need in upstreams_of(name, needs)} - names
     return RunServices(
@@ -170,7 +170,7 @@ def _run_services(rows: Sequence[ComposedService], names: frozenset[str]) -> Run
 
 
 def _above(path: Path, owner: Path | None) -> list[Path]:
-    """The compose files that were found or looked for on the way up from a config."""
+    """List the compose files that were found or searched for above a config."""
     candidates = compose_files_above(path)
     if owner is None:
         return candidates
@@ -193,14 +193,14 @@ def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
 
 
 def named_services(file: str, settings: Settings, stage: str = "") -> tuple[ComposeService, ...]:
-    """The services of a compose file; those that `include` found go by their config's name."""
+    """List the services of a compose file. Entries from `include` use their config's name."""
     path = file_at(settings.cwd / file, COMPOSE_NAME)
     services = read_compose(path, settings.cwd).services
     return services if all(one.name for one in services) else services_in(path, settings, stage)
 
 
 def services_in(file: Path, settings: Settings, stage: str) -> tuple[ComposeService, ...]:
-    """The services as they are in a stage: every config of it is read, and has to be sound."""
+    """List the services of a stage. Every config is read and must be valid."""
     path = file_at(file, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     rows = load_all(compose.services, path, ConfigRequest(settings.stage(stage)), settings)

@@ -1,4 +1,4 @@
-"""The project of records that are there: only where they lie has to be known of it."""
+"""A project for commands on existing records, which need only the record locations."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""Configs to units: a service as the compiler takes it, with what its upstreams give to it."""
+"""From configs to service units for the compiler, with upstream outputs added."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ _NAMED_AT_ONCE = 6
 
 
 class ComposedService(Struct, frozen=True):
-    """One service of a compose file, under the name that it goes by, with its config."""
+    """One service of a compose file with its name and config."""
 
     entry: ComposeService
     file: Path
@@ -61,14 +61,14 @@ def unit_of(
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
-    """Releases that the unit stands on and that are no tasks of this run."""
+    """Add the releases outside this run that the unit depends on."""
     releases = dict.fromkeys(release for _, release in unit.upstream_outputs)
     outside = (one for one in releases if name_of(one).service not in here)
     return replace(unit, outside=tuple(outside))
 
 
 def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> ServiceUnit:
-    """A service that is no part of the run: only its record is looked at."""
+    """Build a service outside the run. Only its record is read."""
     mode = mode_of(row.config.provider.id, settings.env)
     return ServiceUnit(row.config, relative(row.file.parent, workspace), mode)
 
@@ -81,7 +81,7 @@ def account_variables(config: Config) -> tuple[str, ...]:
 def _refuse_same_variables(
     row: ComposedService, upstream_services: Sequence[UpstreamService]
 ) -> None:
-    """Names that differ in a sign alone would be one variable, and one address would be lost."""
+    """Reject service names that give the same variable, because one address would be lost."""
     first: dict[str, str] = {}
     for upstream_service in upstream_services:
         variable = upstream_service.variables[0]
@@ -100,8 +100,11 @@ def _refuse_same_variables(
 def _with_outputs(
     row: ComposedService, upstream_services: Sequence[UpstreamService]
 ) -> tuple[Config, Sequence[UpstreamService]]:
-    """What upstreams give is in the environment of every function, whatever else says so; where
-    the provider has no room for all of it, what comes from afar and is not asked for gives way."""
+    """Add upstream outputs to the environment of every function; they override other values.
+
+    If the provider's size limit is too small, unreferenced outputs of indirect upstreams are
+    omitted.
+    """
     full = _given(row.config, upstream_placeholders(upstream_services))
     crowded = _crowded(full)
     far = [one for one in upstream_services if crowded and not _is_wanted(one, row)]
@@ -124,7 +127,7 @@ def _given(config: Config, outputs: Mapping[str, str]) -> Config:
 
 
 def _crowded(config: Config) -> str:
-    """The first function whose environment may pass what the provider allows."""
+    """Find the first function whose environment can exceed the provider's limit."""
     limit = limit_of(config.provider.id)
     crowded = (one for one in config.functions if size_of(one.env, LONG_ADDRESS) > limit > 0)
     return next((one.name for one in crowded), "")
@@ -149,6 +152,6 @@ def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: st
 
 
 def _account(config: Config, env: Mapping[str, str]) -> Pairs:
-    """Which account, and which address of the provider's API, the surroundings mean."""
+    """Read the account and API endpoint from the environment."""
     names = account_variables(config)
     return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))

@@ -1,4 +1,4 @@
-"""One service as it is for each of several targets, together."""
+"""Merge one service for several targets into one project."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def together(found: Sequence[Project], where: Where) -> Project:
-    """What is built for one target lies apart from what is built for the others."""
+    """Merge the targets. Each target has a separate build output directory."""
     units = tuple(
         replace(
             unit,

@@ -1,4 +1,4 @@
-"""What services give to those that depend on them: names of variables, and whose they are."""
+"""Variables that services provide to their dependents: names and owners."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from fabric.model.walks import Needs, needs_first, reached, turned
 
 
 class UpstreamService(Struct, frozen=True):
-    """An upstream: its name in the compose file, and the release whose endpoint it gives."""
+    """An upstream: its compose name and the release that provides its endpoint."""
 
     name: str
     service: str
@@ -29,7 +29,7 @@ class UpstreamService(Struct, frozen=True):
 
 
 def upstream_placeholders(upstream_services: Iterable[UpstreamService]) -> dict[str, str]:
-    """Every variable that these give, as long as no value is known."""
+    """Build a placeholder for every variable that these upstreams provide."""
     return {
         name: placeholder(name)
         for upstream_service in upstream_services
@@ -42,17 +42,17 @@ def needs_of(services: Iterable[ComposeService]) -> dict[str, Sequence[str]]:
 
 
 def upstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
-    """All direct and indirect upstreams, by name. A circle ends where it began."""
+    """List all direct and indirect upstreams by name. Stops at a cycle."""
     return tuple(sorted(reached((name,), needs) - {name}))
 
 
 def downstreams_of(name: str, needs: Needs) -> tuple[str, ...]:
-    """All direct and indirect dependents, by name."""
+    """List all direct and indirect dependents by name. Stops at a cycle."""
     return upstreams_of(name, turned(needs))
 
 
 def upstreams_first(services: Sequence[ComposeService]) -> list[ComposeService]:
-    """An order in which every service comes after what it depends on, as far as there is one."""
+    """Sort every service after its dependencies, as far as possible."""
     by_name = {one.name: one for one in services if one.name}
     order = needs_first(by_name, needs_of(services))
     return [*(one for one in services if not one.name), *(by_name[name] for name in order)]

@@ -1,4 +1,4 @@
-"""`router dns-sync`, `dns-reconcile`, `dns-shift` and `dns-restore`: what changes a name."""
+"""`router dns-sync`, `dns-reconcile`, `dns-shift` and `dns-restore`: change DNS routing."""
 
 from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
@@ -16,7 +16,7 @@ from fabric.router.weights import kept_weights, shifted
 def dns_sync(
     asked: RouterRequest, settings: Settings, change: DnsChange, ask: AskFor = nobody_to_ask
 ) -> Report:
-    """The endpoints as they are deployed now, with the weights that hold."""
+    """Route to the currently deployed endpoints, with the current weights."""
     with open_router(asked, settings) as scope:
         _confirm(scope, change, settings, ask)
         done = synced(scope, change, settings)
@@ -30,7 +30,7 @@ def dns_shift(
     shift: tuple[str, int],
     ask: AskFor = nobody_to_ask,
 ) -> Report:
-    """`shift` is a label, or the provider of one label, and its percent."""
+    """Set a weight. `shift` is a label, or the provider of one label, and its percentage."""
     with open_router(asked, settings) as whole:
         shift = whole.label_of(shift[0]), shift[1]
         scope = whole.led_away(shift[0])
@@ -41,7 +41,7 @@ def dns_shift(
 
 
 def _shifted(scope: RouterScope, whole: RouterScope, shift: tuple[str, int]) -> Weights:
-    """The only one that is left of several has all of it."""
+    """Compute the weights after a shift. A single remaining endpoint gets all traffic."""
     label, percent = shift
     if scope.labels == (label,) != whole.labels and 1 <= percent < WHOLE:
         return ((label, WHOLE),)
@@ -55,7 +55,7 @@ def dns_restore(
     snapshot: str = "",
     ask: AskFor = nobody_to_ask,
 ) -> Report:
-    """Back to the weights of an applied snapshot; endpoints that are new since keep a part."""
+    """Restore the weights of an applied snapshot. Endpoints added since keep a weight."""
 
     def chosen(scope: RouterScope) -> Weights:
         _, weights = weights_to_restore(scope.files.history(), scope.weights(), snapshot)
@@ -74,7 +74,7 @@ def dns_reconcile(
     change: DnsChange,
     ask: AskFor = nobody_to_ask,
 ) -> Report:
-    """What differs between what is wanted and what the back end has; a dry run writes nothing."""
+    """Compare the desired state with the DNS backend, and repair it. A dry run changes nothing."""
     with open_router(asked, settings) as scope:
         if change.dry_run:
             scope.require_addresses()

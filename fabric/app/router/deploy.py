@@ -1,4 +1,4 @@
-"""`router deploy`: all targets of the fabric, and then the name that leads to them."""
+"""`router deploy`: deploy all targets, then update DNS."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ DeployTogether = Callable[[Request, NamesOf, AskFor], Report]
 
 
 class RouterDeploy(Struct, frozen=True):
-    """`sync` is what the flag says: the config may say so too."""
+    """Options of a router deploy. `sync` is the flag; the config can also enable it."""
 
     request: Request
     asked: RouterRequest
@@ -34,7 +34,7 @@ class RouterDeploy(Struct, frozen=True):
 
 
 class _AgreedTargets(Struct, frozen=True):
-    """Which targets there are, whether their name is led to them, and who is asked from here on."""
+    """The targets, whether DNS follows them, and the prompt for later confirmations."""
 
     labels: tuple[str, ...]
     syncs: bool
@@ -44,8 +44,10 @@ class _AgreedTargets(Struct, frozen=True):
 def deploy_targets(
     order: RouterDeploy, settings: Settings, deploy_together: DeployTogether
 ) -> Report:
-    """What would keep the name from being changed is told before anything is deployed. The name
-    stays as it is where a target could not be deployed."""
+    """Deploy all targets. DNS problems are reported before anything is deployed.
+
+    DNS stays unchanged if a target could not be deployed.
+    """
     targets = _prepared(order, settings)
     change = replace(order.change, agrees=lambda _: True)
     done: list[Synced] = []
@@ -69,7 +71,7 @@ def deploy_targets(
 def plan_targets(
     order: RouterDeploy, settings: Settings, plan_together: Callable[[Request], Report]
 ) -> Report:
-    """All targets and their name as the run would take them: looked at, not asked for."""
+    """Plan all targets and DNS changes, without prompts."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
         where = replace(order.request.where, targets=scope.labels, leads_name=syncs)
@@ -77,7 +79,7 @@ def plan_targets(
 
 
 def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
-    """A protected stage is named once, whatever it is named for."""
+    """Prepare the targets. A protected stage is confirmed once for everything."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
         if not syncs:
@@ -91,7 +93,7 @@ def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
 
 
 def _refuse_reason(change: DnsChange) -> None:
-    """A reason is for the name, and kept in its history."""
+    """Reject a reason without a DNS change, because it is stored in the DNS history."""
     if change.consent.reason:
         hint = "add --sync-dns, or set `extensions.router.autoApply: true`"
         raise FabricError(Problem("usage/no-effect", "--reason has no effect here", hint))
@@ -108,7 +110,7 @@ def _report(
     problems: tuple[Problem, ...],
     synced_names: tuple[list[Synced], list[Synced]],
 ) -> Report:
-    """Names that were led as part of the run have told their warnings there."""
+    """Build the report. DNS changes within the run have already reported their warnings."""
     done, looked = synced_names
     deployed = report.outcome if isinstance(report.outcome, DeployOutcome) else None
     told = (*report.warnings, *(warning for one in looked for warning in one.warnings))
@@ -132,7 +134,7 @@ def _report(
 
 
 def _exit_code(problems: tuple[Problem, ...], rows: Sequence[ServiceEnd]) -> ExitCode:
-    """Targets that are live beside a name that did not follow are a part of what was asked."""
+    """Choose the exit code. Deployed targets with a failed DNS update count as partial."""
     if not problems:
         return ExitCode.OK
     first = exit_code_of(problems[0])

@@ -1,4 +1,4 @@
-"""Who keeps the name: the back end of the config, or a file in its place."""
+"""Open the DNS backend: the config's, or a file in simulated mode."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ class OpenedBackend(Struct, frozen=True):
 def open_dns_backend(
     router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
 ) -> OpenedBackend:
-    """A name is kept for real where deploys are, and somebody may: else in a file."""
+    """Open the real DNS backend in real mode with credentials, otherwise a file."""
     kind = dns_kind_of(router.provider, env)
     facts = DNS_FACTS[kind]
     zone = files.zone_path

@@ -17,7 +17,7 @@ _GOOD, _OTHER = 200, 300
 
 
 def checked_endpoints(scope: RouterScope, shares: Weights | None = None) -> tuple[EndpointRow, ...]:
-    """Real ones are asked, all at once; a simulated one has nobody behind its address."""
+    """Check all real endpoints in parallel. Simulated endpoints have no server."""
     weights = dict(shares or scope.weights())
     found: dict[str, EndpointRow] = {}
 
@@ -58,7 +58,7 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
 
 
 def unhealthy_warnings(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
-    """Traffic that is led to who is not well is lost: it is said, and the user decides."""
+    """Warn of unhealthy endpoints that receive traffic. The user decides."""
     return tuple(
         Problem(
             "router/unhealthy-endpoint",

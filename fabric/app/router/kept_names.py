@@ -1,4 +1,4 @@
-"""Names that a deploy brings in line: looked at and led elsewhere as part of its graph."""
+"""DNS updates as tasks of a deploy graph."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ _DEPLOYED = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
 
 
 class NamesAsked(Struct, frozen=True):
-    """What the run is over, how its names are changed, and who hears of it."""
+    """The selected services, the DNS change, and the result callback."""
 
     where: Where
     lock_timeout: float
@@ -32,7 +32,7 @@ class NamesAsked(Struct, frozen=True):
 
 
 class KeptNames:
-    """`record` knows what this run has released, before it is written."""
+    """DNS updates of a run. `record` returns this run's releases before they are written."""
 
     def __init__(self, work: DeployWork, record: RecordOf, asked: NamesAsked) -> None:
         self._work = work
@@ -78,6 +78,6 @@ def names_of(
     change: DnsChange = _DEPLOYED,
     told: Callable[[Synced], None] = lambda _: None,
 ) -> MakeNames:
-    """For a run over what is meant by `where`; `told` hears what was done."""
+    """Build the DNS factory for a run over `where`. `told` receives each result."""
     asked = NamesAsked(where, lock_timeout, change, told)
     return lambda work, record: KeptNames(work, record, asked)

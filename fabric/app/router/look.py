@@ -1,4 +1,4 @@
-"""What `fabric router` shows: endpoints, history, and how requests would be spread."""
+"""Read-only `fabric router` commands: endpoints, history and traffic simulation."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def endpoints(asked: RouterRequest, settings: Settings) -> Report:
 
 
 def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Report:
-    """The same as a picture, on the screen or in a file."""
+    """Draw the endpoints, on the screen or to a file."""
     from fabric.views.pictures.router_picture import ROUTER_FORMS
 
     _refuse_own(settings.cwd / asked.where.config, settings.cwd / out, out)
@@ -50,14 +50,14 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
 
 
 def _refuse_own(config: Path, path: Path, out: str) -> None:
-    """A picture is written over pictures, and not over what it is drawn from."""
+    """Reject output files that are inputs of the diagram."""
     if out and path.resolve() == config.resolve():
         message = f"refusing to overwrite the config with --out {out}; nothing was written"
         raise FabricError(Problem("usage/own-file", message, "use another file"))
 
 
 def status(asked: RouterRequest, settings: Settings) -> Report:
-    """The name, its endpoints, and whether the back end has what is wanted."""
+    """Report the hostname, its endpoints, and whether the DNS backend is in sync."""
     with open_router(asked, settings) as scope:
         rows = checked_endpoints(scope)
         desired = scope.desired(scope.weights())
@@ -90,14 +90,14 @@ def dns_history(asked: RouterRequest, settings: Settings) -> Report:
 
 
 def simulate(asked: RouterRequest, settings: Settings, requests: int) -> Report:
-    """Nobody is asked: what the weights come to for so many requests."""
+    """Simulate the traffic split of N requests from the weights. Makes no call."""
     with open_router(asked, settings) as scope:
         shares = simulated_shares(scope.weights(), requests)
     return Report(asked.command, SimulateOutcome(requests, dict(shares)), warnings=scope.warnings)
 
 
 def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
-    """Nobody is asked here either. A scenario that fails is a failure of the command."""
+    """Simulate endpoint failures without calls. A failed scenario fails the command."""
     with open_router(asked, settings) as scope:
         weights = scope.weights()
         watch = watch_of(scope.backend.kind, scope.desired(weights).check_path)

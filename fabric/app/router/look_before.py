@@ -1,4 +1,4 @@
-"""What would keep a name from being led, told before anything of its targets is deployed."""
+"""Find problems of a DNS update before any of its targets is deployed."""
 
 from msgspec.structs import replace
 
@@ -13,7 +13,7 @@ _NOWHERE = "https://{}.invalid"
 
 
 def look_before(scope: RouterScope, settings: Settings) -> None:
-    """As if all targets were deployed; where they are, as they are."""
+    """Check as if all targets were deployed, with the current state of deployed ones."""
     targets = tuple(_as_deployed(one, settings) for one in scope.targets)
     deployed = replace(scope, targets=targets)
     refuse_simulated(deployed)

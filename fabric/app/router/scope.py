@@ -1,4 +1,4 @@
-"""One router: its config, its endpoints as they are recorded, and who keeps the name."""
+"""One router: its config, its recorded endpoints and its DNS backend."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ NOTHING_KNOWN: Mapping[str, Record | None] = MappingProxyType({})
 
 
 class RouterRequest(Struct, frozen=True):
-    """What the user said: which router, and how long a lock is waited for."""
+    """The selected router and the lock timeout."""
 
     command: str
     where: Where
@@ -43,7 +43,7 @@ class RouterRequest(Struct, frozen=True):
 
 
 class RoutedTarget(Struct, frozen=True):
-    """One target of the fabric; without an address it is not deployed."""
+    """One target of the fabric. Without an address it is not deployed."""
 
     label: str
     provider_id: str
@@ -56,7 +56,7 @@ class RoutedTarget(Struct, frozen=True):
 
 
 class RouterScope(Struct, frozen=True):
-    """`backend` is who keeps the name; `is_simulated` where that is a file in its stead."""
+    """A router. `backend` is its DNS backend; with `is_simulated` it is a file."""
 
     config: Config
     router: RouterSettings
@@ -95,8 +95,8 @@ class RouterScope(Struct, frozen=True):
         return found[0] if found else word
 
     def weights(self) -> Weights:
-        """Those of the target state; where that is lost, of the last that was applied; where
-        nothing was, of what the back end has."""
+        """Return the weights of the target state, otherwise of the last applied change, otherwise
+        of the backend."""
         known = dict(self._known_weights())
         return kept_weights(known, self.labels, self.router.canary.percent)
 
@@ -124,8 +124,11 @@ class RouterScope(Struct, frozen=True):
         )
 
     def led_away(self, label: str) -> "RouterScope":
-        """Without the endpoints that have no address any more, where the name was led before and
-        this label has one: until then the name leads to nobody in part."""
+        """Drop endpoints without an address, if DNS pointed to them before and this label has an
+        address.
+
+        Until then part of the traffic has no server.
+        """
         missing = tuple(one.label for one in self.targets if not one.host)
         if not missing or label in missing or self.files.state() is None:
             return self
@@ -133,12 +136,12 @@ class RouterScope(Struct, frozen=True):
         return replace(self, targets=there, warnings=(*self.warnings, _left_out(missing)))
 
     def at_config(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """What is to be mended there, with its place."""
+        """Add the config place to these problems."""
         place = Place(self.config.file)
         return tuple(one if one.where else replace(one, where=place) for one in problems)
 
     def require_addresses(self) -> None:
-        """Nothing is led to who is nowhere."""
+        """Raise if an endpoint without an address would receive traffic."""
         missing = tuple(_no_address(one, self.config) for one in self.targets if not one.host)
         if missing:
             raise FabricError(*missing)
@@ -182,7 +185,7 @@ def open_router(
 def _target(
     label: str, main: StateRequest, settings: Settings, known: Mapping[str, Record | None]
 ) -> RoutedTarget:
-    """Each target may keep its records in a back end of its own."""
+    """Build a target. Each target can have its own state backend."""
     where = replace(main.where, provider=label)
     with open_scope(replace(main, where=where), settings) as scope:
         scope.refuse_unknown()
@@ -195,7 +198,7 @@ def _target(
 
 
 def _check_elsewhere(config: Config) -> Iterator[Problem]:
-    """How each endpoint is can be asked at that endpoint only."""
+    """Reject health checks of an address other than the endpoint."""
     said = config.targets.health_check_url
     if "://" in said:
         yield Problem(

@@ -1,4 +1,4 @@
-"""`router dns-shift --steps`: a share that grows step by step, and goes back by itself."""
+"""`router dns-shift --steps`: increase a weight step by step, with automatic rollback."""
 
 import contextlib
 import time
@@ -26,8 +26,7 @@ _BACK_PAUSES = (1.0, 4.0)
 
 
 class StepPlan(Struct, frozen=True):
-    """Which endpoint goes up which steps, with how many seconds between them. Who follows it hears
-    of each step."""
+    """The endpoint, the steps, and the seconds between them. A callback receives each step."""
 
     label: str
     steps: str
@@ -37,15 +36,16 @@ class StepPlan(Struct, frozen=True):
 
 
 class _OvertakenError(FabricError):
-    """Somebody else has led the name elsewhere meanwhile."""
+    """Another process changed DNS in the meantime."""
 
 
 def dns_shift_in_steps(
     asked: RouterRequest, settings: Settings, change: DnsChange, plan: StepPlan, ask: AskFor
 ) -> Report:
-    """Between two steps, and after the last, the endpoint has to be well, and the back end has to
-    take each of them; else all of it goes back to what it was at first. What somebody else has
-    changed meanwhile is left as it is."""
+    """Shift step by step. After each step the endpoint must be healthy and the backend must accept.
+
+    Otherwise all weights are restored. Changes by another process in the meantime are left alone.
+    """
     with open_router(asked, settings) as scope:
         before = scope.weights()
         plan = replace(plan, label=scope.label_of(plan.label))
@@ -64,7 +64,7 @@ def dns_shift_in_steps(
 
 
 class _Climb:
-    """One shift in steps: `_holds` are the shares as far as they are known."""
+    """One stepwise shift. `_holds` are the weights as far as they are known."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class _Climb:
         self._warnings: dict[Problem, None] = {}
 
     def report(self, steps: tuple[int, ...]) -> Report:
-        """However it ends: which steps were gone, and what holds now."""
+        """Report the steps made and the final weights, however the shift ended."""
         try:
             problems = self._climbed(steps)
         except _OvertakenError as error:
@@ -100,7 +100,7 @@ class _Climb:
         return self._told((*problems, *hindrances), went_back=not hindrances)
 
     def _climbed(self, steps: tuple[int, ...]) -> tuple[Problem, ...]:
-        """What ended it before its time."""
+        """Run the steps. Returns the problems that stopped it early."""
         try:
             problem = self._illness()
             for percent in steps if problem is None else ():
@@ -136,7 +136,7 @@ class _Climb:
         return done
 
     def _watched(self) -> Problem | None:
-        """The endpoint is asked while it waits, and once more at the end."""
+        """Check the endpoint during the wait and once at the end."""
         left = 0.0 if self._change.dry_run else self._plan.every
         while left > 0:
             pause = min(left, _ASKED_EVERY)
@@ -159,8 +159,11 @@ class _Climb:
         return Problem("router/unhealthy", message, hint)
 
     def _back(self, why: Problem) -> tuple[Problem, ...]:
-        """What kept it from going back, if anything did: it is tried more than once, for until then
-        callers meet an endpoint that is not well."""
+        """Restore the weights, with retries, because traffic goes to an unhealthy endpoint until
+        then.
+
+        Returns the problem if this failed.
+        """
         self._plan.tell(f"{why.message}: restoring the previous weights")
         for pause in (*_BACK_PAUSES, None):
             try:
@@ -190,7 +193,8 @@ class _Climb:
         return Problem("router/not-back", message, hint)
 
     def _interrupted(self) -> Problem:
-        """A change that was cut short is as the state says, or will be by the next sync."""
+        """Return the problem of an interrupted change. The state, or the next sync, determines its
+        end."""
         label = self._plan.label
         with contextlib.suppress(FabricError), open_router(self._asked, self._settings) as scope:
             self._holds = self._holds if self._change.dry_run else scope.weights()

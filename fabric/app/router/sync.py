@@ -1,4 +1,4 @@
-"""A name brought to where it is to lead: looked at, agreed to, done, and written down."""
+"""Update DNS: compare, confirm, apply and record in the history."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -46,8 +46,8 @@ Choose = Callable[[RouterScope], Weights]
 
 
 class DnsChange(Struct, frozen=True):
-    """A change that is asked for: under which name it goes down in the history, set off by what.
-    Whether it is only a dry run, and what whoever asks has to say for it."""
+    """A requested change: its history name and trigger, the dry-run flag, and the required
+    confirmation."""
 
     operation: str
     trigger: str = "command"
@@ -64,8 +64,10 @@ class Synced(Struct, frozen=True):
 def synced(
     scope: RouterScope, change: DnsChange, settings: Settings, choose: Choose | None = None
 ) -> Synced:
-    """`choose` says the weights; without it those stay that hold. They are chosen under the lock:
-    of two who shift at once the second sees what the first has done."""
+    """Apply the weights from `choose`, or keep the current ones.
+
+    They are chosen under the lock, so that parallel shifts see each other's result.
+    """
     choose = choose or RouterScope.weights
     scope.require_addresses()
     step = _Step(scope, change, settings)
@@ -84,8 +86,10 @@ def synced(
 
 @contextlib.contextmanager
 def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
-    """Services know nothing of each other's records: of two that lead one name from this machine
-    the second has to see what the first has done. From elsewhere, back ends see to it."""
+    """Lock the hostname on this machine, because services do not share records.
+
+    Across machines the DNS backends detect conflicts.
+    """
     folder = settings.name_locks
     if scope.is_simulated or folder is None:
         yield
@@ -97,14 +101,14 @@ def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
 
 
 def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
-    """All that has to be said before the name is changed, by whoever asks for it."""
+    """Require all confirmations before DNS changes."""
     refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
     if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
         raise FabricError(Problem("router/declined", "nothing was changed"))
 
 
 def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
-    """What would have to be done; a FabricError where somebody else is in the way."""
+    """Compute the required changes. Raises FabricError on foreign DNS records."""
     drift = looked_at(scope, desired)
     if drift.foreign:
         raise FabricError(*scope.at_config(foreign_problem(one) for one in drift.foreign))
@@ -112,14 +116,13 @@ def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
 
 
 def looked_at(scope: RouterScope, desired: DesiredRouting) -> Drift:
-    """What differs, and what somebody else has in its place."""
+    """Compute the drift, including foreign DNS records in its place."""
     there = (*scope.backend.read(desired), *_left_at_former_names(scope, desired))
     return drift_of(scope.backend.want(desired), there)
 
 
 def _left_at_former_names(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
-    """Where a back end is asked for one name, those that the history knows are asked for too; a
-    zone that is gone has nothing of ours."""
+    """List leftovers at previous hostnames from the history. A deleted zone has none."""
     if scope.backend.kind not in READ_BY_NAME:
         return
     for name in former_names(scope.files.readable_history(), desired.hostname):
@@ -129,7 +132,7 @@ def _left_at_former_names(scope: RouterScope, desired: DesiredRouting) -> Iterat
 
 
 class _Step:
-    """One change of one name."""
+    """One change of one hostname."""
 
     def __init__(self, scope: RouterScope, change: DnsChange, settings: Settings) -> None:
         self._scope = scope
@@ -184,14 +187,14 @@ class _Step:
         )
 
     def _asked(self, weights: Weights) -> tuple[EndpointRow, ...]:
-        """Only where the config says that endpoints are to be asked."""
+        """Check the endpoints, if the config enables health checks."""
         is_asked = self._scope.config.targets.health_check_enabled
         return checked_endpoints(self._scope, weights) if is_asked else ()
 
     def _state(
         self, desired: DesiredRouting, before: TargetState | None, rows: tuple[EndpointRow, ...]
     ) -> TargetState:
-        """Times tell when an endpoint's own part was last another one."""
+        """Build the target state. Its times record the last weight change of each endpoint."""
         found = {one.label: one.healthy for one in rows}
         now = stamp(self._settings.clock)
         providers = {one.label: one.provider_id for one in self._scope.targets}
@@ -243,9 +246,11 @@ def _weights(state: TargetState | None) -> Weights:
 def _apply(
     scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState
 ) -> tuple[Problem, ...]:
-    """What is wanted is written down first: whoever comes after a crash goes on to it. Where the
-    back end refuses, what was wanted before holds on. What it took and is not everywhere yet is
-    done, and only warned of."""
+    """Write the target state first, so that a run after a crash continues it.
+
+    If the backend rejects the change, the previous target state is restored. Slow propagation only
+    causes a warning.
+    """
     before = scope.files.state()
     scope.files.write_state(state)
     if not drift.changes:
@@ -261,7 +266,7 @@ def _apply(
 
 
 def refuse_simulated(scope: RouterScope) -> None:
-    """Nobody is behind the address of a simulated deployment."""
+    """Reject simulated endpoints, which have no server."""
     nowhere = [one.label for one in scope.targets if one.is_simulated]
     if nowhere and not scope.is_simulated:
         message = (

@@ -1,7 +1,7 @@
-"""Keeps the answer to a command line for the next time it is given, and what led to it.
+"""Store the answer to a command line and its inputs for the next identical call.
 
-Nothing changed until then: stage 0 gives the answer. A few files changed: the run starts from
-what is kept, and only looks at what these files reach.
+If nothing changed, stage 0 repeats the answer. If a few files changed, the run starts from the
+stored state and checks only their dependents.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ from fabric.tasks.build import BuildKind
 
 
 def had_nothing_to_do(result: RunResult) -> RunResult:
-    """The same run, had nothing been to do: what the next one would find."""
+    """Mark all tasks as cached: the result that the next run would have."""
     settled = tuple(
         Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace) for _, one in result.rows
     )
@@ -51,7 +51,7 @@ def had_nothing_to_do(result: RunResult) -> RunResult:
 def keep_answer(
     command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
 ) -> None:
-    """After a run that left nothing to do; `report` is what the next one would be told."""
+    """Store the answer after a run. `report` is the result of the next identical run."""
     if not session.settings.takes_shortcuts:
         return
     match start.origin:
@@ -120,8 +120,8 @@ def keep_preview(
     report: Report,
     names: frozenset[str] = frozenset(),
 ) -> None:
-    """After a look: it also hangs on what is remembered, so on the memo's stamp, on the entries
-    that builds would begin with, and on the variables of these `names`."""
+    """Store the answer of a preview. It also depends on the memo, the entry files and the variables
+    `names`."""
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
     if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:
@@ -156,7 +156,7 @@ def _asked(command_line: CommandLine, names: frozenset[str], session: Session) -
 def _stored_contents(
     rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], session: Session
 ) -> set[str]:
-    """The files of the store that outputs would be put right from: they have to stay."""
+    """List the stored contents needed to restore outputs; they must not be deleted."""
     return {
         session.stores.blobs.path(one.digest)
         for inputs, trace in rows
@@ -166,14 +166,14 @@ def _stored_contents(
 
 
 def _answers_of(command_line: CommandLine, session: Session) -> str:
-    """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
+    """Return where stage 0 searches. Outside the project's directories it does not search."""
     in_cache = str(session.cache / manifest.FOLDER)
     folders = stage_zero.answer_folders(command_line.cwd, session.settings.env)
     return in_cache if in_cache in folders or not folders else folders[-1]
 
 
 def _sources(compiled: Compiled, session: Session) -> Iterable[str]:
-    """Configs and all that was looked at to find them, and what decided the tools."""
+    """List the configs, all paths searched for them, and the inputs of tool selection."""
     build = session.registry["build"]
     tools: set[str] = set()
     if isinstance(build, BuildKind):

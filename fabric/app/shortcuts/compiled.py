@@ -1,6 +1,6 @@
-"""A request to its compiled graph: kept from last time, or from all its files.
+"""Compile a request: from the cached graph, or from all files.
 
-Files are read again only when a config, or a variable that one is bound to, is not what it was.
+Files are read again only if a config or a bound variable changed.
 """
 
 import contextlib
@@ -44,7 +44,7 @@ def _compiled(request: Request, settings: Settings) -> Compiled:
 
 
 def _cache(request: Request, settings: Settings) -> SealedPath | None:
-    """Where graphs are kept: the first cache from the config's folder upwards."""
+    """Return the cache for graphs: the first one above the config's directory."""
     if not settings.takes_shortcuts:
         return None
     above = caches_above(_base(request, settings), settings)
@@ -83,13 +83,13 @@ def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
 
 
 def _base(request: Request, settings: Settings) -> Path:
-    """The folder of the config or compose file that is asked for."""
+    """Return the directory of the requested config or compose file."""
     path = settings.cwd / (request.where.compose or request.where.config)
     return path if path.is_dir() else path.parent
 
 
 def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
-    """Everything of a request that the graph depends on."""
+    """List everything in a request that the graph depends on."""
     where = request.where
     text = "" if where.text is None else digest_bytes(where.text)
     words = map(str, astuple(replace(where, text=None)))

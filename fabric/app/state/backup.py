@@ -20,7 +20,7 @@ from fabric.system.named_file import write_named
 
 
 def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
-    """Every record, or no file at all: half a backup would look like a whole one."""
+    """Write every record to a backup, or no file at all, because a partial backup is misleading."""
     with open_scope(asked, settings) as scope:
         records = tuple(list_records_in(scope.record_store, scope.refs()).required().values())
         path = _path(scope, settings, out)
@@ -35,7 +35,7 @@ def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
 
 
 def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: Agrees) -> Report:
-    """What is in the file takes the place of what is stored; other records stay as they are."""
+    """Replace stored records by those of the backup; other records stay unchanged."""
     with open_scope(asked, settings) as scope:
         path = _path(scope, settings, file)
         records = _chosen(scope, restored_backup(read_input(path), file or str(path)))
@@ -49,7 +49,7 @@ def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: A
 
 
 def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
-    """What of a backup the flags mean; a backup of other services is for another project."""
+    """Select the records of a backup. Raises if the backup belongs to other services."""
     others = sorted({one.ref.service for one in found.records} - {scope.service})
     if others:
         message = f"the backup contains `{others[0]}`, not `{scope.service}`"

@@ -32,7 +32,7 @@ Agrees = Callable[[str], bool]
 
 
 def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> Report:
-    """A record from a file into the back end: as a rule one that could not be written before."""
+    """Write a record file to the backend, usually after a failed write."""
     path = settings.cwd / file if file else _errored(asked, settings)
     content = read_input(path)
     record = pushed_record(content, file or str(path))
@@ -46,7 +46,7 @@ def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> 
 
 
 def _errored(asked: StateRequest, settings: Settings) -> Path:
-    """What a run could not write, if there is such a thing for the record that is meant."""
+    """Find the unwritten record of the selected one, if it exists."""
     with open_scope(asked, settings) as scope:
         path = unwritten_path(scope.record_store.home, scope.one)
     if path.exists():
@@ -56,7 +56,7 @@ def _errored(asked: StateRequest, settings: Settings) -> Path:
 
 
 def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
-    """The file says which stage and provider it is of; flags may only say the same."""
+    """Use the stage and provider of the file. Different flags are an error."""
     where = asked.where
     for flag, said, own in (
         ("--stage", where.stage, ref.stage),
@@ -93,7 +93,7 @@ def _pushed(scope: StateScope, record: Record, *, force: bool) -> Record:
 
 
 def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
-    """Forget a record. Nobody asks the provider: what is there stays there."""
+    """Delete a record from state. Makes no API call; its resources stay."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
         if found_before(scope.record_store, ref).version is None:
@@ -105,7 +105,7 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
 
 
 def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
-    """Take a lock from whoever holds it; where nobody does, that is no error."""
+    """Remove a lock from its holder. A free lock is not an error."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
         holder = holder_of(scope.record_store, ref)

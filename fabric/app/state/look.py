@@ -1,4 +1,4 @@
-"""`state list`, `show` and `pull`: what is recorded. Takes no lock, changes nothing."""
+"""`state list`, `show` and `pull`: show recorded state. Takes no lock and changes nothing."""
 
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
@@ -19,7 +19,7 @@ from fabric.state.records.unwritten import unwritten_path
 
 
 def list_records(asked: StateRequest, settings: Settings) -> Report:
-    """All records of the service; those that cannot be read are problems beside the others."""
+    """List all records of the service. Unreadable records are reported as problems."""
     with open_scope(asked, settings) as scope:
         found = list_records_in(scope.record_store, scope.refs())
         rows = tuple(_row(scope, record) for record in found.records.values())
@@ -48,7 +48,7 @@ def _row(scope: StateScope, record: Record) -> ListedRecord:
 
 
 def show(asked: StateRequest, settings: Settings) -> Report:
-    """One record as people read it: what is live, what is unfinished, and what came before."""
+    """Show one record: the deployed state, unfinished work and history."""
     with open_scope(asked, settings) as scope:
         ref, place = scope.one, scope.record_store.stores.state.place
         record = peek(scope.record_store, ref)

@@ -1,4 +1,4 @@
-"""`state migrate`: the records of a service to a back end of another kind."""
+"""`state migrate`: copy the records of a service to another backend."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from fabric.state.upkeep.migrate import migrate
 
 
 def migrate_records(asked: StateRequest, settings: Settings, source: str, target: str) -> Report:
-    """Both stores are open at once; the config goes on using its own until it says otherwise."""
+    """Migrate. Both stores are open; the config keeps its backend until the user edits it."""
     kinds = kind_of(source, "--from"), kind_of(target, "--to")
     if source == target:
         message = f"--from and --to are both `{source}`"

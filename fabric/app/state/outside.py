@@ -24,7 +24,7 @@ def pushed_record(content: bytes, name: str) -> Record:
 
 
 def _of_input(problem: Problem) -> Problem:
-    """A file that was handed in is the caller's, and nothing stored was damaged by it."""
+    """Convert a problem of stored data to one of the user's input file."""
     return replace(
         problem, code="input/broken-state", hint="run: fabric state pull, to print valid state"
     )
@@ -42,7 +42,7 @@ def restored_backup(content: bytes, name: str) -> Backup:
 
 
 def _backup_misfits(document: object) -> tuple[str, ...]:
-    """Its own, then those of each record in it."""
+    """Find the backup's own schema problems, then those of each record."""
     records = document.get("records") if isinstance(document, dict) else None
     rows = records if isinstance(records, list) else ()
     return (
@@ -57,7 +57,7 @@ def _backup_misfits(document: object) -> tuple[str, ...]:
 
 
 def _misfits(schema: str, document: object) -> tuple[str, ...]:
-    """Of an object: what is none is told by who reads it."""
+    """Find schema problems of an object. Other values are reported by the reader."""
     return misfits(schema, document) if isinstance(document, dict) else ()
 
 
@@ -70,7 +70,7 @@ def _parsed(content: bytes) -> object:
 
 
 def _told(error: FabricError, wrong: tuple[str, ...]) -> tuple[Problem, ...]:
-    """The same problems, with the places of what does not fit."""
+    """Add the places of schema problems."""
     first, *rest = error.problems
     places = f"; {listed(wrong)}" if wrong else ""
     return replace(first, message=f"{first.message}{places}"), *rest

@@ -42,15 +42,15 @@ _FOREIGN = "deploy/foreign"
 
 
 class _Looked(Struct, frozen=True):
-    """All that was looked at, and what could not be."""
+    """The inspected records, and those that could not be inspected."""
 
     evidence: tuple[Evidence, ...]
     problems: tuple[Problem, ...]
 
 
 class _AtProvider(Struct, frozen=True):
-    """The digests of the code of functions, None for what is not there, what else is lost, and
-    what somebody else has there."""
+    """The state at the provider: code hashes by function (None if missing), other missing
+    resources, and foreign resources."""
 
     live: Mapping[str, str | None] = {}
     lost: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class _AtProvider(Struct, frozen=True):
 
 
 def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
-    """Repairs nothing, but with `fix` the receipts: they can be made anew from the records."""
+    """Compare state with reality. Only with `fix`, receipts are rewritten from the records."""
     with open_scope(asked, settings) as scope:
         looked = _look(scope, settings)
         fixed = [one.ref for one in looked.evidence if fix and has_receipt_drift(one)]
@@ -102,19 +102,19 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
 
 
 def _searched(scope: StateScope) -> str:
-    """Only a folder of our own tells of services that no config names any more."""
+    """Return the searched place. Only an own directory shows services without a config."""
     return "" if scope.record_store.is_own_folder else scope.service
 
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
-    """Configs may share a folder: what another one of them names is its own affair."""
+    """Return whether the record is this config's. Configs can share a directory."""
     return ref.service == scope.service or ref.service not in services_in(
         Path(scope.placement.folder)
     )
 
 
 def _receipted(scope: StateScope) -> Iterator[RecordRef]:
-    """What this machine's own files say that there is."""
+    """List the records that this machine's files mention."""
     stage, home = scope.one.stage, scope.record_store.home
     for row in entries_of(read_document(receipt_path(home, stage))):
         yield RecordRef(str(row.get("service")), stage, str(row.get("provider")))
@@ -161,8 +161,10 @@ def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
 
 
 def _at_provider(scope: StateScope, record: Record | None, settings: Settings) -> _AtProvider:
-    """What a real provider has; in the other modes there is nobody to ask. Raises where nobody
-    answers, or another place is meant than the one where it lies."""
+    """Inspect the real provider; other modes have none.
+
+    Raises if the provider does not respond or the location differs from the record's.
+    """
     if record is None or record.mode is not Mode.REAL:
         return _AtProvider()
     placement = as_recorded(scope.placement, record)
@@ -192,7 +194,7 @@ def _looked_at(deployer: Deployer, address: DeploymentAddress, record: Record) -
 
 @contextlib.contextmanager
 def _noting(foreign: list[str]) -> Iterator[None]:
-    """What stands there under a name of ours, and is not ours: the look itself has succeeded."""
+    """Collect foreign resources under fabric's names. The inspection itself succeeds."""
     try:
         yield
     except FabricError as error:

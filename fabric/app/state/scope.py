@@ -1,4 +1,4 @@
-"""Which records a `state` command means, and the store that they lie in."""
+"""The records that a `state` command selects, and their store."""
 
 import contextlib
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _UNKNOWN = "usage/unknown-provider"
 
 
 class StateRequest(Struct, frozen=True):
-    """What the user said; an empty word means what the config says."""
+    """The user's selection; an empty field means the config's value."""
 
     command: str
     where: Where
@@ -40,9 +40,11 @@ class StateRequest(Struct, frozen=True):
 
 
 class StateScope(Struct, frozen=True):
-    """One service's records in one back end. `stage` and `provider` are empty for all of them;
-    `one` is the single record that is meant by a command on one. `unknown` is what speaks against
-    the provider: the config does not name it, but it may have left something."""
+    """One service's records in one backend. Empty `stage` and `provider` select all.
+
+    `one` is the record of a command on a single record. `unknown` is the problem of a provider that
+    the config does not contain, although it can have records.
+    """
 
     project: Project
     placement: Placement
@@ -54,7 +56,7 @@ class StateScope(Struct, frozen=True):
     unknown: tuple[Problem, ...] = ()
 
     def refuse_unknown(self) -> None:
-        """To be asked where nothing was found: then the name of the provider is a slip."""
+        """Raise if nothing was found and the provider name is unknown."""
         if self.unknown:
             raise FabricError(*self.unknown)
 
@@ -67,7 +69,7 @@ class StateScope(Struct, frozen=True):
         return self.project.units[0].config
 
     def lost(self, ref: RecordRef) -> Problem | None:
-        """Why a record that is not there should be."""
+        """Return why a missing record should exist."""
         return missing_problem(self.record_store, ref, self.lock_policy.options)
 
     def refs(self) -> tuple[RecordRef, ...]:
@@ -101,7 +103,7 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
 
 
 def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
-    """A provider that the config knows no more may have left records all the same."""
+    """Open the project. A provider that the config no longer contains can still have records."""
     try:
         return open_recorded(where, settings), ()
     except FabricError as error:
@@ -130,7 +132,7 @@ def kind_of(text: str, option: str) -> BackendKind:
 
 
 def absent(scope: StateScope, ref: RecordRef) -> FabricError:
-    """Why there is no such record: it never was, or it is lost."""
+    """Return the error for a missing record: never written, or lost."""
     lost = scope.lost(ref)
     return FabricError(lost) if lost else not_found(ref, scope.record_store.stores.state.place)
 

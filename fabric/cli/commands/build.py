@@ -70,7 +70,7 @@ def package(flags: BuildFlags) -> int:
 
 
 def run_verb(verb: str, command: str, flags: BuildFlags | ComposeBuildFlags) -> int:
-    """One verb for one service or a compose file; the flags say which."""
+    """Run a verb for the service or compose file that the flags select."""
     from msgspec.structs import replace
 
     from fabric.app.build import build as build_services

@@ -1,4 +1,4 @@
-"""`fabric cache`: statistics, verification, pruning; and the cache that is shared."""
+"""`fabric cache`: statistics, verification, pruning, and the shared cache."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric deploy`: options to a request, a request to a run that changes what is live."""
+"""`fabric deploy`: convert options to a request and deploy."""
 
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,7 @@ def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
 
 
 def _names_of(where: "Where", lock_timeout: float) -> "MakeNames":
-    """Called for services with a router only."""
+    """Build the DNS factory. Called only for services with a router."""
     from fabric.app.router.kept_names import names_of
 
     return names_of(where, lock_timeout)

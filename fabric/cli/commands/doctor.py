@@ -1,4 +1,4 @@
-"""`fabric doctor`: what is missing here, and what to do about it."""
+"""`fabric doctor`: find missing requirements and suggest fixes."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric explain TASK`: the inputs that are not what they were."""
+"""`fabric explain TASK`: show the changed inputs of a task."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric generate …`: one entry more in a config, with all that goes with it."""
+"""`fabric generate …`: add an entry to a config, with its files."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -45,7 +45,7 @@ def _many(name: str, field: str, metavar: str, text: str) -> Callable[..., Calla
 
 
 class EditFlags(Struct, frozen=True):
-    """Which config, and whether it is only shown what would change."""
+    """The config to edit, and the dry-run option."""
 
     config: ConfigFile
     dry_run: Annotated[
@@ -57,7 +57,7 @@ class EditFlags(Struct, frozen=True):
 
 
 class TriggerFlags(Struct, frozen=True):
-    """The fields of a trigger; each belongs to one kind."""
+    """The trigger fields. Each belongs to one kind."""
 
     route: Annotated[str, _said("--route", "METHOD:PATH", "http: route. [default: GET:/NAME]")]
     schedule: Annotated[

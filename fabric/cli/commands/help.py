@@ -1,4 +1,4 @@
-"""`fabric help TOPIC`: what is not a command's own help."""
+"""`fabric help TOPIC`: help beyond single commands."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric init`: a new project that plans, builds and deploys as it stands."""
+"""`fabric init`: create a project that can be planned, built and deployed immediately."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NewProjectFlags(Struct, frozen=True):
-    """What the project is to be; what is left out is asked for at a terminal."""
+    """The options of the new project. Omitted ones are prompted for at a terminal."""
 
     folder: Annotated[
         str,

@@ -1,4 +1,4 @@
-"""`fabric invoke dev`: what users of a deployed stage ask for, answered on this machine."""
+"""`fabric invoke dev`: answer requests of a deployed stage on this machine."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`fabric logs`, `metrics` and `traces`: what became of calls."""
+"""`fabric logs`, `metrics` and `traces`: observe invocations."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -36,7 +36,7 @@ _LINES = 1_000
 
 
 class WhichCalls(Struct, frozen=True):
-    """Whose calls, and when."""
+    """The selected calls and their time."""
 
     place: PlaceFlags
     functions: Functions
@@ -66,7 +66,7 @@ class WhichCalls(Struct, frozen=True):
 
 
 class ToldFlags(Struct, frozen=True):
-    """Where the story of a look goes. No journal is kept of it: nothing is made or changed."""
+    """The outputs of a query's events. No run log is written, because nothing changes."""
 
     events: Events
     otlp: Otlp
@@ -278,7 +278,7 @@ def _observed(
 
 
 def _as_lines(report: "Report") -> "Report":
-    """Each line as an object of its own."""
+    """Convert the report so that each line is a JSON object."""
     from fabric.model.outcomes.watched import LogsOutcome
     from fabric.views.observed_text import json_line
 

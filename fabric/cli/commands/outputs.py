@@ -1,4 +1,4 @@
-"""`fabric outputs`: what a deployed service gives."""
+"""`fabric outputs`: show the outputs of a deployed service."""
 
 import click
 from msgspec import Struct

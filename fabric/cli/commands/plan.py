@@ -1,4 +1,4 @@
-"""`fabric plan`: what a run would do, in words, as JSON or as a picture."""
+"""`fabric plan`: show what a run would do, as text, JSON or a diagram."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
 
 class LookFlags(Struct, frozen=True):
-    """What is planned, and how the plan is shown and kept."""
+    """The planned services, and how the plan is shown and stored."""
 
     verb: Annotated[
         str,

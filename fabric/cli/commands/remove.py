@@ -1,4 +1,4 @@
-"""`fabric remove`: what a stage has at its providers goes."""
+"""`fabric remove`: delete the resources of a stage."""
 
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class ComposeRemoveFlags(Struct, frozen=True):
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """All of them: a service goes as a whole."""
+        """Return all functions, because whole services are deleted."""
         return ()
 
 

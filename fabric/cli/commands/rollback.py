@@ -1,4 +1,4 @@
-"""`fabric rollback` and `fabric releases`: back to what was live before."""
+"""`fabric rollback` and `fabric releases`: list and restore previous deployments."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric router …`: one name over several providers, led elsewhere. Changes only."""
+"""`fabric router …`: commands that change the DNS routing."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -69,7 +69,7 @@ class RouterFlags(Struct, frozen=True):
 
 
 class ConsentFlags(Struct, frozen=True):
-    """What has to be said before DNS is changed."""
+    """The confirmations required before DNS changes."""
 
     allow_prod: AllowProd
     reason: Reason

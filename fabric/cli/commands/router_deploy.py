@@ -1,4 +1,4 @@
-"""`fabric router deploy`: all targets of a fabric, then the name that leads to them."""
+"""`fabric router deploy`: deploy all targets, then update DNS."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`fabric router …`: what is looked at, and what is only worked out."""
+"""`fabric router …`: read-only commands and simulations."""
 
 from typing import Annotated
 

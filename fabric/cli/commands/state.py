@@ -1,4 +1,4 @@
-"""`fabric state …`: what is recorded of deployments, looked at. Changes come in their own file."""
+"""`fabric state …`: commands that only read state."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -75,7 +75,8 @@ def asked_of(command: str, record: RecordFlags, lock_timeout: str = "0") -> "Sta
 def perform_on(
     asked: "StateRequest", flags: ScreenFlags, use_case: "StateCase", *, yes: bool = False
 ) -> int:
-    """`use_case` takes what was asked, the settings, and who is asked for consent."""
+    """Run a state command. `use_case` receives the request, the settings and the confirmation
+    prompt."""
     from fabric.cli.consent import asker
     from fabric.cli.screen import Screen
     from fabric.cli.start import command_start

@@ -1,4 +1,4 @@
-"""`fabric state …`: records written, moved, or taken away."""
+"""`fabric state …`: commands that write, move or remove records."""
 
 from typing import Annotated
 

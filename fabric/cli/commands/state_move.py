@@ -1,4 +1,4 @@
-"""`fabric state migrate`: from one kind of back end to another."""
+"""`fabric state migrate`: copy state to another backend."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What `fabricd` does: serve here, or start, stop and look at a daemon in the background."""
+"""The actions of `fabricd`: serve in the foreground, or control a background daemon."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def act(flags: DaemonFlags) -> int:
-    """Only what starts a server needs its packages, and options that are right."""
+    """Run the action. Only starting a server needs its packages and valid options."""
     settings = command_start().settings
     screen = _screen(flags.screen, settings)
     if flags.action is not None and flags.action not in ACTIONS:
@@ -76,7 +76,7 @@ def serve_config_api(flags: ConfigApiFlags) -> int:
 
 
 def _served(command: str, placed: PlacedOrder, settings: "Settings", serve: "Serve") -> Report:
-    """Until a signal ends it; what happens is told on stderr, a line each."""
+    """Serve until a signal. Events are printed to stderr, one per line."""
     from fabric.daemon.composition import application_of
     from fabric.daemon.process.ear import listening_for_signals
     from fabric.daemon.process.listening import url_of

@@ -28,7 +28,7 @@ def port_option(default: int) -> "Option":
 
 
 class DoorFlags(Struct, frozen=True):
-    """Who may come in, how often, and what a config in a request may do."""
+    """Access, rate limit and the permissions of received configs."""
 
     address: Annotated[
         str,
@@ -141,7 +141,7 @@ class ProjectFlags(Struct, frozen=True):
 
 
 class CacheFlags(Struct, frozen=True):
-    """Where answers are kept."""
+    """The location of the answer cache."""
 
     url: Annotated[
         str,

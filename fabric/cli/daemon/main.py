@@ -48,7 +48,7 @@ fabricd.params.append(version_option())
 
 
 def run(argv: list[str], start: "CommandStart | None" = None) -> int:
-    """Run one command line of `fabricd` and give its exit code."""
+    """Run one command line of `fabricd` and return its exit code."""
     words = ["fabricd", *argv]
     try:
         result = fabricd.main(args=argv, prog_name="fabricd", standalone_mode=False, obj=start)

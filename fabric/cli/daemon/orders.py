@@ -1,4 +1,5 @@
-"""Options, files and variables to an order: what is wrong is told before anything starts."""
+"""Convert options, files and variables to an order. Problems are reported before anything
+starts."""
 
 import stat
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ _CONFIG = "fabric.yml"
 
 
 class PlacedOrder(Struct, frozen=True):
-    """What is to be served, and what whoever starts it should know."""
+    """The server order, with notices for the user."""
 
     order: ServeOrder
     warnings: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ def config_api_order(flags: ConfigApiFlags, settings: Settings) -> PlacedOrder:
 
 
 def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
-    """The folder itself, however it was named: its `.fabric` tells which daemon is meant."""
+    """Resolve the workspace path, because its `.fabric` identifies the daemon."""
     folder = (cwd / project.workspace).resolve()
     if not folder.is_dir():
         hint = "set --workspace to a project directory"
@@ -94,7 +95,7 @@ def _placed(order: ServeOrder, door: DoorFlags, settings: Settings) -> PlacedOrd
 
 
 def _key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
-    """Often in the workspace, where a config in a request could pack it."""
+    """List the key files. A key file in the workspace could be packaged by a received config."""
     return (str((settings.cwd / door.api_key_file).resolve()),) if door.api_key_file else ()
 
 
@@ -119,7 +120,7 @@ def _host(name: str) -> str:
 
 
 def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], tuple[str, ...]]:
-    """The option stands for the variable; keys of the file count beside it."""
+    """Read the keys. The option overrides the variable; keys of the file are added."""
     found: list[KeyDigest] = []
     if door.api_key:
         found.append(key_digest(door.api_key, "--api-key"))

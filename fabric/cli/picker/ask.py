@@ -1,4 +1,4 @@
-"""Questions of a command to a person at a terminal; nobody else is asked."""
+"""Prompts at an interactive terminal."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _NO_NOTES: Mapping[str, str] = MappingProxyType({})
 
 
 def can_ask(settings: Settings, *, as_json: bool = False) -> bool:
-    """Whether somebody is there to answer, at a terminal on which lines can be drawn anew."""
+    """Return whether a user can answer at a terminal with cursor control."""
     is_able = settings.env.get("TERM") != "dumb"
     at_terminal = settings.stderr_is_terminal and sys.stdin is not None and sys.stdin.isatty()
     return at_terminal and is_able and not as_json
@@ -26,14 +26,14 @@ def can_ask(settings: Settings, *, as_json: bool = False) -> bool:
 def pick(
     title: str, choices: Sequence[str], default: str, notes: Mapping[str, str] = _NO_NOTES
 ) -> str:
-    """One of the choices; `notes` say more about some. A person may end the command here."""
+    """Prompt for one of the choices. `notes` explain some. The user can cancel the command."""
     listed = tuple(ListedChoice(name, notes.get(name, "")) for name in choices)
     style = _style()
     return _answer(picker(title, listed, default), style)
 
 
 def ask_text(title: str, default: str, check: CheckText) -> str:
-    """A text that `check` has nothing against; an empty one is the default."""
+    """Prompt for a text that `check` accepts. An empty text means the default."""
     return _answer(TextState(title, default, check), _style())
 
 

@@ -1,4 +1,4 @@
-"""A question as the lines of a terminal: what fits its width and height."""
+"""A prompt as terminal lines that fit its width and height."""
 
 from unicodedata import combining, east_asian_width
 
@@ -19,7 +19,7 @@ class TerminalSize(Struct, frozen=True):
 
 
 def cells(text: str) -> int:
-    """How many columns a text takes."""
+    """Measure the terminal columns of a text."""
     return sum(_cells(sign) for sign in text)
 
 
@@ -30,7 +30,7 @@ def _cells(sign: str) -> int:
 
 
 def cut(text: str, columns: int) -> str:
-    """As much as fits; the last column is kept free, where some terminals wrap."""
+    """Cut to the width. The last column stays free, because some terminals wrap there."""
     room = max(1, columns - 1)
     if cells(text) <= room:
         return text
@@ -63,12 +63,12 @@ def text_lines(state: TextState, size: TerminalSize, style: Style) -> tuple[str,
 
 
 def answered_line(title: str, answer: str, size: TerminalSize, style: Style) -> str:
-    """What stays on the screen."""
+    """Return the line that stays on the screen."""
     return f"{style.good('✓')} {cut(f'{title}: {answer}', size.columns - 2)}"
 
 
 def _title(title: str, typed: str, size: TerminalSize, style: Style) -> str:
-    """Of a long text the end is seen, where it is typed."""
+    """Draw the title. Of a long text the end is shown, where the user types."""
     head = f"? {title}:"
     room = size.columns - cells(head) - 3
     seen = typed

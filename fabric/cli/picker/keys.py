@@ -1,4 +1,4 @@
-"""Bytes of a terminal as keys: a lone Esc is told from the first byte of a longer sequence."""
+"""Parse terminal bytes as keys. A single Esc is distinguished from an escape sequence."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -43,7 +43,7 @@ _MORE = ((0xF0, 3), (0xE0, 2), (0xC0, 1))
 
 
 def presses(first: bytes, read: ReadByte) -> tuple[Press, ...]:
-    """The keys that a byte begins; more than one where a letter came right behind Esc."""
+    """Parse the keys that a byte begins; two if a character followed Esc immediately."""
     if first != _ESCAPE:
         return (_plain(first, read),)
     second = read(_SEQUENCE_SECONDS)
@@ -55,7 +55,7 @@ def presses(first: bytes, read: ReadByte) -> tuple[Press, ...]:
 
 
 def _sequence(read: ReadByte) -> Press:
-    """Up to the byte that ends it; with parameters it is a key that means nothing here."""
+    """Parse up to the final byte. Keys with parameters are ignored."""
     byte, is_bare = read(_SEQUENCE_SECONDS), True
     while byte and byte[0] not in _FINAL:
         byte, is_bare = read(_SEQUENCE_SECONDS), False

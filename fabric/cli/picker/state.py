@@ -1,4 +1,4 @@
-"""What is asked and how far the answer is: values, and what a key makes of them."""
+"""The state of a prompt, and its changes by keys, as values."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -22,7 +22,7 @@ class Stand(StrEnum):
 
 
 class ListedChoice(Struct, frozen=True):
-    """`note` says more about it, and is found by the filter as well."""
+    """A choice. `note` explains it and is searched by the filter too."""
 
     name: str
     note: str = ""
@@ -32,7 +32,7 @@ class ListedChoice(Struct, frozen=True):
 
 
 class PickerState(Struct, frozen=True):
-    """`at` counts among those that fit the filter."""
+    """`at` is an index into the filtered choices."""
 
     title: str
     choices: tuple[ListedChoice, ...]
@@ -53,7 +53,7 @@ class PickerState(Struct, frozen=True):
 
 
 class TextState(Struct, frozen=True):
-    """`complaint` is what was wrong with the text at the last Enter."""
+    """`complaint` is the problem at the last Enter."""
 
     title: str
     default: str
@@ -71,13 +71,13 @@ class TextState(Struct, frozen=True):
 
 
 def picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
-    """The question as it begins: on its default, or on the first."""
+    """Start the prompt at its default or the first choice."""
     names = [one.name for one in choices]
     return PickerState(title, choices, at=names.index(default) if default in names else 0)
 
 
 def _after(state: PickerState, press: Press) -> PickerState:
-    """Enter where nothing fits stays; whatever changes the filter goes to the first that fits."""
+    """Handle a key. Enter without a match does nothing. A filter change selects the first match."""
     match press:
         case Key.UP | Key.DOWN:
             step = 1 if press is Key.DOWN else -1

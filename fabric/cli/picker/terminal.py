@@ -1,4 +1,4 @@
-"""The loop over a terminal: a key in, a question drawn; the terminal is always given back."""
+"""The terminal loop: read a key, draw the prompt. The terminal is always restored."""
 
 import contextlib
 import os
@@ -52,13 +52,14 @@ class TerminalEnds(Struct, frozen=True):
 def asked(
     first: State, draw: Callable[[State, TerminalSize], tuple[str, ...]], ends: TerminalEnds
 ) -> State:
-    """The state at the end: answered or cancelled; what was drawn is taken away."""
+    """Run the prompt and return its final state, answered or cancelled. The drawn lines are
+    erased."""
     with _raw(ends.keys), _without_cursor(ends.lines):
         return _TerminalLines(ends).until_answered(first, draw)
 
 
 class _TerminalLines:
-    """What is on the screen now, so that it can be written over."""
+    """The drawn lines, so that they can be overwritten."""
 
     def __init__(self, ends: TerminalEnds) -> None:
         self._ends = ends
@@ -77,7 +78,7 @@ class _TerminalLines:
         return state
 
     def _next(self) -> tuple[Press, ...]:
-        """Keys, or none where only the window has changed."""
+        """Read keys; none if only the window size changed."""
         while not _readable(self._ends.keys, _LOOK_SECONDS):
             if self._ends.size() != self._size:
                 return ()
@@ -88,7 +89,7 @@ class _TerminalLines:
         return _read(self._ends.keys) if _readable(self._ends.keys, seconds) else b""
 
     def _show(self, lines: tuple[str, ...]) -> None:
-        """In one piece, from where the question began; lines of a wider window may have wrapped."""
+        """Draw in one write from the first line. Lines can have wrapped after a resize."""
         self._size = self._ends.size()
         rows = sum(_rows(line, self._size) for line in self._lines)
         back = f"\x1b[{rows}A\r" if rows else "\r"
@@ -110,7 +111,7 @@ def _rows(line: str, size: TerminalSize) -> int:
 
 @contextlib.contextmanager
 def _raw(keys: int) -> Iterator[None]:
-    """Keys one by one and unseen. Those that were typed early are kept for the next question."""
+    """Read single keys without echo. Keys typed early stay for the next prompt."""
     before = termios.tcgetattr(keys)
     try:
         tty.setraw(keys, termios.TCSADRAIN)
@@ -129,7 +130,8 @@ def _without_cursor(lines: int) -> Iterator[None]:
 
 
 def _write(fd: int, text: str) -> None:
-    """A terminal that is gone shows nothing, and its keys end the question."""
+    """Write to the terminal. If it is gone, nothing is shown, and its end of input ends the
+    prompt."""
     with contextlib.suppress(OSError):
         write_all(fd, text.encode())
 

@@ -1,4 +1,4 @@
-"""How much room there is on the terminal now."""
+"""The current size of the terminal."""
 
 import os
 

@@ -64,12 +64,12 @@ def say(line: str) -> None:
 
 
 def put(text: str) -> None:
-    """Text for people: whatever is in it gives the terminal no orders."""
+    """Print text for people, with control characters escaped."""
     order(safe(text))
 
 
 def order(text: str) -> None:
-    """Orders to the terminal too. What nobody takes any more is dropped: the run goes on."""
+    """Print with control sequences. Output errors are ignored, and the run continues."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

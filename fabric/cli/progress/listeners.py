@@ -1,4 +1,4 @@
-"""Who hears a run: the terminal, the journal, an events file, a profile."""
+"""The listeners of a run: terminal, run log, event file and profile."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,8 +26,7 @@ _CALLER = "TRACEPARENT"
 
 
 class ListenerOptions(Struct, frozen=True):
-    """Files that the user asked for besides the terminal, and a collector of traces; empty for
-    none."""
+    """Files that the user requested, and a trace collector; empty for none."""
 
     events: str
     profile: str = ""
@@ -39,7 +38,7 @@ class ListenerOptions(Struct, frozen=True):
 def listeners(
     screen: Screen, settings: Settings, options: ListenerOptions, info: RunInfo
 ) -> Sequence[Listener]:
-    """Made once the run has an id and a place to be kept."""
+    """Build the listeners once the run has an id and a directory."""
     heard: list[Listener] = []
     if options.journal and not info.is_idle:
         heard.append(RunJournal(info.home / "runs", info.run))
@@ -74,7 +73,7 @@ def _trace(screen: Screen, settings: Settings, otlp: str, info: RunInfo) -> Sequ
 
 
 def _events(path: Path, before: Sequence[Listener]) -> EventFile:
-    """Where it cannot be written there is no run for those before to hear of."""
+    """Open the event file. If it cannot be written, the earlier listeners are closed."""
     try:
         return EventFile(path)
     except FabricError:

@@ -1,4 +1,4 @@
-"""What of a run is told line by line, as `--output-logs` has it."""
+"""The lines of a run, according to `--output-logs`."""
 
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ class Logs(StrEnum):
 
 
 class LogLines:
-    """Events to lines. With a tally there is one more when a service is done."""
+    """Converts events to lines. With a tally there is a further line per finished service."""
 
     def __init__(self, logs: Logs, style: Style, tally: ServiceProgress | None = None) -> None:
         self.style = style
@@ -36,7 +36,7 @@ class LogLines:
         return [] if line is None else [line]
 
     def _of_failures(self, stamped: Stamped) -> list[str]:
-        """What a task said is kept until it is known how it ended."""
+        """List the lines of failed tasks. Task output is buffered until the outcome is known."""
         match stamped.event:
             case TaskOutput(task, _):
                 self._kept.setdefault(task, []).extend(self._full_lines(stamped))

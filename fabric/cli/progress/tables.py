@@ -1,4 +1,4 @@
-"""What stays below the lines of a run on a terminal, and moves with the clock."""
+"""The live table below the lines of a run."""
 
 from typing import Protocol
 
@@ -13,14 +13,14 @@ _ROWS = 8
 
 
 class LiveRows(Protocol):
-    """Not thread-safe: who draws holds a lock."""
+    """The rows of the table. Not thread-safe: the drawing thread holds a lock."""
 
     def hear(self, event: Stamped) -> None: ...
     def lines(self, elapsed: float) -> list[str]: ...
 
 
 class ServiceRows:
-    """A row for each service; the tally hears of events with the lines of the run."""
+    """A row per service. The tally receives events along with the lines."""
 
     def __init__(self, tally: ServiceProgress, style: Style) -> None:
         self._tally, self._style = tally, style

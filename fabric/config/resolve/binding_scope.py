@@ -1,4 +1,4 @@
-"""What bindings can see; what lies elsewhere is asked for by functions that are handed in."""
+"""The values that bindings can read. Files and managers are read through given functions."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -28,9 +28,12 @@ def no_managers(scheme: str, _reference: str) -> str:
 
 
 class BindingScope(Struct, frozen=True):
-    """What bindings can see. `secrets` and `params` are the config's own entries, `given` beats
-    the latter; `read_text` gives a file of the project, None where there is none; `read_secret`
-    asks a secret manager. Variables that are `withheld` are there, and not for this config."""
+    """The values that bindings can read. `secrets` and `params` are config entries; `given`
+    overrides params.
+
+    `read_text` returns a project file or None. `read_secret` calls a secret manager. `withheld`
+    variables exist but are forbidden.
+    """
 
     env: Mapping[str, str]
     stage: str
@@ -43,5 +46,5 @@ class BindingScope(Struct, frozen=True):
     secret_use: SecretUse = SecretUse.READ
 
     def missing(self, name: str) -> str:
-        """Why a variable has no value here, as the end of a sentence."""
+        """Return why a variable has no value, as the end of a sentence."""
         return "cannot be used in requests" if name in self.withheld else "is not set"

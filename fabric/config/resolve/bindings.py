@@ -1,5 +1,7 @@
-"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into the text of
-a tree; all but `stage` and `secret` may have a default, as in `${env:X,default}`."""
+"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into a tree.
+
+All except `stage` and `secret` can have a default, as in `${env:X,default}`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -31,8 +33,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 class Filled(NamedTuple):
-    """A tree with its bindings filled, what went wrong, the variables that were looked at, and the
-    values that secrets gave."""
+    """A tree with filled bindings, the problems, the variables read, and the secret values."""
 
     node: Node
     problems: tuple[Problem, ...]
@@ -59,7 +60,7 @@ _Part: TypeAlias = _Literal | _Binding
 
 
 class BindingError(Exception):
-    """One binding that cannot be filled; `problem` has no place yet."""
+    """A binding that cannot be filled. `problem` has no place yet."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -67,7 +68,7 @@ class BindingError(Exception):
 
 
 def fill(node: Node, scope: BindingScope) -> Filled:
-    """The tree with every binding in it filled; what cannot be filled stays as it was written."""
+    """Fill every binding in the tree. Bindings that cannot be filled stay unchanged."""
     filler = _Filler(scope)
     filled = filler.node(node)
     secret_values = frozenset(filler.secret_values)
@@ -75,7 +76,7 @@ def fill(node: Node, scope: BindingScope) -> Filled:
 
 
 def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
-    """The text cut into literal pieces and bindings; `${…}` of other tools stays literal."""
+    """Split the text into literals and bindings. `${…}` of other tools stays literal."""
     # One more than secrets may point on, so that theirs is the message when they go in a circle.
     if depth > MAX_DEPTH + 1:
         raise BindingError(
@@ -110,7 +111,7 @@ def _is_ours(word: str) -> bool:
 
 
 def _end_of(text: str, start: int) -> int:
-    """Where the brace closes that is open at `start`; braces inside of a default are balanced."""
+    """Find the closing brace of `start`. Braces within a default are balanced."""
     open_braces = 1
     for found in _BRACE.finditer(text, start):
         open_braces += 1 if found[0] == "{" else -1
@@ -137,7 +138,7 @@ def _binding(word: str, rest: str) -> _Binding:
 
 
 class _Filler:
-    """One pass over a tree; keeps the problems, names and secret values that it met."""
+    """One pass over a tree. It collects problems, names and secret values."""
 
     def __init__(self, scope: BindingScope) -> None:
         self._scope = scope
@@ -149,7 +150,8 @@ class _Filler:
         self._letters_left = MAX_LETTERS
 
     def node(self, node: Node) -> Node:
-        """The same node when nothing in it changed: most of a big file has no bindings."""
+        """Fill a node. An unchanged node is returned itself, because most of a file has no
+        bindings."""
         if isinstance(node, Scalar):
             return self._scalar(node)
         if isinstance(node, Sequence):
@@ -227,7 +229,7 @@ class _Filler:
         return self._fill(part.default, depth + 1) or _PlainText(part.default)
 
     def _param(self, part: _Binding, depth: int) -> _PlainText:
-        """What was given on the command line, then what the config says for the stage."""
+        """Fill a param: from the command line, then from the stage's config."""
         is_secret = looks_secret(part.name)
         given = self._scope.given.get(part.name)
         if given is not None:
@@ -306,5 +308,5 @@ class _Filler:
 
 
 def is_reference(text: str) -> bool:
-    """Whether the text points to a secret that lies elsewhere."""
+    """Return whether the text is a reference to an external secret."""
     return _SCHEME.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""A config without all that only a deploy has to know: what is left says where its records lie."""
+"""Reduce a config to the settings that locate its records."""
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence, is_unfilled
 
@@ -12,7 +12,8 @@ _ANY = {"runtime": "nodejs20.x", "entry": "index.js"}
 
 
 def place_alone(root: Mapping, *, keeps_router: bool = False) -> Mapping:
-    """To be taken before bindings are filled: what goes may be bound to what nobody has set."""
+    """Reduce the config before bindings are filled, because dropped settings can have unset
+    bindings."""
     kept = (*_KEPT, *(_ROUTED if keeps_router else ()), "functions")
     entries = (entry for entry in root.entries if entry.key in kept)
     return root._replace(entries=tuple(map(_place_of, entries)))
@@ -37,7 +38,7 @@ def _place_of(entry: KeyValue) -> KeyValue:
 
 
 def _with_any(override: Node) -> Node:
-    """A runtime of its own would have to fit the entry that stands in for all of them."""
+    """Replace the runtime of an override, because it would have to match the placeholder entry."""
     if not isinstance(override, Mapping):
         return override
     return override._replace(entries=tuple(map(_closed, override.entries)))
@@ -48,13 +49,13 @@ def _named(function: Node) -> Node:
 
 
 def _reduced(node: Mapping, keys: tuple[str, ...]) -> Mapping:
-    """These keys alone."""
+    """Select only these keys."""
     kept = (entry for entry in node.entries if entry.key in keys and not _is_open_region(entry))
     return node._replace(entries=tuple(map(_closed, kept)))
 
 
 def _is_open_region(entry: KeyValue) -> bool:
-    """One that is bound to something is in the record, too."""
+    """Return whether the region has a binding. Its value is then in the record too."""
     return entry.key == "region" and isinstance(entry.value, Scalar) and is_unfilled(entry.value)
 
 

@@ -1,4 +1,4 @@
-"""Where a config may hold what is known only after an upstream's release: in few places."""
+"""The few places where a config can contain late values of an upstream's release."""
 
 from collections.abc import Iterator
 

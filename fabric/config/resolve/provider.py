@@ -1,4 +1,4 @@
-"""Which provider a load is for: the config's own, or the one that `--provider` names."""
+"""The provider of a load: the config's own, or the `--provider` choice."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,8 +23,7 @@ _LAID_OVER = ("name", "runtime", "region")
 
 
 class Chosen(NamedTuple):
-    """The document with the chosen provider in place, and the label that the choice goes by;
-    `own` is the provider that the config names itself."""
+    """The document with the chosen provider, and its label. `own` is the config's own provider."""
 
     root: Mapping
     label: str
@@ -35,7 +34,7 @@ class Chosen(NamedTuple):
 
 
 def choose(root: Mapping, choice: str, scope: BindingScope) -> Chosen:
-    """`choice` is a label, a provider id, or "" for what the config says."""
+    """Apply the choice: a label, a provider id, or "" for the config's provider."""
     own = read.text(child(root, "provider"), "name")
     override = _override(root, choice) if choice else None
     if override is not None:
@@ -48,7 +47,7 @@ def choose(root: Mapping, choice: str, scope: BindingScope) -> Chosen:
 
 
 def _override(root: Mapping, choice: str) -> KeyValue | None:
-    """The override of this label, or else the only one for this provider."""
+    """Find the override of this label, or the only one for this provider."""
     entry = find(child(root, "providerOverrides"), choice)
     if entry is not None or choice == read.text(child(root, "provider"), "name"):
         return entry
@@ -88,7 +87,8 @@ def _unknown(root: Mapping, choice: str) -> Problem:
 
 
 def unknown_provider(word: str, labels: Sequence[str]) -> Problem:
-    """`labels` are those of `providerOverrides`, which are chosen by the same option."""
+    """Return the problem. `labels` are those of `providerOverrides`, which the same option
+    selects."""
     names = [*labels, *PROVIDER_IDS]
     hint = suggested_provider(word, labels) or f"use one of {', '.join(names)}"
     return Problem("usage/unknown-provider", f"unknown provider `{word}`", hint)

@@ -1,4 +1,4 @@
-"""Lay the overlays of a stage and the choice of a provider over a document."""
+"""Apply stage overlays and the provider choice to a document."""
 
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -26,14 +26,14 @@ _WILD = "*?["
 
 
 def without_asides(node: Mapping) -> Mapping:
-    """Without what the user keeps for anchors: these are laid in where they are used by now."""
+    """Remove the user's anchor keys. Their content is already merged where it is used."""
     return node._replace(
         entries=tuple(item for item in node.entries if not item.key.startswith(ASIDE))
     )
 
 
 def for_stage(root: Mapping, stage: str) -> Mapping:
-    """The document with all overlays that match the stage, least to most specific."""
+    """Apply all matching overlays of the stage, from least to most specific."""
     for overlay in overlays_of(root, stage):
         root = _laid_over(root, overlay)
     return root
@@ -48,7 +48,7 @@ def overlays_of(root: Mapping, stage: str) -> list[Mapping]:
 
 
 def stage_names(root: Node) -> list[str]:
-    """The stages that the document names; patterns are none."""
+    """List the stages that the document names, without patterns."""
     stages = child(root, "stages")
     entries = stages.entries if isinstance(stages, Mapping) else ()
     return [entry.key for entry in entries if not any(sign in entry.key for sign in _WILD)]
@@ -86,7 +86,7 @@ def _matches(pattern: str, stage: str) -> bool:
 
 
 def _specificity(pattern: str) -> tuple[bool, int, str]:
-    """Exact names after globs, and among globs those that leave less open."""
+    """Rank a pattern: exact names after globs, and globs by specificity."""
     is_exact = not any(sign in pattern for sign in _WILD)
     return is_exact, sum(sign not in _WILD for sign in pattern), pattern
 
@@ -104,7 +104,7 @@ def _merged_entry(base: KeyValue | None, over: KeyValue) -> KeyValue:
 
 
 def merged(base: Node, over: Node) -> Node:
-    """Maps are merged key by key; lists and scalars are replaced."""
+    """Merge maps key by key. Lists and scalars are replaced."""
     if not isinstance(base, Mapping) or not isinstance(over, Mapping):
         return over
     entries = {entry.key: entry for entry in base.entries}

@@ -1,6 +1,6 @@
-"""What must hold between keys of a config, beyond the shape of each. Every rule finds all it can.
+"""Rules between keys of a config, beyond their types. Every rule reports all it finds.
 
-A rule reads the tree as it is and skips what `check` complains of, so both speak at once.
+Rules skip nodes that `check` already reports, so both can run on the same tree.
 """
 
 import shlex
@@ -106,7 +106,7 @@ def param_leaves(root: Node) -> dict[str, Scalar]:
 
 
 def secret_leaves(root: Node) -> dict[str, Scalar]:
-    """What `secrets` says for each key, in either way of writing it."""
+    """List the `secrets` by key, in both notations."""
     secrets = child(root, "secrets")
     found = {
         name: node.value
@@ -126,7 +126,7 @@ def find_ref(entry: KeyValue) -> KeyValue | None:
 
 
 def _reference(leaf: Scalar) -> Scalar:
-    """In a list the reference may be the bare name of another secret or of a variable."""
+    """Normalize a list reference, which can be the bare name of a secret or variable."""
     return leaf._replace(text=f"secret://{leaf.text}") if leaf.text.isidentifier() else leaf
 
 

@@ -1,4 +1,4 @@
-"""What a plan or a deploy refuses, though the config loads: local runs can do with less."""
+"""Problems that prevent a plan or a deploy although the config loads. Local runs ignore them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,7 +23,7 @@ from fabric.model.problems import Place, Problem
 
 
 def plan_problems(config: Config) -> tuple[Problem, ...]:
-    """Why this config cannot be planned; empty when it can."""
+    """Return why this config cannot be planned; empty if it can."""
     found = [
         *config.unplannable,
         *_placed(config, BACKEND, _backend_problems(config)),
@@ -47,7 +47,7 @@ def plan_problems(config: Config) -> tuple[Problem, ...]:
 
 
 def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems with the place of a setting; the file alone, where it is not known."""
+    """Add the place of a setting to problems, or only the file if unknown."""
     for problem in problems:
         spot = next((one for one in config.locations if one.pointer == pointer), None)
         spot = spot or ConfigPlace(pointer, Place(config.file))

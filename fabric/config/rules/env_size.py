@@ -1,4 +1,4 @@
-"""How much a provider lets a function's environment hold, and what takes that room."""
+"""The provider's limit on a function's environment, and its largest variables."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,18 +17,18 @@ SHORT_ADDRESS = 12
 
 
 def limit_of(provider_id: str) -> int:
-    """Bytes of names and values together; 0 where the provider sets no limit."""
+    """Return the limit in bytes for names and values; 0 means no limit."""
     facts = facts_of(provider_id)
     return facts.env_bytes if facts else 0
 
 
 def size_of(env: Iterable[tuple[str, str]], address: int) -> int:
-    """Bytes of an environment, with every value that is not known yet counted as `address`."""
+    """Measure an environment in bytes. Each unknown value counts as `address` bytes."""
     return sum(_size(name, value, address) for name, value in env)
 
 
 def too_large(config: Config) -> Iterator[tuple[str, Problem]]:
-    """What no value of an upstream could make fit; each with the pointer to its place."""
+    """Find environments too large for any upstream value, each with a pointer to its place."""
     for function in config.functions:
         problem = excess(function.name, function.env, config.provider.id)
         if problem:
@@ -36,15 +36,17 @@ def too_large(config: Config) -> Iterator[tuple[str, Problem]]:
 
 
 def fullest(config: Config) -> tuple[int, Counter[str]]:
-    """The bytes of the function with the least room, and how often each variable that is not known
-    yet stands in it; nothing where the provider sets no limit."""
+    """Return the size of the fullest environment, and how often each late variable is in it.
+
+    Empty if the provider has no limit.
+    """
     envs = [one.env for one in config.functions if limit_of(config.provider.id)]
     env = max(envs, key=lambda one: size_of(one, LONG_ADDRESS), default=())
     return size_of(env, 0), Counter(name for _, value in env for name in late_names(value))
 
 
 def excess(function: str, env: Pairs, provider_id: str) -> Problem | None:
-    """Why this environment is refused, with the names that fill it, the largest first."""
+    """Return why this environment is too large, with its largest variables first."""
     limit, size = limit_of(provider_id), size_of(env, SHORT_ADDRESS)
     if not limit or size <= limit:
         return None

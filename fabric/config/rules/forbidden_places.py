@@ -1,4 +1,4 @@
-"""Where no secret may be bound: names, paths and commands, which are printed and stored."""
+"""Places where secrets are forbidden: names, paths and commands, which are printed and stored."""
 
 from collections.abc import Iterator
 

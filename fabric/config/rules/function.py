@@ -1,4 +1,4 @@
-"""What must hold for one function: its triggers fit the provider, its references exist."""
+"""Rules for one function: triggers that the provider supports, and existing references."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def function_findings(
     facts: ProviderFacts | None,
     known: Known[str, frozenset[str]],
 ) -> Iterator[Finding]:
-    """All that is wrong with a function; `known` has the names that it may refer to."""
+    """Find all problems of a function. `known` contains the names it can refer to."""
     function = _FunctionNode(shown(name), node, read.text(node, "runtime", runtime), facts, known)
     yield from _entry(function)
     yield from _triggers(function)
@@ -75,7 +75,8 @@ def _entry(function: _FunctionNode) -> Iterator[Finding]:
 
 
 def leaves_project(entry: str) -> bool:
-    """Whether a path is absolute or climbs above its start; links are for whoever has a disk."""
+    """Return whether a path is absolute or leaves its start directory. Links are checked
+    elsewhere."""
     if _ABSOLUTE.match(entry):
         return True
     depth = 0
@@ -102,7 +103,8 @@ def _triggers(function: _FunctionNode) -> Iterator[Finding]:
 
 
 def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> Iterator[Finding]:
-    """Kinds that no provider has load all the same: local runs know them."""
+    """Check that the provider supports the trigger. Kinds without any provider still load, for
+    local runs."""
     facts = function.facts
     if facts is None or kind in facts.triggers or kind not in DEPLOYABLE_TRIGGERS:
         return

@@ -1,6 +1,6 @@
-"""What the provider would refuse later: found while the document is there, told when planned.
+"""Provider limits: found at load and reported at plan time.
 
-Local runs can do with less, and what is live may be looked at and removed whatever a config says.
+Local runs ignore them, and deployed services can be shown and removed with any config.
 """
 
 import re
@@ -122,7 +122,7 @@ def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
 
 
 def _path_slip(path: str) -> str:
-    """What is wrong with a path template; nothing when it is fine."""
+    """Explain what is wrong with a path template; empty if valid."""
     names = [name.rstrip("+") for name in _PARAMETER.findall(path)]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
@@ -160,7 +160,7 @@ def _segment_slip(segments: list[str]) -> str:
 def _same_route(
     planned: _Planned, node: Mapping, routes: dict[tuple[str, str], str]
 ) -> Iterator[Problem]:
-    """Names of parameters make no difference to whoever calls."""
+    """Find equal routes. Parameter names do not distinguish routes."""
     method, path = _method_and_path(node)
     key = method.upper(), _PARAMETER.sub("{}", path).rstrip("/") or "/"
     other = routes.setdefault(key, planned.name)

@@ -1,4 +1,5 @@
-"""The places of what a plan may refuse: kept at load, for the document is gone by then."""
+"""Places of settings that a plan can reject, stored because the document is dropped after
+loading."""
 
 from collections.abc import Iterator
 

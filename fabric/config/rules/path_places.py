@@ -1,4 +1,4 @@
-"""Where the paths of a config's functions stand: looked for once one of them is refused."""
+"""Find the places of function paths in a config after one was rejected."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,8 +14,8 @@ from fabric.model.problems import Place, Problem
 
 
 class FunctionPath(Struct, frozen=True):
-    """A path of a function, below which keys, and as which item of a list there. Without a
-    function the keys are those of the config itself."""
+    """A config path below a function, with a list index. Without a function it is a top-level
+    path."""
 
     function: str
     path: str
@@ -33,7 +33,7 @@ def paths_of(config: Config) -> Iterator[FunctionPath]:
 
 
 class ConfigPlaces:
-    """Where things stand in one config. Its text is read once."""
+    """Places of settings in one config, read once."""
 
     def __init__(self, config: Config, text: bytes) -> None:
         document = open_document(config.file, text)
@@ -42,7 +42,7 @@ class ConfigPlaces:
         self._file, self._text = config.file, document.text
 
     def told(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
-        """The problems with the lines that they are about, in the order of the file."""
+        """Add lines to the problems and sort them by file order."""
         problems = [replace(problem, where=_place(self._root, path)) for path, problem in found]
         return in_file(self._file, self._text, problems)
 
@@ -54,7 +54,7 @@ def with_places(
 
 
 def _place(root: Mapping, path: FunctionPath) -> Place:
-    """The file alone where a binding gives the function its name."""
+    """Return the place, or only the file if the function's name comes from a binding."""
     function = dict(named_entries(child(root, "functions"))).get(path.function)
     if function is None and path.function:
         return Place("")

@@ -1,4 +1,4 @@
-"""Which names a stage may have."""
+"""Valid stage names."""
 
 import re
 
@@ -12,7 +12,7 @@ _TAKEN_PREFIXES = ("fabric-state-", "router-sync-", "router-zone-")
 
 
 def stage_problem(stage: str) -> tuple[Problem, ...]:
-    """The problem with the name of a stage, if there is one."""
+    """Return the problem with a stage name, if any."""
     if not _NAME.fullmatch(stage):
         rule = "use letters, digits, `.`, `_` and `-`, at most 63, first a letter or digit"
         return (Problem("config/stage-name", f"invalid stage name `{shown(stage)}`", rule),)

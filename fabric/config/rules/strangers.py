@@ -1,4 +1,5 @@
-"""What a config from a request may not say: it would run, read or ask what is the server's."""
+"""Settings forbidden in a received config, because they would run, read or call the server's
+resources."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ _PATHS = ("entry", "include", "layers")
 
 
 def strangers_findings(root: Mapping, own_backend: str = "") -> Iterator[Finding]:
-    """`own_backend` is the section of the server's own config, as canonical JSON."""
+    """Find forbidden settings. `own_backend` is the server's backend section as canonical JSON."""
     functions = [node for _, node in named_entries(child(root, "functions"))]
     for node in (root, *functions):
         yield from _commands(child(node, "build"))
@@ -39,7 +40,7 @@ def strangers_findings(root: Mapping, own_backend: str = "") -> Iterator[Finding
 
 
 def leads_out(path: str) -> bool:
-    """By its letters alone; links are another matter."""
+    """Return whether a path leaves the directory by its text. Links are checked elsewhere."""
     depth = 0
     for part in path.replace("\\", "/").split("/"):
         depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
@@ -66,7 +67,7 @@ def _path(leaf: Scalar) -> Iterator[Finding]:
 
 
 def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
-    """Any other store would be called with the credentials of the server."""
+    """Reject other stores, because they would be called with the server's credentials."""
     if backend is None or text(backend, "kind", BackendKind.LOCAL) == BackendKind.LOCAL:
         return
     if canonical(plain(backend)) != own:

@@ -1,4 +1,4 @@
-"""What resources and addons give has to be there: a variable never goes from a function unsaid."""
+"""Values of resources and addons must exist, so that no variable disappears silently."""
 
 from collections.abc import Iterator
 
@@ -51,7 +51,8 @@ def _secret(name: str, one: AddonSecret, scope: BindingScope) -> Iterator[Findin
 
 
 def _unread(owner: str, one: AddonSecret, scope: BindingScope) -> Finding:
-    """Deploy commands may know a manager that is not installed here; one that is has to answer."""
+    """Return the finding. Deploy commands can know a manager that is missing here; an installed one
+    must respond."""
     error = managed(one, scope)
     if isinstance(error, FabricError) and error.first.code != "config/secret-plugin":
         found = error.first

@@ -1,4 +1,4 @@
-"""Which keys the state backend has; which kind reads which stands in the table of back ends."""
+"""The keys of the state backend. The backend table defines which kind reads which."""
 
 from fabric.config.schema.function import ENV_NAME
 from fabric.config.schema.shapes import Field, Fields, OneOf, Text, whole

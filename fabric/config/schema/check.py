@@ -1,4 +1,4 @@
-"""Hold a tree against a shape and tell every difference. Knows no key of any file by name."""
+"""Compare a tree with a shape and report every difference. Independent of file types."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -40,14 +40,14 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Finding(NamedTuple):
-    """A problem, and whether it stops the load or is only worth a word."""
+    """A problem, as an error that stops the load or as a warning."""
 
     problem: Problem
     is_fatal: bool = True
 
 
 def check(shape: Shape, node: Node, path: Path = ()) -> Iterable[Finding]:
-    """All differences between the tree and the shape, in the order of the file."""
+    """Return all differences between tree and shape, in file order."""
     return _CHECKS[type(shape)](shape, node, path)
 
 
@@ -64,7 +64,7 @@ def _found(code: str, message: str, node: Node | KeyValue, hint: str = "") -> Fi
 
 
 def _leaf(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> list[Finding]:
-    """The finding on a leaf, unless it is a binding that is yet to be filled."""
+    """Return the finding on a leaf, unless it is an unfilled binding."""
     if isinstance(node, Scalar) and is_unfilled(node):
         return []
     return [_mismatch(node, path, wanted, code)]
@@ -97,7 +97,7 @@ def _quote_hint(node: Node, wanted: str) -> str:
 
 
 def _is_quoted(node: Scalar, wanted: str) -> bool:
-    """Whether a text is what is wanted, but for its quotes."""
+    """Return whether a text would be valid without its quotes."""
     plain = node.text.strip()
     if wanted == "true or false":
         return plain in ("true", "false")

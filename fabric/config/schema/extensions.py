@@ -1,4 +1,4 @@
-"""Which keys the provider-specific settings have; further keys are passed on with a warning."""
+"""The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.router import ROUTER
 from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, Number, OneOf
@@ -158,7 +158,7 @@ def _of(provider_id: str) -> Fields:
 
 
 def extension_keys(provider_id: str) -> frozenset[str]:
-    """Those that mean something to fabric itself."""
+    """List the keys that fabric itself uses."""
     return frozenset(_of(provider_id).index)
 
 

@@ -1,4 +1,4 @@
-"""Shapes as JSON Schema (draft-07), for editors and for anyone who checks configs elsewhere."""
+"""Convert shapes to JSON Schema (draft-07), for editors and external checks."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -130,7 +130,7 @@ def _named(shape: Named) -> Json:
 
 
 def _kinds(shape: Kinds) -> Json:
-    """By name, as triggers stand in several places and are long."""
+    """Build kinds as named definitions, because triggers are long and used repeatedly."""
     return {"$ref": f"#/definitions/{_name_of(shape)}"}
 
 

@@ -1,4 +1,4 @@
-"""What a service may be called."""
+"""Valid service names."""
 
 from fabric.config.schema.shapes import Text, whole
 

@@ -21,7 +21,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Open:
-    """A collection whose end has not been seen; in a mapping, `key` waits for its value."""
+    """An open collection. In a mapping, `key` waits for its value."""
 
     __slots__ = ("anchor", "born", "column", "entries", "height", "items", "key", "line", "merges")
 
@@ -35,7 +35,7 @@ class _Open:
 
 
 class _Anchored:
-    """A named node, how many nodes it stands for, and how deep it is."""
+    """An anchored node, with its number of nodes and depth."""
 
     __slots__ = ("height", "node", "weight")
 
@@ -44,7 +44,7 @@ class _Anchored:
 
 
 class TreeBuilder:
-    """Takes events in order; `finish` gives the root or raises the duplicate keys it met."""
+    """Builds a tree from events. `finish` returns the root or raises duplicate keys."""
 
     def __init__(self, file: str) -> None:
         self._file = file

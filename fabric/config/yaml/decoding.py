@@ -1,4 +1,4 @@
-"""Bytes of a config file to text: UTF-8 only, and every refusal says where."""
+"""Decode the bytes of a config file as UTF-8. Every error has a place."""
 
 import codecs
 import re
@@ -16,7 +16,7 @@ LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def decode(file: str, raw: bytes) -> str:
-    """The text of a config file; raises when it is too big or no clean UTF-8."""
+    """Decode a config file. Raises if it is too big or not valid UTF-8."""
     if len(raw) > MAX_BYTES:
         size = f"{len(raw) / (1 << 20):.1f} MiB"
         message = f"the file has {size}, the limit is 2 MiB"

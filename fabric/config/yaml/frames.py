@@ -22,14 +22,15 @@ _ANY_VALUE = re.compile(r"""(:\s+|-\s+(?![\w"'-]+\s*:))\S.*""")
 
 
 class SourceLines:
-    """The lines of a file as YAML counts them; cut up once, when the first problem asks."""
+    """The lines of a file as YAML counts them, split on first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts = [0, *(found.end() for found in islice(LINE_BREAK.finditer(text), MAX_LINES))]
 
     def frame(self, line: int, column: int) -> str:
-        """Up to three lines with a caret under the column; "" when the place is beyond the cap."""
+        """Return up to three lines with a caret under the column; "" for a place beyond the
+        limit."""
         if not 0 < line <= len(self._starts):
             return ""
         first = max(1, line - 1)
@@ -52,13 +53,13 @@ class SourceLines:
 
     @property
     def lines(self) -> list[str]:
-        """All lines, each with its line break."""
+        """Return all lines, each with its line break."""
         ends = [*self._starts[1:], len(self._text)]
         lines = [self._text[start:end] for start, end in zip(self._starts, ends, strict=True)]
         return lines if lines[-1] else lines[:-1]
 
     def shown(self, number: int) -> str:
-        """A line as it may be shown."""
+        """Return a line in printable form."""
         line = self._line(number)
         if len(line) > _LONGEST:
             return f"(a line of {len(line):,} characters)"
@@ -87,7 +88,7 @@ def _indent(line: str) -> int:
 
 
 def framed(problem: Problem, file: str, lines: SourceLines) -> Problem:
-    """The problem with the name of its file and the lines that it is about."""
+    """Add the file name and the surrounding lines to a problem."""
     where = problem.where
     if where is None:
         return problem

@@ -1,4 +1,4 @@
-"""A YAML document as a tree of values that know where they stand. Knows no keys of any file."""
+"""A YAML document as a tree of values with places. Independent of file types."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -13,7 +13,7 @@ Value: TypeAlias = str | int | float | bool | None
 
 # Named tuples, not frozen dataclasses: a big file makes tens of thousands, four times faster.
 class Scalar(NamedTuple):
-    """One leaf. `text` is what was written, `value` what it means; lines and columns from 1."""
+    """One leaf. `text` is the written text, `value` its meaning. Lines and columns count from 1."""
 
     value: Value
     text: str
@@ -31,7 +31,7 @@ class Sequence(NamedTuple):
 
 
 class KeyValue(NamedTuple):
-    """A key, where the key stands, and its value."""
+    """A key, its place and its value."""
 
     key: str
     line: int
@@ -56,12 +56,12 @@ def visible(leaf: Scalar) -> str:
 
 
 def place_of(node: Node | KeyValue) -> Place:
-    """The spot in the file being read; its name is added when the problems are handed out."""
+    """Return the place in the current file. The file name is added later."""
     return Place("", node.line, node.column)
 
 
 def find(node: Node | None, key: str) -> KeyValue | None:
-    """The entry of a mapping, or None; anything that is no mapping has no entries."""
+    """Find the entry of a mapping, or None. Other nodes have no entries."""
     if isinstance(node, Mapping):
         for entry in node.entries:
             if entry.key == key:
@@ -70,7 +70,7 @@ def find(node: Node | None, key: str) -> KeyValue | None:
 
 
 def child(node: Node | None, *keys: str) -> Node | None:
-    """The value below a path of keys, as far as there is one."""
+    """Find the value below a path of keys, or None."""
     for key in keys:
         entry = find(node, key)
         if entry is None:
@@ -97,7 +97,7 @@ def plain(node: Node) -> Json:
 
 
 def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
-    """Like `plain`, with `leaf` telling what to show for a scalar under its nearest key."""
+    """Convert like `plain`; `leaf` converts each scalar with its nearest key."""
     if isinstance(node, Mapping):
         return {item.key: plain_with(item.value, leaf, item.key) for item in node.entries}
     if isinstance(node, Sequence):
@@ -106,6 +106,8 @@ def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -
 
 
 def is_unfilled(leaf: Scalar) -> bool:
-    """Whether a binding stands in it still: what it will be nobody can check. What a binding gave
-    is checked like any other text, also where it looks like a binding itself."""
+    """Return whether the leaf still has a binding, so that it cannot be checked.
+
+    Text from a binding is checked like any other, even if it looks like a binding.
+    """
     return not leaf.bound and isinstance(leaf.value, str) and has_binding(leaf.value)

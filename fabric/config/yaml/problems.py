@@ -8,7 +8,7 @@ from fabric.model.problems import FabricError, Place, Problem
 
 
 def open_document(file: str, raw: bytes) -> Document:
-    """The document of a file; what the reader refuses is raised with its lines."""
+    """Read the document of a file. Reader errors are raised with their lines."""
     try:
         return read(file, raw)
     except FabricError as error:

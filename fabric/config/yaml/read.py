@@ -1,4 +1,4 @@
-"""Take typed values out of a tree that `check` has found right; anything else gives the default."""
+"""Read typed values from a checked tree. Other values give the default."""
 
 import json
 
@@ -53,7 +53,7 @@ def pairs(node: Node | None, key: str) -> Pairs:
 
 
 def canonical(value: object) -> str:
-    """JSON text that is equal exactly when the values are."""
+    """Encode a value as canonical JSON: equal texts mean equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -62,7 +62,7 @@ def as_json(node: Node | None, default: str = "") -> str:
 
 
 def read_as(node: Scalar) -> Value:
-    """The value of a scalar; one that bindings filled may stand for a number or a flag."""
+    """Return the value of a scalar. A filled binding can be a number or a flag."""
     if not node.bound:
         return node.value
     try:

@@ -1,7 +1,7 @@
-"""Bytes to a tree of nodes in one guarded pass over YAML events; hostile input ends in a problem.
+"""Parse bytes into a tree in one guarded pass over YAML events. Hostile input gives a problem.
 
-The composing loaders are not used: libyaml's crashes on deep nesting, both expand aliases without
-a limit. Events come one by one, so every limit is checked before memory is spent on what follows.
+Composing loaders are not used: libyaml's crashes on deep nesting, and both expand aliases without
+limit. Events arrive one by one, so every limit is checked before memory is used.
 """
 
 import re
@@ -49,7 +49,7 @@ _TAG_DIRECTIVE = re.compile(r"^%TAG", re.MULTILINE)
 
 
 class Document(NamedTuple):
-    """The one document of a file, its text, and what deserves a word without being wrong."""
+    """The document of a file, its text, and its warnings."""
 
     root: Node
     text: str
@@ -57,7 +57,7 @@ class Document(NamedTuple):
 
 
 def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOADER) -> Document:
-    """The document of a file; raises every kind of damage as problems with their places."""
+    """Read the document of a file. Raises all damage as problems with places."""
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
     if sum(map(text.count, _SIGNS)) > MAX_NODES:
@@ -79,8 +79,10 @@ def _refuse_tag_directives(file: str, text: str) -> None:
 
 
 def _refuse_too_many(file: str, loader: YamlEvents) -> None:
-    """Values are counted first where there seem to be too many: nothing is made of those, nor of
-    what a tag stands behind. Whatever else is wrong is told by whoever reads them."""
+    """Count the values first if there are probably too many, without building nodes.
+
+    Other errors are reported by the reader.
+    """
     values = depth = documents = aliases = 0
     try:
         while True:
@@ -142,7 +144,7 @@ def _build(file: str, text: str, loader: YamlEvents) -> Document:
 
 
 def _nothing(_: YamlEvent) -> None:
-    """Starts and ends that carry nothing to keep."""
+    """Ignore events without content."""
 
 
 def _one_document(file: str) -> Callable[[YamlEvent], None]:

@@ -1,4 +1,4 @@
-"""What an unquoted scalar means: the YAML 1.2 core rules, on the careful side."""
+"""The meaning of unquoted scalars: the YAML 1.2 core rules, in a strict form."""
 
 import re
 
@@ -23,11 +23,11 @@ _INFINITY = float("inf")
 
 
 class NumberTooLongError(ValueError):
-    """More digits than any setting needs; turning them into a number would only burn time."""
+    """A number with too many digits. Converting it would waste time."""
 
 
 def meaning_of(text: str) -> Value:
-    """The value of an unquoted scalar; all that is no word or number of the core rules is text."""
+    """Interpret an unquoted scalar. Everything that is not a core-schema word or number is text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _MAY_BE_NUMBER:
@@ -36,7 +36,8 @@ def meaning_of(text: str) -> Value:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Digits such as `010`: eight to some readers, ten to others, so they stay text."""
+    """Return whether digits have a leading zero, such as `010`. Such values stay text, because
+    parsers disagree."""
     return _ZERO_FIRST.fullmatch(text) is not None
 
 

@@ -1,8 +1,7 @@
-"""Stages whose answers are still to be thrown away, for their cache could not be reached.
+"""Pending cache invalidations of stages, because their cache was unreachable.
 
-A change of a stage makes old answers wrong in each cache that a daemon of the folder had, also
-while another one is used, or none. The file knows them by digests, one a line, with the stages that
-are owed to each, so that the next daemon knows of them as well.
+A changed stage invalidates answers in every cache that this directory's daemons used. The file
+lists caches by hash, one per line, with their pending stages, so that the next daemon knows them.
 """
 
 import os
@@ -25,15 +24,17 @@ _STAGE = re.compile(STAGE_NAME)
 
 
 class OwedClear(Struct, frozen=True):
-    """The same stage may be owed once more while it is being cleared: the number tells which."""
+    """A pending invalidation. Its number distinguishes a repeated one for the same stage."""
 
     stage: str
     number: int
 
 
 class OwedClears:
-    """Thread-safe. `cache` is the digest of the one that is used now, empty for none. `tell` hears
-    of a file that cannot be read or written. One process at a time has the file for its own."""
+    """Thread-safe. `cache` is the hash of the current cache, empty for none.
+
+    `tell` receives file errors. Only one process at a time uses the file.
+    """
 
     def __init__(self, path: Path, tell: Callable[[str], None], cache: str = "") -> None:
         self._path, self._tell = path, tell
@@ -53,7 +54,7 @@ class OwedClears:
             return tuple(OwedClear(*one) for one in sorted(self._owed.items()))
 
     def add(self, stage: str) -> OwedClear:
-        """To this cache for as long as it is being tried, to all others from now on."""
+        """Add a stage: for this cache during the attempt, for all others from now on."""
         with self._lock:
             self._owed[stage] = self._next()
             for stages in self._kept.values():
@@ -63,19 +64,19 @@ class OwedClears:
             return OwedClear(stage, self._owed[stage])
 
     def keep(self, one: OwedClear) -> None:
-        """It could not be cleared now: that is not forgotten with this process."""
+        """Store a failed invalidation, so that it outlives this process."""
         with self._lock:
             self._owed.setdefault(one.stage, one.number)
             self._own.add(one.stage)
             self._write()
 
     def keep_all(self, stages: Iterable[str]) -> None:
-        """Nobody has tried to clear them in any cache."""
+        """Store invalidations that no process attempted in any cache."""
         for stage in stages:
             self.keep(self.add(stage))
 
     def paid(self, one: OwedClear) -> None:
-        """What came to be owed since this was begun still is."""
+        """Remove a completed invalidation. Those added since it began stay."""
         with self._lock:
             if self._owed.get(one.stage) == one.number:
                 del self._owed[one.stage]
@@ -119,7 +120,7 @@ class OwedClears:
         return read_bytes(self._path)
 
     def _parsed(self, content: bytes) -> dict[str, set[str]]:
-        """What is damaged hides nothing of the rest."""
+        """Parse the content. Damaged lines do not hide others."""
         lines = [line.split(" ") for line in content.decode(errors="replace").splitlines()]
         caches: dict[str, set[str]] = {}
         for cache, *stages in lines:

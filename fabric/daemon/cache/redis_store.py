@@ -1,5 +1,7 @@
-"""Texts by key on a Redis server, of one stage each, with a time to live. It may be gone, slow,
-full, or no Redis at all: then nothing is found, and nothing kept."""
+"""A Redis store of texts by key and stage, with a time to live.
+
+If the server is gone, slow, full or not Redis, nothing is found or stored.
+"""
 
 import hashlib
 import secrets
@@ -39,8 +41,10 @@ _Found = TypeVar("_Found")
 
 
 class RedisStore:
-    """Thread-safe. An outage costs one request a moment, and is noticed by all. Each text begins
-    with the epoch of its stage: of another one it is not there any more, deleted or not."""
+    """Thread-safe. An outage costs one request at a time, and all threads notice it.
+
+    Each text begins with the epoch of its stage. Texts of another epoch count as deleted.
+    """
 
     def __init__(self, url: str, prefix: str, owed: OwedClears, patience: float = PATIENCE) -> None:
         self._prefix = prefix
@@ -56,14 +60,14 @@ class RedisStore:
         return not self._breaker.is_open
 
     def answers(self) -> bool:
-        """Asked now, unless it was found to be away a moment ago."""
+        """Return whether the server responds. The check is skipped shortly after a failure."""
         return self._tried(self._ping) or False
 
     def find(self, key: str, stage: str) -> Lookup:
         return self._tried(lambda: self._find(key, stage)) or Lookup()
 
     def keep(self, key: str, stage: str, text: bytes, epoch: bytes, seconds: float) -> bool:
-        """False where it is not kept, for whatever reason."""
+        """Store a text. Returns False on any failure."""
         if len(text) > MOST_BYTES:
             return False
         ms = int(seconds * 1000)
@@ -72,12 +76,12 @@ class RedisStore:
         return bool(kept)
 
     def clear(self, stage: str) -> None:
-        """Nothing of this stage is found any more, nor what was begun before is kept. Where that
-        cannot be done now, it is done before anything is looked for again."""
+        """Invalidate a stage, including texts computed before. If this fails now, it is done before
+        the next lookup."""
         self._clear(self._owed.add(stage))
 
     def pay(self) -> None:
-        """What earlier processes owe to this cache is cleared now, or as soon as it can be."""
+        """Clear the invalidations of earlier processes now, or as soon as possible."""
         for one in self._owed.owed:
             self._clear(one)
 
@@ -115,7 +119,7 @@ class RedisStore:
         return Lookup(found if found and len(found) <= MOST_BYTES else None, epoch)
 
     def _both(self, *commands: tuple[str | int, ...]) -> Sequence[object]:
-        """There and back once. A pipeline of the client takes twice the time for it."""
+        """Send commands in one round trip. The client's pipeline takes twice as long."""
         connection = self._pool.get_connection()
         try:
             packed = connection.pack_commands(commands)  # type: ignore[no-untyped-call]
@@ -135,7 +139,7 @@ class RedisStore:
         return True
 
     def _drop_some(self, stage: str) -> bool:
-        """Whether there may be more of them."""
+        """Delete some keys. Returns whether more can exist."""
         _, keys_key = self._own(stage)
         found = self._client.zrange(keys_key, 0, _AT_ONCE - 1)
         if found:
@@ -175,7 +179,7 @@ class _Encrypted(SSLConnection):
 
 
 def cache_digest(url: str, prefix: str) -> str:
-    """Which cache it is, whoever asks it, and with what password."""
+    """Hash the cache address, regardless of user and password."""
     said = _pool(url, PATIENCE).connection_kwargs
     place = (said.get("host", "localhost"), said.get("port", 6379), said.get("db", 0))
     return hashlib.sha256(repr((place, prefix)).encode()).hexdigest()[:16]
@@ -204,6 +208,6 @@ def _pool(url: str, step: float) -> ConnectionPool:
 
 
 def bad_url() -> Problem:
-    """It may hold a password: it is not repeated."""
+    """Return the problem without the URL, which can contain a password."""
     hint = "use redis://host:6379/0, or rediss:// for TLS"
     return Problem("usage/bad-value", "invalid URL of the cache", hint)

@@ -1,4 +1,4 @@
-"""The files of the dashboard, as they lie in the package and beside the pictures of plans."""
+"""The dashboard's files, from the package and the diagram assets."""
 
 import hashlib
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class PageFile(Struct, frozen=True):
 
 
 class PageFiles:
-    """Read once; a browser that has one already is told so."""
+    """Files read once, with ETags, so that browsers can reuse their copies."""
 
     def __init__(self) -> None:
         own = {name: _own(name) for name in (PAGE, KEY_FORM, *_OWN)}
@@ -50,14 +50,14 @@ class PageFiles:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those with an address of their own."""
+        """Return the files with a path of their own."""
         return tuple(name for name in self._files if name not in (PAGE, KEY_FORM))
 
     def answer(self, call: ApiCall, name: str) -> ApiAnswer:
         return _answer(call, self._files[name])
 
     def page(self, call: ApiCall, fill: Callable[[str], str]) -> ApiAnswer:
-        """The page with what there is to say at once."""
+        """Return the page with its initial content."""
         return _answer(call, _file(PAGE, fill(self._files[PAGE].text)))
 
 

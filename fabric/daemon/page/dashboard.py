@@ -1,4 +1,4 @@
-"""What the dashboard is served from: its files, how a stage stands, and who is signed in."""
+"""The dashboard's content: its files, the stage status and its sessions."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -31,7 +31,7 @@ class KnownRuns(Protocol):
 
 
 class ShownProject(Struct, frozen=True):
-    """What the page is about; `settings` are those of its workspace."""
+    """The shown project. `settings` are those of its workspace."""
 
     project: ServedProject
     settings: Settings
@@ -39,14 +39,14 @@ class ShownProject(Struct, frozen=True):
 
 
 class Dashboard:
-    """`sessions` are none where nobody is asked for a key."""
+    """The dashboard. `sessions` is None if no key is required."""
 
     def __init__(self, shown: ShownProject, sessions: BrowserSessions | None) -> None:
         self._shown, self._sessions = shown, sessions
         self._files = PageFiles()
 
     def page(self, call: ApiCall) -> ApiAnswer:
-        """Who may not look is asked for a key, and is told nothing else."""
+        """Answer with the page. Unauthorized callers see only the sign-in form."""
         if call.right is Right.OPEN:
             return self._files.answer(call, KEY_FORM)
         found = self._now(call)
@@ -80,7 +80,7 @@ class Dashboard:
         return ApiAnswer(OK, document)
 
     def sign_in(self, call: ApiCall) -> ApiAnswer:
-        """With the key itself: a session makes no other one."""
+        """Sign in with the key itself. A session cannot create another one."""
         if self._sessions is None or "x-api-key" not in call.headers:
             hint = "send the key in the header `X-API-Key`"
             raise FabricError(Problem("request/no-key", "a valid API key is required", hint))
@@ -93,7 +93,8 @@ class Dashboard:
         return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, "")})
 
     def _cookie(self, call: ApiCall, token: str) -> str:
-        """A page that came over TLS says so in its origin; nobody but our own pages may ask."""
+        """Build the cookie. It is `Secure` if the request's origin is https; only own pages can
+        request it."""
         name = self._sessions.cookie if self._sessions else ""
         age = SESSION_SECONDS if token else 0
         is_tls = call.headers.get("origin", "").lower().startswith("https://")

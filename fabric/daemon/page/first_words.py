@@ -1,4 +1,4 @@
-"""What the page says before its scripts do, and to whoever has none: as HTML, all of it escaped."""
+"""The initial page content, also for browsers without scripts, as escaped HTML."""
 
 from collections.abc import Iterator
 from html import escape

@@ -13,7 +13,7 @@ _DONE = GoodAnswer({}, 204)
 
 
 def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
-    """Where there are no keys, nobody signs in."""
+    """Build the routes. Without keys there is no sign-in."""
     page = GoodAnswer(schemas.TEXT, content="text/html")
     files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
     own = (

@@ -1,4 +1,4 @@
-"""How a stage stands, as the document that the dashboard is painted from."""
+"""The stage status as the document that the dashboard shows."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +16,7 @@ from fabric.views.pictures.placed import placed
 
 
 def status_document(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
-    """`took` is how long deployments took, as far as anybody knows."""
+    """Encode the status. `took` are known deployment durations."""
     planned = status.planned
     return {
         "ok": True,
@@ -35,7 +35,7 @@ def status_document(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
 
 
 def deploy_times(runs: Iterator[DaemonRun]) -> dict[str, int]:
-    """By deployment, in milliseconds: as the runs that made them told it."""
+    """Return the durations in milliseconds by deployment, from their runs."""
     found: dict[str, int] = {}
     for run in runs:
         result = run.result or {}
@@ -71,7 +71,7 @@ def _release(row: PastDeployment, took: Mapping[str, int]) -> Json:
 
 
 def _plan(planned: StagePlan) -> Json:
-    """Its tasks are those of the graph."""
+    """Encode the plan, with the tasks of the graph."""
     bare = replace(planned.outcome, tasks=(), levels=(), warnings=())
     told: dict[str, Json] = to_builtins(bare)
     return {name: told[name] for name in ("mode", "services", "summary")}

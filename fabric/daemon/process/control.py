@@ -1,4 +1,4 @@
-"""Start, stop and look at the daemon of a workspace, from a process beside it."""
+"""Start, stop and query the daemon of a workspace from another process."""
 
 import contextlib
 import http.client
@@ -44,7 +44,7 @@ class StartedDaemon(Struct, frozen=True):
 
 
 def start(order: ServeOrder, settings: Settings, launch: Launch | None = None) -> StartedDaemon:
-    """Raises where nothing serves in the end, whoever's fault that is."""
+    """Start the daemon. Raises if no daemon serves in the end, for any reason."""
     for _ in range(_LAUNCHES):
         if found := _settled(order):
             return StartedDaemon(found, was_running=True)
@@ -66,8 +66,10 @@ def _started(order: ServeOrder, note: StartNote) -> StartedDaemon:
 
 
 def _settled(order: ServeOrder) -> RunningDaemon | None:
-    """Of two starts at once, the other one's daemon serves as well when both have returned. Raises
-    where somebody has the lock and does not say in time who that is: perhaps it is no daemon."""
+    """Return the running daemon. Of two parallel starts, both return the one that won.
+
+    Raises if the lock holder does not identify itself in time, because it can be another program.
+    """
     end = time.monotonic() + _ANSWER_SECONDS
     while isinstance(found := running_in(Path(order.folder)), UnknownDaemon):
         if time.monotonic() >= end:
@@ -87,7 +89,7 @@ def _never_said(order: ServeOrder) -> Problem:
 
 
 def stop(folder: Path) -> RunningDaemon | None:
-    """The one that was stopped. A process is told only if it is the one that said so itself."""
+    """Stop the daemon and return it. Only a process that identified itself is signaled."""
     found = running_in(folder)
     if found is None:
         return None
@@ -129,7 +131,7 @@ def _lasts(found: RunningDaemon) -> Problem:
 
 
 def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
-    """What the new process says of itself: nothing, if it ended without a word."""
+    """Launch the process and return its startup status; None if it ended without one."""
     ours, theirs = os.pipe()
     log = open_log(order.log)
     try:
@@ -157,7 +159,7 @@ def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
 
 
 def _said(notes: int) -> bytes:
-    """One note, or nothing at all: it is written in one piece."""
+    """Read one status or nothing, because it is written in one piece."""
     is_there, _, _ = select.select([notes], [], [], _START_SECONDS)
     return os.read(notes, 1 << 16) if is_there else b""
 
@@ -174,7 +176,7 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 
 def _ask_once(order: ServeOrder, port: int) -> None:
-    """A port that does not answer is no daemon that was started."""
+    """Query the port once. A silent port is not a started daemon."""
     address = reached_at(order.address)
     client = http.client.HTTPConnection(address, port, timeout=_ANSWER_SECONDS)
     try:

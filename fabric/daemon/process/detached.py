@@ -1,7 +1,7 @@
-"""The daemon in the background: a process of its own, told by whoever started it what to serve.
+"""The background daemon: a separate process that receives its order from the starter.
 
-The order comes on standard input, and how it went is said once on the descriptor that is named:
-neither stands in the list of processes.
+The order comes on standard input, and the status goes to the given descriptor, so that neither is
+in the process list.
 """
 
 import os
@@ -25,7 +25,7 @@ from fabric.system.rotating_log import RotatingLog
 
 
 class _Notes:
-    """The first note is handed over; whoever started us waits for no other."""
+    """Sends the first status to the starter. Later ones are dropped."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd

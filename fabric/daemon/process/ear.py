@@ -10,7 +10,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ear:
-    """Hears each wish to end once."""
+    """Queues stop signals, each delivered once."""
 
     def __init__(self) -> None:
         self._heard: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -28,7 +28,7 @@ class Ear:
 
 @contextlib.contextmanager
 def listening_for_signals() -> Iterator[Ear]:
-    """What is ignored stays so: that is what `nohup` is for."""
+    """Listen for signals. Ignored signals stay ignored, as `nohup` requires."""
     ear = Ear()
 
     def hear(number: int, frame: FrameType | None) -> None:

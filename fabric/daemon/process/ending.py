@@ -1,4 +1,4 @@
-"""The end of a server, step by step: what is under way may end, is asked to, is cut off."""
+"""The shutdown of a server in steps: wait for runs, request their end, abort them."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ Heard = Callable[[float], bool]
 
 
 class EndingTimes(Struct, frozen=True):
-    """Seconds: for runs to end, to end once they were asked, once their children were ended; and
-    for answers that are on their way."""
+    """Wait times in seconds: for runs, after the stop request, after killing children, and for
+    answers."""
 
     to_end: float = 30.0
     when_asked: float = 10.0
@@ -23,7 +23,7 @@ class EndingTimes(Struct, frozen=True):
 
 
 def wind_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
-    """Requests are served all the while. Each further signal goes on to the next step at once."""
+    """Shut down. Requests are served meanwhile. Each further signal skips to the next step."""
     life.is_draining = True
     runs.drain()
     if _waited(lambda: not runs.under_way(), heard, times.to_end):
@@ -36,14 +36,14 @@ def wind_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingT
 
 
 def close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
-    """Nobody else is let in; who was let in reads the answer."""
+    """Stop accepting connections and finish the current answers."""
     server.stop_listening()
     _waited(lambda: not server.in_flight, heard, times.answers)
     server.stop(1.0)
 
 
 def _waited(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
-    """Whether it was over before a signal came, or the time was up."""
+    """Wait until it is over, a signal arrives or time is up. Returns whether it is over."""
     for _ in range(round(seconds / _LOOK)):
         if is_over():
             return True

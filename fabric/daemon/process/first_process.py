@@ -1,7 +1,7 @@
-"""Process 1 of a container: what nobody else looks after there.
+"""PID 1 of a container, with its duties.
 
-It hands signals on to the server, which is its child, and fetches orphans that end; the kernel
-gives both to nobody else.
+It forwards signals to the server, its child, and reaps orphans, which the kernel assigns only to
+PID 1.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ _SIGNALLED = 128
 
 
 def under_first_process(run: Callable[[], int]) -> int:
-    """`run` by itself, unless this is process 1. To be called before there is any thread."""
+    """Call `run` directly, or supervised if this is PID 1. Call this before any thread starts."""
     return looked_after(run) if os.getpid() == _FIRST else run()
 
 
 def looked_after(run: Callable[[], int]) -> int:
-    """What `run` gives, of a child that this process stays behind for."""
+    """Call `run` in a child process and supervise it. Returns its result."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON)
     child = os.fork()
     if child == 0:

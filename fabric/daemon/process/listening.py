@@ -53,7 +53,7 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def reached_at(address: str) -> str:
-    """Where this machine reaches a server that listens there."""
+    """Return the address under which this machine reaches a listening server."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
 
 

@@ -1,4 +1,4 @@
-"""How a server is to be started, as plain words that can be handed to a process of its own."""
+"""The start order of a server as plain data for another process."""
 
 from pathlib import Path
 
@@ -22,8 +22,7 @@ OWN_VARIABLES = frozenset((KEY_VARIABLE, CACHE_VARIABLE))
 
 
 class ServeOrder(Struct, frozen=True):
-    """Without a key in it: digests are enough to tell who has one. `folder` is where `.fabric`
-    lies."""
+    """A start order without keys; it has only their hashes. `folder` contains `.fabric`."""
 
     kind: ServerKind
     folder: str

@@ -1,5 +1,7 @@
-"""Which daemon runs for a workspace. The lock that it holds is the truth, and what it wrote there;
-`.fabric/daemon.pid` is for people and scripts, and nobody here reads it."""
+"""The running daemon of a workspace, according to its lock and the data in it.
+
+`.fabric/daemon.pid` is for people and scripts only.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -23,11 +25,11 @@ class RunningDaemon(Struct, frozen=True):
 
 
 class UnknownDaemon(Struct, frozen=True):
-    """One holds the lock and has not said yet who it is."""
+    """A process holds the lock but has not identified itself yet."""
 
 
 class AlreadyRunningError(FabricError):
-    """Of two at once one wins, and this was the other."""
+    """Another daemon won a parallel start."""
 
     def __init__(self, found: RunningDaemon | UnknownDaemon) -> None:
         self.found = found
@@ -70,6 +72,6 @@ def held_for_life(folder: Path) -> Iterator[LifeLock]:
 
 
 def tell(lock: LifeLock, folder: Path, daemon: RunningDaemon) -> None:
-    """The pid alone stands in its file: `kill $(cat …)` must be about nobody else."""
+    """Write the pid file. It contains only the pid, so that `kill $(cat …)` is exact."""
     lock.say(msgspec.json.encode(daemon))
     write_atomic(pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)

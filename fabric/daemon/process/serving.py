@@ -32,7 +32,7 @@ _TURN = 1.0
 
 
 class TurningServer(Protocol):
-    """`turns` goes up for as long as it looks after its connections."""
+    """A server. `turns` grows while its main loop is running."""
 
     @property
     def is_alive(self) -> bool: ...
@@ -41,7 +41,7 @@ class TurningServer(Protocol):
 
 
 class ServeTools(Struct, frozen=True):
-    """What a server is given by whoever runs it. `ready` is called with the port once it serves."""
+    """The tools of a server. `ready` is called with the port once it serves."""
 
     make: AppFactory
     heard: Heard
@@ -52,7 +52,7 @@ class ServeTools(Struct, frozen=True):
 
 
 def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
-    """Until it is told to end. What is wrong is said before anything listens."""
+    """Serve until stopped. Problems are reported before anything listens."""
     log = LineLog(settings.clock, tools.write)
     options, life = order.options, ServerLife()
     around = ServerSurroundings(
@@ -77,7 +77,7 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
 
 
 def without_own(settings: Settings) -> Settings:
-    """No config, command or function of anybody is handed what only the server is to know."""
+    """Remove the server's own keys, so that no config, command or function receives them."""
     env = {name: text for name, text in settings.env.items() if name not in OWN_VARIABLES}
     return replace(settings, env=env)
 
@@ -101,7 +101,7 @@ def _parts(
 
 
 def _files() -> int:
-    """How many files this process may have open, after it asked for what it needs."""
+    """Raise the limit of open files as needed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(_FILES_WANTED, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -112,7 +112,7 @@ def _files() -> int:
 
 
 def wait_for_end(server: TurningServer, heard: Heard, manager: ServiceManager) -> None:
-    """A server that does not turn any more is told to nobody as alive."""
+    """Wait for the end. A server whose main loop is stuck is no longer reported as alive."""
     turns = -1
     while not heard(min(_TURN, manager.beat_seconds)):
         if not server.is_alive:

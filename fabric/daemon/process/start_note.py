@@ -1,4 +1,4 @@
-"""What a daemon says once to whoever started it."""
+"""The startup status that a daemon sends once to its starter."""
 
 from msgspec import Struct
 

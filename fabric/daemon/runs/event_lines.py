@@ -1,4 +1,4 @@
-"""The story of a run as numbered lines: what a file beside its record holds, and how it is read."""
+"""The events of a run as numbered lines: the form of the event file and its reader."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _LAST = EVENT_NAMES[RunEnded]
 
 
 class EventLine(Struct, frozen=True):
-    """An event as one line of JSON; the numbers of a run's events are 1, 2, 3 and so on."""
+    """An event as one line of JSON. A run's events are numbered from 1."""
 
     number: int
     kind: str
@@ -25,7 +25,7 @@ class EventLine(Struct, frozen=True):
 
 
 class Beat(Struct, frozen=True):
-    """Nothing has happened for a while, and the stream goes on."""
+    """A heartbeat of a stream without new events."""
 
 
 StreamItem = EventLine | Beat
@@ -36,7 +36,7 @@ def line_of(stamped: Stamped) -> EventLine:
 
 
 def read_events(path: Path) -> Iterator[EventLine]:
-    """The events of a file, up to where it is torn or is not ours to tell."""
+    """Read the events of a file, up to the first damaged or foreign line."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -49,7 +49,7 @@ def read_events(path: Path) -> Iterator[EventLine]:
 
 
 def sse_text(item: StreamItem) -> str:
-    """As an event stream of the browser spells it. A line of JSON has no line break in it."""
+    """Encode as a server-sent event. A JSON line contains no line break."""
     match item:
         case EventLine(number, kind, text):
             return f"id: {number}\nevent: {kind}\ndata: {text}\n\n"

@@ -1,7 +1,6 @@
-"""Records of the daemon's runs on disk: the newest of them, each with its events beside it.
+"""Run records of the daemon on disk: the newest, each with its event file.
 
-What is read back is held against its shape and its owner: a file that somebody else wrote, or that
-is broken, tells of no run.
+Files are checked for schema and owner. A foreign or damaged file counts as no run.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ _FORMAT = 1
 
 
 class _RunFile(Struct, frozen=True, rename="camel"):
-    """`process` is who carries it out: a run of one that is dead is lost."""
+    """A run file. `process` is its executor: the run of a dead process is lost."""
 
     format_version: int
     process: str
@@ -35,7 +34,7 @@ class _RunFile(Struct, frozen=True, rename="camel"):
 
 
 class RunFiles:
-    """One file a run. What cannot be written is kept in memory, for as long as this process."""
+    """One file per run. Unwritable records stay in memory of this process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -63,7 +62,7 @@ class RunFiles:
         return found.run if isinstance(found, _RunFile) else found
 
     def heads(self) -> Iterator[DaemonRun]:
-        """The newest first, without what they came to. What has ended is read once."""
+        """Yield the runs, newest first, without results. Ended runs are read once."""
         ids = self._ids()
         known, self._heads = self._heads, {}
         for run in ids:
@@ -75,7 +74,7 @@ class RunFiles:
                 yield head
 
     def lost(self) -> Iterator[DaemonRun]:
-        """Those that nobody ended: the process that had begun them is gone."""
+        """List the runs whose process died."""
         for run in self._ids():
             found = self._read(run)
             begun = found is not None and found.run.status is RunStatus.RUNNING
@@ -83,14 +82,14 @@ class RunFiles:
                 yield found.run
 
     def prune(self, now: datetime.datetime, kept: frozenset[str]) -> None:
-        """Take away what is too old, or one too many; what is under way is `kept`."""
+        """Delete runs that are too old or too many. Active runs are `kept`."""
         oldest = f"{now - datetime.timedelta(days=KEPT_DAYS):%Y%m%dT%H%M%S}"
         for number, run in enumerate(self._ids()):
             if run not in kept and (number >= KEPT_RUNS or run < oldest):
                 self._drop(run)
 
     def sweep(self) -> None:
-        """What a killed daemon had not finished writing; only for who keeps others out."""
+        """Delete unfinished files of a killed daemon. Only the lock holder calls this."""
         for path in self._listed():
             if path.name.startswith(".") and path.name.endswith(".tmp"):
                 _removed(path)

@@ -22,7 +22,7 @@ class RunLimits(Struct, frozen=True):
 
 
 class QueuedRun(Struct, frozen=True):
-    """A run that was promised to somebody, with what carries it out, stops it and tells of it."""
+    """A queued run with its work, its stop function and its events."""
 
     run: DaemonRun
     work: RunWork
@@ -31,7 +31,7 @@ class QueuedRun(Struct, frozen=True):
 
 
 class RunQueue:
-    """First come, first served; of each service and stage there is one at most."""
+    """A FIFO queue with at most one run per service and stage."""
 
     def __init__(self, limits: RunLimits) -> None:
         self._limits = limits
@@ -51,8 +51,8 @@ class RunQueue:
         return run in self._waiting
 
     def refuse(self, service: str, stage: str) -> None:
-        """Raises where there is no room for one more. Stages that a disk may not tell apart are
-        taken for one."""
+        """Raise if the queue is full. Stages that a file system cannot distinguish count as
+        equal."""
         wanted = (service, stage.casefold())
         for one in self:
             if (one.run.service, one.run.stage.casefold()) == wanted:
@@ -65,7 +65,7 @@ class RunQueue:
         self._waiting[one.run.id] = one
 
     def start(self) -> QueuedRun | None:
-        """The next one, if there is room for it at work."""
+        """Start the next run if a slot is free."""
         if not self._waiting or len(self._at_work) >= self._limits.at_once:
             return None
         run = next(iter(self._waiting))

@@ -1,4 +1,4 @@
-"""The daemon's runs: begun under an id, side by side, followed, stopped, and kept on record."""
+"""The daemon's runs: started by id, parallel, followed, stopped and recorded."""
 
 import contextlib
 import threading
@@ -31,11 +31,11 @@ TellBug: TypeAlias = Callable[[str, BaseException], None]
 
 
 class Runs:
-    """Thread-safe. `folder` is where records are kept; one keeper at a time has it for its own.
+    """Thread-safe. `folder` contains the records; only one process uses it at a time.
 
-    A run that was begun goes on, whoever goes away; each has a thread of its own while it is at
-    work. Runs that an earlier keeper had begun, and did not end, are lost: nobody was told what
-    they changed. `tell_lost` hears of their stages before they are on record as lost.
+    A started run continues when its client disconnects; each has its own thread. Unfinished runs of
+    an earlier process are lost, with unknown changes. `tell_lost` receives their stages before they
+    are recorded as lost.
     """
 
     def __init__(
@@ -62,8 +62,10 @@ class Runs:
         self._files.prune(settings.clock.now(), frozenset())
 
     def begin(self, command: str, service: str, stage: str, work: RunWork) -> str:
-        """The id, with its record on disk, before anything of the run begins. Raises where there
-        is one of this service and stage already, no room, or an end in sight."""
+        """Return the id of a new run; its record is on disk before it begins.
+
+        Raises if this service and stage has a run, the queue is full, or the server is draining.
+        """
         with self._changed:
             if self._is_draining:
                 raise refusals.draining()
@@ -74,7 +76,7 @@ class Runs:
         return one.run.id
 
     def list(self) -> tuple[DaemonRun, ...]:
-        """The newest first, without what they came to."""
+        """List the runs, newest first, without results."""
         return tuple(self._files.heads())
 
     def get(self, run: str) -> DaemonRun:
@@ -90,8 +92,10 @@ class Runs:
         return self.get(run)
 
     def stop(self, run: str) -> DaemonRun:
-        """The first time nothing new starts in it, the second time it is cut off. One that waits
-        for its turn does not begin; one that has ended stays as it is."""
+        """Stop a run: the first call lets running tasks end, the second aborts.
+
+        A queued run does not start. An ended run stays unchanged.
+        """
         self._stop(run, HeldRun.stop)
         return self.get(run)
 
@@ -113,7 +117,7 @@ class Runs:
         return self._is_draining
 
     def drain(self) -> None:
-        """From now on no run begins but those that were promised."""
+        """Start no more runs except queued ones."""
         with self._changed:
             self._is_draining = True
 
@@ -128,8 +132,8 @@ class Runs:
             return self._changed.wait_for(lambda: not len(self._queue), seconds)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Cut off what is under way, and let go of it. What does not end in this time is lost, and
-        the next keeper says so."""
+        """Abort active runs and stop waiting. Runs that do not end in time are lost; the next
+        process reports them."""
         self.drain()
         self.cut_all()
         self.wait_for_all(seconds)
@@ -181,7 +185,7 @@ class Runs:
         return stamp(self._settings.clock)
 
     def _end(self, one: QueuedRun, run: DaemonRun) -> None:
-        """On record first, then out of the way, and last of all told to those who follow it."""
+        """End a run: record it, free its slot, then notify its followers."""
         self._files.save(run)
         with self._changed:
             self._queue.end(run.id)
@@ -208,8 +212,7 @@ class Runs:
                 self._stop(one.run.id, how)
 
     def _told(self, run: DaemonRun, number: int) -> Generator[StreamItem, None, None]:
-        """The story of a run that has ended; one that was lost, or could not be written, has an
-        end all the same."""
+        """Replay an ended run. A lost or unwritten one gets an end event too."""
         at = 0
         for line in read_events(self._files.events_path(run.id)):
             at = line.number

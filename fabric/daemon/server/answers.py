@@ -1,4 +1,4 @@
-"""Answers that the server makes by itself, in the one form that all failures have."""
+"""Answers of the server itself, in the common failure form."""
 
 import json
 from collections.abc import Mapping
@@ -59,13 +59,13 @@ def overloaded() -> ApiAnswer:
 
 
 def unexpected(request_id: str) -> ApiAnswer:
-    """What it was stands in the log only."""
+    """Answer an internal error. Details are only in the log."""
     hint = f"report this bug: the server log has the details of request {request_id}"
     return refusal(500, (Problem("internal/error", "unexpected server error", hint),))
 
 
 def of_parser(status: int, why: str, header_bytes: int) -> ApiAnswer:
-    """What the parser under ours found."""
+    """Answer an error that the HTTP library's parser found."""
     match status:
         case 431:
             return header_too_large(header_bytes)

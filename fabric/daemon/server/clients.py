@@ -1,4 +1,4 @@
-"""Whose request it is: the address at the other end, or the one that a trusted proxy forwards."""
+"""The client address of a request: the peer, or the one forwarded by a trusted proxy."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -13,8 +13,11 @@ _PREFIX = 64
 
 
 def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
-    """`forwarded` is read from its right end: what stands further left than the first address that
-    is no proxy of ours was written by whoever wanted to."""
+    """Find the client address. `forwarded` is read from the right up to the first untrusted
+    address.
+
+    Entries further left can be forged.
+    """
     found = _address(peer)
     if found is None:
         return peer

@@ -1,4 +1,4 @@
-"""Who is let in: asked once the headers are there, and before a byte of a body is read."""
+"""Admission of requests: checked after the headers and before the body is read."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -19,8 +19,10 @@ _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="fabric"'}
 
 
 class CallHead(Struct, frozen=True):
-    """A request before its body. Names of headers are in capitals, with `_` for `-`; `length` is
-    what the body is announced with, `local` the address of ours that it was sent to."""
+    """A request without its body. Header names are uppercase with `_`.
+
+    `length` is the announced body size, `local` the server's address of the connection.
+    """
 
     method: str
     path: str
@@ -31,8 +33,8 @@ class CallHead(Struct, frozen=True):
 
 
 class Admission(Struct, frozen=True):
-    """What is known of a request at the gate. `headers` go with its answer, whoever makes it.
-    Where its answer `only_computes`, nobody is waited for."""
+    """The admission result. `headers` are added to any answer. With `only_computes` the answer
+    needs no wait."""
 
     id: str
     client: str = ""
@@ -44,7 +46,7 @@ class Admission(Struct, frozen=True):
 
 
 class GateRules(Struct, frozen=True):
-    """`sessions` are those of the server's own pages, where it has any."""
+    """`sessions` are those of the dashboard, if there is one."""
 
     door: Door
     keys: Keys
@@ -55,15 +57,15 @@ class GateRules(Struct, frozen=True):
 
 
 class CallerRight(Struct, frozen=True):
-    """What a caller may do. A browser sends a cookie whoever made it ask: such a request has to
-    say where it comes from."""
+    """The permission of a caller. Browsers send cookies on foreign requests too, so a cookie needs
+    a known origin."""
 
     right: Right | None
     is_by_cookie: bool = False
 
 
 class RequestGate:
-    """In this order: the name asked for, the key, where it comes from, how often, how much."""
+    """Checks in this order: hostname, key, origin, rate, size."""
 
     def __init__(self, rules: GateRules, monotonic: Callable[[], float]) -> None:
         self._rules, self._monotonic = rules, monotonic
@@ -88,7 +90,7 @@ class RequestGate:
         return Admission(request_id, client, *rights, refused, only_computes)
 
     def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
-        """Probes for a sign of life are not counted: they would fail for being asked often."""
+        """Count the request. Health probes are exempt, because the limit would make them fail."""
         if self._minute is None:
             return None, {}
         with self._lock:

@@ -1,4 +1,4 @@
-"""The HTTP server: waitress, with limits that hold, on a thread of its own."""
+"""The HTTP server: waitress with strict limits, in a separate thread."""
 
 import contextlib
 import errno
@@ -28,7 +28,7 @@ _TOGETHER = 16 * 1024
 
 
 class ApiServer(TcpWSGIServer):  # type: ignore[misc]
-    """Its connections belong to the thread that `start` begins; answers are made on others."""
+    """Connections belong to the I/O thread of `start`; answers are computed in other threads."""
 
     def __init__(self, listening: socket.socket, parts: ServerParts) -> None:
         self.parts = parts
@@ -62,7 +62,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
 
     @property
     def in_flight(self) -> int:
-        """Connections whose answer is not wholly sent."""
+        """Return the number of connections with unfinished answers."""
         return sum(not one.is_waiting for one in tuple(self.active_channels.values()))
 
     def add_task(self, task: ServedChannel) -> None:
@@ -70,7 +70,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         dispatcher.add_task(task)
 
     def stop_listening(self) -> None:
-        """Those who are there are served; nobody else is let in."""
+        """Accept no new connections. Existing ones are served."""
         self.trigger.pull_trigger(self._close_door)
 
     def _close_door(self) -> None:
@@ -79,7 +79,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self.socket.close()
 
     def stop(self, seconds: float) -> None:
-        """What is still under way after so long is cut off."""
+        """Stop, and cut off answers that are not finished by then."""
         self._is_over = True
         self.pull_trigger()
         self._thread.join()
@@ -108,7 +108,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         return bool(self.accepting) and self._monotonic() >= self._paused_until
 
     def handle_accept(self) -> None:
-        """All who knock, for each turn looks at every connection there is."""
+        """Accept all waiting connections, because each loop checks every connection."""
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 taken, address = self.socket.accept()
@@ -131,7 +131,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
             self._part_with_settled(str(address[0]))
 
     def _make_room(self, count: int) -> int:
-        """Those go who have kept us waiting for longest."""
+        """Close the connections that have been idle for longest."""
         waiting = self._waiting(lambda _: True)[:count]
         for one in waiting:
             one.drop()

@@ -1,4 +1,4 @@
-"""Which keys there are and what they allow, known by their digests: nobody can tell one."""
+"""API keys and their permissions, stored as hashes only."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ class KeyDigest(Struct, frozen=True):
 
 
 class Keys(Struct, frozen=True):
-    """Without any, everybody may do everything."""
+    """The keys. Without any key, every caller can do everything."""
 
     digests: tuple[KeyDigest, ...] = ()
 
@@ -31,7 +31,7 @@ class Keys(Struct, frozen=True):
         return bool(self.digests)
 
     def right_of(self, given: str) -> Right | None:
-        """None for a key that nobody has. It takes as long whichever key it is."""
+        """Return the right of a key; None if unknown. Takes constant time."""
         found = hashlib.sha256(given.encode("utf-8", "surrogateescape")).hexdigest()
         allowed = [hmac.compare_digest(found, one.sha256) for one in self.digests]
         rights = [one.right for one, fits in zip(self.digests, allowed, strict=True) if fits]
@@ -43,7 +43,7 @@ def allows(right: Right, needed: Right) -> bool:
 
 
 def key_digest(key: str, named: str) -> KeyDigest:
-    """Of one key that may do everything; `named` is the option or variable that gave it."""
+    """Hash a key with full permission. `named` is its option or variable."""
     if not key:
         hint = "check that the variable in it is set, or omit it to require no key"
         raise FabricError(Problem("usage/empty-value", f"{named} has an empty value", hint))
@@ -53,7 +53,7 @@ def key_digest(key: str, named: str) -> KeyDigest:
 
 
 def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
-    """All keys of a file, one a line; a line that begins with `read:` allows to look only."""
+    """Parse a key file, one key per line. The prefix `read:` makes a key read-only."""
     found: list[KeyDigest] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -25,7 +25,7 @@ _NO_CR = malformed("a header line ends without CR")
 
 
 class ParserRules(Struct, frozen=True):
-    """What the requests of one connection are read by; `peer` and `local` are its two ends."""
+    """The parsing rules of a connection. `peer` and `local` are its endpoints."""
 
     admit: Admit
     new_id: Callable[[], str]
@@ -35,8 +35,8 @@ class ParserRules(Struct, frozen=True):
 
 
 class StrictParser(HTTPRequestParser):  # type: ignore[misc]
-    """`refused` is the answer of a request that is not let further; `admission` what is known of
-    it. The gate is asked once the headers are there."""
+    """`refused` is the answer of a rejected request, `admission` the gate's result. The gate is
+    called after the headers."""
 
     def __init__(self, adj: Adjustments, rules: ParserRules) -> None:
         super().__init__(adj)
@@ -46,7 +46,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         self.path = self.command = ""
 
     def received(self, data: bytes) -> int:
-        """What follows a request that is refused is not looked at."""
+        """Parse received data. Data after a rejected request is ignored."""
         was_head = not self.headers_finished
         begins = was_head and not self.header_plus
         consumed = int(super().received(data))
@@ -78,7 +78,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
             self.refuse(self.admission.refused)
 
     def refuse(self, answer: ApiAnswer) -> None:
-        """Nothing more is read of it, and nobody is told to go on sending."""
+        """Read nothing more of the request and do not send `100 Continue`."""
         self.refused = answer
         self.completed = True
         self.expect_continue = False
@@ -137,7 +137,7 @@ def _refuse_doubled(header_plus: bytes) -> None:
 
 
 def _is_plain(path: str) -> bool:
-    """Whoever routes reads the same path as whoever judged it: nothing is dropped or joined."""
+    """Return whether the path is in normal form, so that gate and router see the same path."""
     try:
         text = path.encode("latin-1").decode()
     except UnicodeError:

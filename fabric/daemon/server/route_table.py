@@ -1,4 +1,4 @@
-"""Which route a request is for, by its method and path alone."""
+"""Match requests to routes by method and path only."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"<[a-z_]+>")
 
 
 class RouteMatch(Struct, frozen=True):
-    """`right` is what a caller needs, also where there is nothing to be had."""
+    """A match. `right` is the required permission, also for a missing route."""
 
     name: str
     right: Right
@@ -30,8 +30,10 @@ class ApiRouteTable:
         )
 
     def match(self, method: str, path: str) -> RouteMatch:
-        """HEAD is GET without a body. Who asks for what there is not may be told so only with the
-        right that its method would need."""
+        """Match a request. HEAD is GET without a body.
+
+        A missing route is revealed only with the permission that its method would need.
+        """
         asked = "GET" if method == "HEAD" else method
         if found := self._plain.get((asked, path)):
             return found

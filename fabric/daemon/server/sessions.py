@@ -1,4 +1,4 @@
-"""Who has shown a key in a browser: sessions of its pages, known by the digests of their tokens."""
+"""Browser sessions of users that showed a key, stored as token hashes."""
 
 import hashlib
 import threading
@@ -21,10 +21,10 @@ class BrowserSession(Struct, frozen=True):
 
 
 class BrowserSessions:
-    """Thread-safe, and gone with the process. Of too many the oldest ends.
+    """Thread-safe, in memory only. If there are too many, the oldest ends.
 
-    A token is not the key, and nobody can tell either from what is kept. `cookie` is its name in
-    the browser: cookies of one host are shared by all ports, so each server needs another one.
+    Neither token nor key can be recovered from the stored hash. `cookie` is the cookie name, unique
+    per server because cookies are shared by all ports.
     """
 
     def __init__(self, cookie: str, chance: Chance, monotonic: Callable[[], float]) -> None:
@@ -46,7 +46,7 @@ class BrowserSessions:
         return token
 
     def right_of(self, token: str) -> Right | None:
-        """Looked up by digest: the time that it takes tells nothing about tokens."""
+        """Return the right of a token. The lookup by hash leaks no timing."""
         with self._lock:
             found = self._known.get(_digest(token))
         return found.right if found and found.until > self._monotonic() else None
@@ -56,7 +56,7 @@ class BrowserSessions:
             self._known.pop(_digest(token), None)
 
     def token_in(self, header: str) -> str:
-        """That of a `Cookie` header; empty where it has none of ours."""
+        """Return the token in a `Cookie` header; empty if absent."""
         for pair in header.split(";"):
             name, _, value = pair.strip().partition("=")
             if name == self.cookie:
@@ -64,7 +64,7 @@ class BrowserSessions:
         return ""
 
     def _drop_old(self, now: float) -> None:
-        """All last equally long, so the oldest end first."""
+        """Drop expired sessions. All last equally long, so the oldest end first."""
         while self._known and next(iter(self._known.values())).until <= now:
             self._known.popitem(last=False)
 

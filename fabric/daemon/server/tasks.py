@@ -1,4 +1,4 @@
-"""One request on a thread of its own: to its answer, and to one line of the log."""
+"""One request in a thread: from admission to its answer and its log line."""
 
 from typing import Protocol
 
@@ -20,8 +20,10 @@ _LONGEST_PATH = 1000
 
 
 class AccessLine(Struct, frozen=True):
-    """What the log says of a request. No query: it may hold anything. `traceparent` is what the
-    request says itself, and is for traces alone."""
+    """The log data of a request, without the query, which can be confidential.
+
+    `traceparent` is unverified and used for traces only.
+    """
 
     id: str
     client: str
@@ -35,7 +37,7 @@ class AccessLine(Struct, frozen=True):
 
 
 class Teller(Protocol):
-    """Who is told what happened."""
+    """The receiver of request events."""
 
     def monotonic(self) -> float: ...
     def answered(self, line: AccessLine) -> None: ...
@@ -43,7 +45,7 @@ class Teller(Protocol):
 
 
 class ServedTask(WSGITask):  # type: ignore[misc]
-    """Also for requests that were refused at the gate, or could not be understood."""
+    """One request, including rejected and malformed ones."""
 
     said = 0
 

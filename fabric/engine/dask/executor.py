@@ -22,7 +22,7 @@ class Executor(Struct, frozen=True):
     def around(
         self, builder: Builder, files: FileIndex, cache_folder: Path, clock: Clock
     ) -> FarBuilds:
-        """For one run; closing it ends what is under way."""
+        """Open the remote builder for one run. Closing it cancels running builds."""
         cluster = Cluster(self.workers, self.side, Packs(self.store))
         sender = SnapshotSender(self.store, files, cache_folder, clock)
         return FarBuilds(builder, cluster, sender)

@@ -1,6 +1,7 @@
-"""A builder whose builds are carried out by a cluster, and what comes back of them checked.
+"""A builder that builds on a cluster and verifies the results.
 
-An answer counts where it fits the files that are here; whatever does not is built here, and said.
+A result counts only if it matches the local files. Otherwise the function is built locally, with a
+warning.
 """
 
 import threading
@@ -38,11 +39,11 @@ _TRIES = 8
 
 
 class BuiltHereError(Exception):
-    """It has to be built on this machine; `str` says why."""
+    """The function must be built on this machine; `str` has the reason."""
 
 
 class Cluster(Struct, frozen=True):
-    """The workers, and what both sides have in common."""
+    """The workers and the facts that both sides share."""
 
     workers: Workers
     side: SameSide
@@ -65,7 +66,7 @@ class FarBuilds:
 
     @property
     def problem(self) -> Problem | None:
-        """What was built here after all, and why."""
+        """Return which builds ran locally, and why."""
         with self._lock:
             reasons = self._reasons.most_common()
         silent = [
@@ -92,7 +93,7 @@ class FarBuilds:
         return self._builder.seen(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
-        """One function's files, wherever they are made."""
+        """Build one function, remotely or locally."""
         try:
             return self._built_elsewhere(workspace, inputs)
         except BuiltHereError as error:
@@ -116,7 +117,7 @@ class FarBuilds:
         self._cluster.workers.close()
 
     def _snapshot(self, workspace: Path) -> SentSnapshot:
-        """Sent once a run, when the first build wants it."""
+        """Upload the workspace snapshot once per run, when the first build needs it."""
         with self._sending:
             if self._sent is None and not self._gone:
                 try:
@@ -128,7 +129,7 @@ class FarBuilds:
             return self._sent
 
     def _anew(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
-        """All of it once more: a store may have thrown away what was kept here as sent."""
+        """Upload everything again, because the store can have deleted earlier uploads."""
         with self._sending:
             if self._sent is lacking and not self._is_sent_anew:
                 self._is_sent_anew = True
@@ -149,7 +150,7 @@ class FarBuilds:
         return replace(built, took_ms=answer.took_ms)
 
     def _answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
-        """Of the first worker that can build anything for this machine."""
+        """Query workers until one can build for this machine."""
         unlike = ""
         for _ in range(_TRIES):
             answer = self._one_answer(workspace, inputs, sent)
@@ -200,15 +201,15 @@ class FarBuilds:
 
 
 def _failed(answer: FarAnswer) -> Exception:
-    """What fails there may do so for what stayed here, such as `.git` or an empty folder: whether
-    it fails is said by this machine."""
+    """Convert a remote failure. It can be caused by files that were not uploaded, such as `.git`,
+    so this machine decides."""
     if answer.problems[0].code in _EXECUTORS:
         return FabricError(*answer.problems)
     return BuiltHereError(f"the build failed on {answer.worker} and was retried here")
 
 
 def _fitting(workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot) -> Built:
-    """What was looked at there has to be what is here."""
+    """Check that the inputs of the remote build equal the local files."""
     before = _digests_of(workspace, built.seen.files, sent)
     fits = (
         before is not None
@@ -221,7 +222,7 @@ def _fitting(workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnaps
 
 
 def _digests_of(workspace: Path, paths: tuple[str, ...], sent: SentSnapshot) -> Pairs | None:
-    """As they were when they were sent; None where one was not."""
+    """Return the hashes of files as uploaded; None if a file was not uploaded."""
     found = []
     for path in paths:
         digest = sent.digests.get(path) or sent.digests.get(_real(workspace, path))
@@ -258,7 +259,7 @@ def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
 
 
 def _stayed(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
-    """What of the service did not travel."""
+    """List the service's files that were not uploaded."""
     prefix = "" if inputs.root in ("", ".") else f"{inputs.root}/"
     return tuple(path for path in sent.left_out if path.startswith(prefix))
 

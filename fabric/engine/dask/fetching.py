@@ -1,4 +1,4 @@
-"""Packs of the shared cache as a worker has them: asked for once, verified, held a while."""
+"""Packs of the shared cache on a worker: fetched once, verified and held for a while."""
 
 import threading
 from collections import OrderedDict
@@ -15,11 +15,11 @@ _GET_SECONDS = 10.0
 
 
 class MissingError(Exception):
-    """The shared cache has it no more, or gives something else."""
+    """The shared cache no longer has the object, or its content differs."""
 
 
 class Packs:
-    """Thread-safe. Raises MissingError, and whatever a carrier raises."""
+    """Fetched packs. Thread-safe. Raises MissingError and errors of the carrier."""
 
     def __init__(self, store: SharedStore) -> None:
         self._store = store

@@ -1,6 +1,6 @@
-"""A snapshot as files of this machine: brought up to date from one snapshot to the next.
+"""A snapshot as a checkout on this machine, updated from one snapshot to the next.
 
-The folder is of one build at a time. What a build has changed there is put right before the next.
+The directory serves one build at a time. Changes of a build are reverted before the next.
 """
 
 import os
@@ -19,7 +19,7 @@ _MODES = {False: 0o644, True: 0o755}
 
 
 class DamagedSnapshotError(Exception):
-    """A content is not what the snapshot says."""
+    """A content differs from the snapshot."""
 
 
 class LaidOut:
@@ -31,7 +31,7 @@ class LaidOut:
         self._files: dict[str, tuple[str, bool, _Stat]] = {}
 
     def bring(self, snapshot: Snapshot) -> None:
-        """Afterwards the folder holds the snapshot and nothing else."""
+        """Update the directory so that it contains exactly the snapshot."""
         make_folder(self.folder, 0o700)
         links = dict(snapshot.links)
         wanted = {one.path: one for one in snapshot.files}
@@ -48,7 +48,7 @@ class LaidOut:
             make_folder(self.folder / path, 0o700)
 
     def _clear(self, links: dict[str, str], wanted: dict[str, SnapshotFile]) -> None:
-        """What is there and not wanted goes: files, links, and folders that nothing lies in."""
+        """Delete files, links and empty directories that the snapshot does not contain."""
         _make_writable(str(self.folder))
         for path, entry in list(_entries(str(self.folder), "")):
             if path in links:
@@ -88,7 +88,7 @@ class LaidOut:
 
 
 def _make_writable(folder: str) -> None:
-    """Tools make what they fetched read-only, folders too."""
+    """Make files and directories writable, because tools create read-only ones."""
     for parent, folders, _ in os.walk(folder):
         for name in folders:
             path = f"{parent}/{name}"
@@ -102,7 +102,7 @@ def _stat(place: Path) -> _Stat:
 
 
 def _entries(folder: str, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """All but folders; what a link leads to is left alone."""
+    """List all entries except directories. Links are not followed."""
     with os.scandir(folder) as found:
         entries = list(found)
     for entry in entries:

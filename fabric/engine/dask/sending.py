@@ -1,5 +1,4 @@
-"""A workspace to the shared cache, for workers that lay it out: what is there already is not sent
-again."""
+"""Upload a workspace to the shared cache for workers. Existing contents are not uploaded again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,7 +36,7 @@ _PUT_SECONDS = 20.0
 
 
 class SharedStore(Struct, frozen=True):
-    """A shared cache that both sides reach: `cache` tells it apart from others."""
+    """A shared cache that both sides reach. `cache` identifies it."""
 
     errands: Errands
     keys: SealKeys
@@ -45,7 +44,7 @@ class SharedStore(Struct, frozen=True):
 
 
 class SentSnapshot(Struct, frozen=True):
-    """`digests` are those of the files as they were sent, as traces have them."""
+    """An uploaded snapshot. `digests` are the file hashes at upload time, as in traces."""
 
     stored: StoredBytes
     digests: Mapping[str, str]
@@ -53,7 +52,7 @@ class SentSnapshot(Struct, frozen=True):
 
 
 class SnapshotSender:
-    """For one workspace and one run. `cache_folder` is where is kept what lies there."""
+    """Uploads one workspace for one run. `cache_folder` stores the list of uploaded contents."""
 
     def __init__(
         self, store: SharedStore, files: FileIndex, cache_folder: Path, clock: Clock
@@ -83,7 +82,7 @@ class SnapshotSender:
     def _contents(
         self, before: SentContents, found: WorkspaceFiles, workspace: Path
     ) -> tuple[SentContents, tuple[SnapshotFile, ...]]:
-        """Where all contents lie in the end; new ones are sent in a stream of their own."""
+        """Return where all contents are stored. New ones are uploaded in a separate stream."""
         stream = str(len(before.streams))
         cutter, packs = PackCutter(stream), list[Digest]()
         extents = dict(before.extents)
@@ -117,7 +116,7 @@ class SnapshotSender:
         return [name.digest for name, _ in objects]
 
     def _settle(self, left: int) -> None:
-        """Wait until no more than so many are on their way."""
+        """Wait until at most N uploads are running."""
         while len(self._calls) > left:
             try:
                 self._calls.pop(0).result(_PUT_SECONDS)

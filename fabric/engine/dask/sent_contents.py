@@ -1,4 +1,4 @@
-"""Which contents of snapshots lie in the shared cache by now, kept for the next run."""
+"""The list of snapshot contents in the shared cache, stored for the next run."""
 
 import contextlib
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class SentContents(Struct, frozen=True):
 
 
 def load_sent(cache_folder: Path, seal: CacheSeal) -> SentContents:
-    """Nothing, where it cannot be read: then all of it is sent."""
+    """Load the list. If it is unreadable, everything is uploaded again."""
     try:
         content = seal.unseal(_NAME, read_bytes(cache_folder / SHARED / _NAME))
         return msgspec.msgpack.decode(content or b"", type=SentContents)

@@ -1,4 +1,4 @@
-"""A question to its answer, on the machine of a worker. Knows nothing of what carried it there."""
+"""Answer build questions on a worker, independent of the transport."""
 
 from collections.abc import Callable, Sequence
 
@@ -34,7 +34,8 @@ class WorkerSide(Struct, frozen=True):
     clock: Clock
 
     def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
-        """Never raises: what a worker raises is written to its log, with all that it was asked."""
+        """Answer a question. Never raises: errors are written to the worker's log with the
+        question."""
         if why := unlike(self.side, question.side):
             return FarAnswer(self.place, lacks=why, is_unlike=True)
         begin = self.clock.monotonic()
@@ -85,7 +86,7 @@ class WorkerSide(Struct, frozen=True):
 
 
 def unlike(there: SameSide, here: SameSide) -> str:
-    """What of a worker is not as it is where the question comes from; empty where all is."""
+    """Describe how a worker differs from the client; empty if it matches."""
     if there.fabric != here.fabric:
         return f"has fabric {there.fabric} instead of {here.fabric}"
     if there.python != here.python:
@@ -99,7 +100,7 @@ def unlike(there: SameSide, here: SameSide) -> str:
 
 
 def with_contents(built: Built, content: bytes, sizes: Sequence[int]) -> Built | None:
-    """What was built, with the contents that came apart from it."""
+    """Insert the contents that were transferred separately."""
     if len(sizes) != len(built.files) or sum(sizes) != len(content):
         return None
     files, at = list[BuiltFile](), 0

@@ -1,4 +1,4 @@
-"""What of a workspace travels: every file and link that a build might look at, and no secrets."""
+"""The uploaded files of a workspace: every possible build input, without secrets."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _WITHOUT_VALUES = (".example", ".sample", ".template")
 
 
 class WorkspaceFiles(Struct, frozen=True):
-    """Paths relative to the workspace; `left_out` are there, and do not travel."""
+    """Paths relative to the workspace. `left_out` exist but are not uploaded."""
 
     files: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
@@ -44,14 +44,15 @@ def workspace_files(workspace: str) -> WorkspaceFiles:
 
 
 def holds_values(path: str) -> bool:
-    """`.env` and its like are read here; what builds have of them is among their inputs."""
+    """Return whether this is a `.env` file. Its values reach builds through their declared
+    inputs."""
     name = path.rpartition("/")[2]
     is_one = name == _ENVIRONMENT or name.startswith(f"{_ENVIRONMENT}.")
     return is_one and not name.endswith(_WITHOUT_VALUES)
 
 
 def _walk(workspace: str) -> Iterator[str]:
-    """Everything but folders that something lies in; links to folders are links."""
+    """List everything except non-empty directories. Links to directories count as links."""
     for parent, folders, names in os.walk(workspace):
         inside = os.path.relpath(parent, workspace)
         prefix = "" if inside == "." else f"{inside}/"
@@ -63,7 +64,7 @@ def _walk(workspace: str) -> Iterator[str]:
 
 
 def _target(workspace: str, path: str) -> str | None:
-    """Where a link leads, as it can be said in another folder; None where it leads out of here."""
+    """Return the link target in portable form; None if it is outside the workspace."""
     try:
         target = os.readlink(f"{workspace}/{path}")  # noqa: PTH115
     except OSError:

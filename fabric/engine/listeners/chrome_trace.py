@@ -1,4 +1,4 @@
-"""A run as a Chrome trace: one row for each task that ran at the same time as others."""
+"""A run as a Chrome trace: one row for each parallel task."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from fabric.system.named_file import write_named
 
 
 class Profile:
-    """Collects starts and ends; writes the trace when the run is over."""
+    """Collects task starts and ends, and writes the trace at the end of the run."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

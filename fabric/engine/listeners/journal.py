@@ -43,7 +43,7 @@ def event_line(stamped: Stamped) -> str:
 
 
 def _is_run_log(path: Path) -> bool:
-    """A file that fabric named: others in the folder are not fabric's to delete."""
+    """Return whether fabric named the file. Other files are not deleted."""
     return _RUN_LOG.fullmatch(path.name) is not None
 
 
@@ -52,7 +52,7 @@ def _is_skip(event: Event) -> bool:
 
 
 class EventFile:
-    """A file that the user asked for: it must be writable."""
+    """An event file that the user requested. It must be writable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -67,7 +67,7 @@ class EventFile:
         self._put(event_line(event))
 
     def _put(self, line: str) -> None:
-        """A run in its middle is not broken off for this: it is said at the end."""
+        """Write an event. A failure does not abort the run and is reported at the end."""
         if self._failure:
             return
         try:
@@ -85,7 +85,7 @@ class EventFile:
 
 
 class RunJournal:
-    """The story of each run, newest twenty kept. A journal that fails never fails the run."""
+    """The log of each run; the newest twenty are kept. A failure never fails the run."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""A run as a trace: one span for it, and one for each task that was looked at."""
+"""A run as an OpenTelemetry trace: one span for it and one per checked task."""
 
 import datetime
 from collections.abc import Callable
@@ -13,8 +13,11 @@ _CACHED = "skipped"
 
 
 class RunSpans:
-    """`parent` is what the run belongs to; without one it is a trace of its own. `add` takes spans
-    that have ended."""
+    """Creates spans of a run. `parent` is the caller's span; without one the run is a separate
+    trace.
+
+    `add` receives finished spans.
+    """
 
     def __init__(
         self, run: str, add: Callable[[FinishedSpan], None], parent: SpanPlace | None
@@ -84,7 +87,7 @@ class ClosingExport(Protocol):
 
 
 class TracedRun(RunSpans):
-    """A run of its own, in the trace of its caller if there is one; with it the export ends."""
+    """A separate run, in the trace of its caller if there is one. The export ends with it."""
 
     def __init__(self, run: str, export: ClosingExport, parent: SpanPlace | None = None) -> None:
         super().__init__(run, export.add, parent)

@@ -1,4 +1,4 @@
-"""Keeps count of a run by service, event by event; says how much is left."""
+"""Count the progress of a run by service, and estimate the remaining time."""
 
 from msgspec import Struct, field
 
@@ -22,7 +22,7 @@ class _Count(Struct):
 
 
 class _Pace(Struct):
-    """What tasks of a kind were thought to take, and what they took."""
+    """The expected and actual durations of tasks of one kind."""
 
     guessed: float = 0.0
     taken: float = 0.0
@@ -33,7 +33,8 @@ class _Pace(Struct):
 
 
 class ServiceProgress:
-    """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
+    """The progress by service. Not thread-safe: the bus sends one event at a time, and readers hold
+    a lock."""
 
     def __init__(self, info: RunInfo) -> None:
         self._scene = info
@@ -54,7 +55,7 @@ class ServiceProgress:
         self._ran = 0
 
     def hear(self, stamped: Stamped) -> ServiceRow | None:
-        """The service, if this was the end of its last task."""
+        """Count an event. Returns the service if its last task ended."""
         event = stamped.event
         if not isinstance(event, TaskStarted | TaskEnded):
             return None
@@ -105,7 +106,7 @@ class ServiceProgress:
         )
 
     def _remaining(self, elapsed: float) -> float | None:
-        """Seconds, from what tasks took last time and how well that foretold this run."""
+        """Estimate the remaining seconds from last durations, scaled by this run's pace."""
         if self._ran < _ENOUGH:
             return None
         kinds = map(kind_of, self._scene.graph.ids)

@@ -1,4 +1,4 @@
-"""The cache as a whole: how much it holds, whether it is sound, what may go."""
+"""Maintenance of the whole cache: size, verification and cleanup."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ class Blob(Struct, frozen=True):
 
 
 class Housekeeping:
-    """Opens a cache for looking after; a cache that is not there is an empty one."""
+    """Opens a cache for maintenance. A missing cache counts as empty."""
 
     def __init__(self, cache: SealedPath) -> None:
         self.folder = str(cache.path)
@@ -52,7 +52,7 @@ class Housekeeping:
             yield Blob(path.name, found.st_size, used, in_file=True)
 
     def verify(self) -> "Verified":
-        """Read everything; what is not what was written goes away, and will be made again."""
+        """Read everything and delete damaged entries. They are rebuilt when needed."""
         looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
         looks += map(self._kept, sorted(Path(self.folder).glob(_INDEXES)))
         kept = sorted(Path(self.folder, manifest.FOLDER).glob("*"))
@@ -78,7 +78,7 @@ class Housekeeping:
         return False
 
     def _kept(self, path: Path) -> bool:
-        """Stored answers and what lies beside them; the index of files."""
+        """Verify stored answers, the files beside them, and the file index."""
         if path.suffix == SUFFIX:
             pieces = open_pieces(str(path), self._cache.seal)
             return pieces.is_sound if pieces else _thrown_away(path)
@@ -96,8 +96,10 @@ class Housekeeping:
         self._blobs.drop(digest)
 
     def reopen(self) -> None:
-        """Once there is room again a database can be written that could not before. One that
-        still cannot: nothing is said to be gone that is there."""
+        """Reopen the database for writing after space was freed.
+
+        If this fails, existing entries are not reported as deleted.
+        """
         if self._memo.failure:
             self._memo = _memo(self._cache)
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
@@ -105,7 +107,7 @@ class Housekeeping:
             raise FabricError(self._memo.failure)
 
     def close(self) -> None:
-        """Stored plans hang on what is remembered: they are to be made anew."""
+        """Close, and delete stored plans, because they depend on the cache content."""
         self._memo.close()
         if self._is_changed:
             with contextlib.suppress(FabricError):
@@ -113,7 +115,7 @@ class Housekeeping:
 
 
 def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
-    """On a full disk no database can be opened to be written; it can be read all the same."""
+    """Open the memo, read-only if the disk is full."""
     if not cache.path.is_dir():
         return NoMemo()
     try:
@@ -123,8 +125,10 @@ def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
 
 
 def make_room(folder: Path) -> int:
-    """Empty a cache so that a disk that is full takes what must be written; gives the bytes.
-    Only what fabric made goes: others may keep things in the folder, too."""
+    """Empty a cache on a full disk. Returns the freed bytes.
+
+    Only fabric's own files are deleted.
+    """
     blobs = (path for path, _ in Blobs(folder / "blobs", NoMemo()).files())
     memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
     kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
@@ -133,7 +137,7 @@ def make_room(folder: Path) -> int:
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a file is a stored answer, or what lies beside one."""
+    """Return whether a file is a stored answer or belongs to one."""
     return _KEPT.fullmatch(path.name) is not None
 
 
@@ -147,7 +151,7 @@ def _emptied(path: Path) -> int:
 
 
 class Verified(Struct, frozen=True):
-    """How many things were read, and how many of them were no good."""
+    """The number of verified entries and of damaged ones."""
 
     checked: int
     removed: int

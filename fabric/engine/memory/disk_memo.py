@@ -1,8 +1,7 @@
-"""The memo on disk: text keys to plain bytes, in a database of diskcache's form.
+"""The memo on disk: text keys to bytes, in a database with diskcache's format.
 
-Its rows are read and written by SQL. diskcache makes new databases, and nothing else: to import it
-and to have it look at one costs a run of a few tasks more than the tasks, and its own formats load
-pickles. Of a row that says that it is one nothing is read.
+Rows are read and written with SQL. diskcache only creates databases, because its import is slow and
+its formats load pickles. Pickle rows are never read.
 """
 
 import contextlib
@@ -62,7 +61,7 @@ class DiskMemo:
         self.failure: Problem | None = None
 
     def get_bytes(self, key: str) -> bytes | None:
-        """The row, or None; a row that may not be read is a miss and goes away."""
+        """Return the row, or None. An invalid row is a cache miss and is deleted."""
         rows = self._select(_ONE, (key,))
         if not rows:
             return None
@@ -73,7 +72,8 @@ class DiskMemo:
         return content
 
     def get_range(self, prefix: str) -> dict[str, bytes]:
-        """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
+        """Return all rows of a prefix with one query, which is ten times faster than single
+        reads."""
         rows = self._select(_RANGE, span_of(prefix))
         found = {key: self._seal.unseal(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
@@ -87,7 +87,7 @@ class DiskMemo:
         return [key for (key,) in self._select(KEYS, ()) if isinstance(key, str)]
 
     def is_sound(self, key: str) -> bool:
-        """Reads a row; one that is damaged is dropped by the reading."""
+        """Read a row and delete it if damaged. Returns whether it is valid."""
         return self.get_bytes(key) is not None
 
     def _select(self, query: str, values: tuple[object, ...]) -> list[Any]:
@@ -98,7 +98,7 @@ class DiskMemo:
             return []
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
-        """Write a batch in one transaction; False, and a `failure`, when it cannot be written."""
+        """Write a batch in one transaction. On failure returns False and sets `failure`."""
         try:
             self._put(rows)
         except _ANY_ERROR as error:
@@ -115,7 +115,7 @@ class DiskMemo:
         write_atomic(self._folder / STAMP, b"", mode=0o600)
 
     def _begun_anew(self, rows: Mapping[str, bytes]) -> bool:
-        """The database turned out to be damaged: what it held is lost, and this is kept."""
+        """Recreate a damaged database with these rows. Its old content is lost."""
         self.close()
         _put_aside(self._folder)
         try:
@@ -139,9 +139,9 @@ class DiskMemo:
 
 
 def _begin(database: sqlite3.Connection) -> None:
-    """Others write for moments, and our turn comes; not with one who was stopped in the middle.
+    """Begin a transaction, waiting for other writers up to a limit.
 
-    In short waits: a wish to stop is heard between two of them.
+    The wait is split into short ones, so that a stop request is noticed.
     """
     database.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
     try:
@@ -173,7 +173,7 @@ def _open(folder: Path) -> sqlite3.Connection:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the database is no good, and not the disk or somebody who uses it just now."""
+    """Return whether the database is damaged, as opposed to a disk or locking error."""
     if isinstance(error, sqlite3.ProgrammingError):
         return False  # of how it is used, after its end for one
     if isinstance(error, sqlite3.Error):

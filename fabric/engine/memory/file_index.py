@@ -32,7 +32,7 @@ _FOLDER = "folder"
 
 
 class FileIndex:
-    """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
+    """One run's view of the workspace. Each path is read once, unless a fresh read is requested."""
 
     def __init__(
         self,
@@ -43,9 +43,10 @@ class FileIndex:
         remembered: bool = True,
         stamp: Callable[[str], int] = file_time_ns,
     ) -> None:
-        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew.
+        """Without `remembered` nothing is loaded or saved, because a few files are read faster.
 
-        `now_ns` is when the command began, and `stamp` tells the time, both as files are stamped.
+        `now_ns` is the command's start, and `stamp` returns the time, both on the file system's
+        clock.
         """
         self._remembered = remembered
         self._stamp = stamp
@@ -75,7 +76,7 @@ class FileIndex:
         return self.fresh(path) if seen is None else seen
 
     def fresh(self, path: str) -> str:
-        """Look again, whatever was seen before in this run."""
+        """Hash the file again, ignoring earlier reads of this run."""
         found = self._digest_now(path)[0]
         self._seen[path] = found
         return found
@@ -86,7 +87,7 @@ class FileIndex:
         return self.listing_now(*key) if found is None else found
 
     def listing_now(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
-        """Search again, whatever was found before in this run."""
+        """Search again, ignoring earlier searches of this run."""
         found = digest_fields(list_files(self.full(folder), pattern, ignore))
         self._listings[folder, pattern, ignore] = found
         return found
@@ -105,11 +106,11 @@ class FileIndex:
         return path if real == plain else place(self._real_workspace, real)
 
     def now_ns(self) -> int:
-        """The time as the workspace's file system gives it."""
+        """Return the time of the workspace's file system."""
         return self._stamp(self._real_workspace)
 
     def note(self, path: str, digest: str) -> None:
-        """Fabric itself has just written these bytes: no need to read them back."""
+        """Record bytes that fabric has just written, so that they are not read back."""
         try:
             moment = _stat(self._prefix + path)
         except OSError:
@@ -125,10 +126,10 @@ class FileIndex:
     def after(
         self, paths: Iterable[str], began_ns: int, before: Pairs = ()
     ) -> tuple[Pairs, tuple[str, ...]]:
-        """Look again after a task: digests as they are, and what moved meanwhile.
+        """Hash files again after a task. Returns the current hashes and the changed files.
 
-        A file moved if its digest is not the one from `before` the task, or from when the task was
-        decided on; else if it was stamped since a clock granule before `began_ns`.
+        A file changed if its hash differs from the one before the task, or from the decision.
+        Without either, its timestamp since one clock tick before `began_ns` counts.
         """
         known = dict(before)
         pairs, moved = [], list[str]()
@@ -143,7 +144,7 @@ class FileIndex:
         return tuple(pairs), tuple(moved)
 
     def settled_digest(self, path: str) -> str:
-        """The digest as it is now, read again if the file was written since the run began."""
+        """Return the current hash, read again if the file was written since the run began."""
         try:
             now = _stat(self._prefix + path)
         except OSError:
@@ -158,7 +159,7 @@ class FileIndex:
         return self._moved and self._remembered
 
     def save(self) -> None:
-        """Keep what was learnt; a store that cannot be written only costs time."""
+        """Store new hashes. A write failure only costs time."""
         if not self.unsaved:
             return
         with self._lock:
@@ -209,15 +210,16 @@ def is_racy(full: str, started_ns: int) -> bool:
 
 
 def _shows_from(stamp_ns: int) -> int:
-    """The time from which a later write surely has another stamp."""
+    """Return the time from which a later write certainly has another timestamp."""
     return stamp_ns + (_RACY_NS if stamp_ns % _SECOND_NS else _RACY_SECONDS_NS)
 
 
 def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
-    """Whether the file system's clock is past all stamps, so that a later write would show.
+    """Return whether the file system's clock is past all timestamps, so that a later write would
+    show.
 
-    If it is not, wait for it (a tick is a few milliseconds) and say so: look again. Whole seconds
-    are not waited for: what cannot be relied on now, the next command may.
+    Otherwise wait for the next tick (a few milliseconds) and return false: read again. Whole
+    seconds are not waited for.
     """
     finest = max(stamps_ns, default=0)
     coarse = max((one for one in stamps_ns if not one % _SECOND_NS), default=-_RACY_SECONDS_NS)
@@ -233,7 +235,7 @@ def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
 
 
 def let_settle(now_ns: Callable[[], int]) -> None:
-    """Wait until what was written just now may be relied on by a command that begins then."""
+    """Wait until recent writes are distinguishable for a command that begins then."""
     limit = now_ns() + _RACY_NS
     for _ in range(2 * _TICKS):
         if now_ns() > limit:

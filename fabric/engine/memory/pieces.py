@@ -1,6 +1,6 @@
-"""A file of many small pieces: one is read, and checked, only when somebody wants it.
+"""A file of many small pieces, each read and verified on demand.
 
-Knows nothing of what the pieces are. A file is written once and whole; what changes lies elsewhere.
+The format knows nothing of their content. Files are written once and never changed.
 """
 
 import os
@@ -24,11 +24,11 @@ _SPAN = Layout("<QQ")
 
 
 class DamagedPieceError(FabricError):
-    """A piece is not what was written, although its file looks as if nobody had touched it."""
+    """A piece is damaged although the file's metadata is unchanged."""
 
 
 class Pieces:
-    """An open file of pieces; another run may put a new one in its place meanwhile."""
+    """An open file of pieces. Another run can replace the file meanwhile."""
 
     def __init__(self, opened: tuple[str, int], seal: CacheSeal, salt: bytes, table: bytes) -> None:
         self._path, self._fd = opened
@@ -55,7 +55,7 @@ class Pieces:
         return content
 
     def damage(self) -> DamagedPieceError:
-        """What to raise when a piece is not what it should be: the file goes away first."""
+        """Delete the damaged file and return the error to raise."""
         _discard(self._path)
         problem = Problem(
             "cache/damaged",
@@ -83,7 +83,7 @@ def write_pieces(path: str, seal: CacheSeal, salt: bytes, pieces: Iterable[bytes
 
 
 def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
-    """The pieces of a file, or None for anything else; nothing but its table is read."""
+    """Open a file of pieces; None for other files. Only its table is read."""
     try:
         # A named pipe in its place would be waited for, were it not for O_NONBLOCK.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -101,7 +101,7 @@ def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
 
 
 def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
-    """The salt of a file, and where its pieces begin: the last number is where they end."""
+    """Read the salt and the piece offsets. The last offset is the end of the pieces."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode) or not has_our_stat(found):
         return None
@@ -117,7 +117,7 @@ def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
 
 
 def _title(salt: bytes, part: int | str) -> str:
-    """What a part of a file is sealed as: no part of another file, or from another place, fits."""
+    """Build the seal context of a part, so that no part of another file or position is accepted."""
     return f"{salt.hex()}:{part}"
 
 

@@ -1,4 +1,4 @@
-"""A memo that may not be written: what is remembered is read, and nothing is kept."""
+"""A read-only memo: it returns cached rows and stores nothing."""
 
 import contextlib
 import sqlite3
@@ -17,10 +17,10 @@ _MANY = "SELECT key, value FROM Cache WHERE raw = 1 AND mode = 1 AND key >= ? AN
 
 
 class ReadOnlyMemo(NoMemo):
-    """For a look at a workspace that lies on a read-only disk, or belongs to somebody else."""
+    """For a workspace on a read-only disk or of another user."""
 
     def __init__(self, folder: Path, seal: CacheSeal, failure: Problem | None = None) -> None:
-        """`failure` is why it may not be written."""
+        """`failure` explains why the memo cannot be written."""
         self.failure = failure
         self._seal = seal
         # Without `immutable` SQLite wants a file for its readers beside the database.

@@ -1,4 +1,4 @@
-"""Traces in the form that they are kept in: typed, and whatever is not of this form is a miss."""
+"""The stored form of traces. Invalid rows are cache misses."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class _ListingRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
 
 
 class _TraceRow(Struct, frozen=True, omit_defaults=True):
-    """In the order of the row."""
+    """A trace row, in field order."""
 
     static: Digest
     entries: tuple[InputEntry, ...]
@@ -145,7 +145,8 @@ def _trace(row: _TraceRow) -> Trace:
 
 
 def _made(one: _MadeRow) -> OutputFile:
-    """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
+    """Decode an output file. A path outside the task's directory or an invalid hash is a cache
+    miss."""
     if not _is_plain(one.path) or not is_digest(one.digest):
         raise ValueError(f"invalid output name: {one.path}")
     return OutputFile(one.path, one.digest, one.size, executable=one.executable)

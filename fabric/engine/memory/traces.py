@@ -1,4 +1,4 @@
-"""What tasks looked at and gave, newest first, kept in the memo under the name that lasts."""
+"""Task traces, newest first, stored in the memo under the stable task name."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -33,12 +33,12 @@ class TraceStore:
         self.durations = Durations(memo, project)
 
     def expect(self, count: int) -> None:
-        """So many tasks will be asked about: fetch their records together if that is cheaper."""
+        """Prefetch the traces of N tasks together if that is cheaper."""
         if count >= _MANY:
             self._raw = self._memo.get_range(self._prefix)
 
     def preset(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
-        """What is remembered of a task, known from elsewhere: no need to look it up."""
+        """Set the traces of a task from another source, without a lookup."""
         self._recalled[remembered_as(task_id)] = traces
 
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
@@ -53,7 +53,7 @@ class TraceStore:
         return recalled
 
     def learn(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
-        """What other machines remember of a task: behind what this one does."""
+        """Add traces of other machines, after the local ones."""
         task_id = remembered_as(task_id)
         known = {one.key for one in self.traces(task_id)}
         fresh = tuple(one for one in traces if one.key not in known)
@@ -65,7 +65,7 @@ class TraceStore:
         return trace in self._learned.get(remembered_as(task_id), ())
 
     def take_over(self, task_id: TaskId, trace: Trace, *, is_far: bool) -> None:
-        """What others remember was found to be so: from now on this machine remembers it too."""
+        """Store a verified trace of another machine as a local one."""
         task_id = remembered_as(task_id)
         with self._lock:
             learned = self._learned.get(task_id, ())
@@ -89,12 +89,12 @@ class TraceStore:
         self._memo.drop(self._prefix + task_id)
 
     def last_ms(self, task_id: TaskId) -> int | None:
-        """How long the task took when it last ran, if that is remembered."""
+        """Return the duration of the task's last run, if known."""
         last = next(iter(self.traces(task_id)), None)
         return self.durations.ms(task_id) if last is None else last.ms
 
     def flush(self) -> None:
-        """Write what is new; records that another process wrote meanwhile stay behind it."""
+        """Write new traces, before those that another process wrote meanwhile."""
         rows = {**self._trace_rows(), **self.durations.rows()}
         if rows:
             self._memo.put_all(rows)
@@ -116,7 +116,7 @@ class TraceStore:
         }
 
     def _row(self, task_id: TaskId, fresh: Sequence[Trace], *, is_first: bool) -> bytes:
-        """What is new before what another process may have written meanwhile."""
+        """Encode new traces, before those that another process wrote meanwhile."""
         stored = () if is_first else read_traces(self._memo.get_bytes(self._prefix + task_id))
         return encode_traces(_distinct((*fresh, *stored))[:_KEPT])
 
@@ -126,7 +126,7 @@ class TraceStore:
 
 
 def _distinct(traces: Iterable[Trace]) -> list[Trace]:
-    """Of runs that came to the same, the newest."""
+    """Drop older traces with an identical result."""
     found: dict[str, Trace] = {}
     for one in traces:
         found.setdefault(one.key, one)

@@ -1,7 +1,7 @@
-"""Calls of a carrier on threads of their own: whoever waits has a deadline, nobody joins them.
+"""Carrier calls in separate threads: callers wait with a deadline and never join the threads.
 
-The time-outs of a client bound nothing: a server that sends two bytes a second keeps every one of
-them. So a call is left to itself when its time is over, and it ends with the process.
+Client timeouts are insufficient, because a server that sends two bytes per second resets them. A
+call past its deadline is abandoned and ends with the process.
 """
 
 import threading
@@ -49,8 +49,7 @@ class Errands:
         return self._send(lambda carrier: change_object(carrier, name, changed))
 
     def close(self) -> None:
-        """Who has nothing to do goes home; what is under way is left to itself. The last one
-        closes the carrier."""
+        """Stop idle threads and abandon running calls. The last thread closes the carrier."""
         for _ in range(_THREADS):
             self._queue.put(None)
 
@@ -111,7 +110,7 @@ class Errands:
 
 
 def beside(work: Callable[[], None]) -> bool:
-    """Begin something that nobody waits for in the end; False where there are no more threads."""
+    """Start a background thread that is never joined. Returns False if no thread is available."""
     worker = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
     try:
         worker.start()
@@ -121,7 +120,7 @@ def beside(work: Callable[[], None]) -> bool:
 
 
 def why_failed(error: BaseException | None) -> str:
-    """In words. A wait that was too long has none of its own."""
+    """Describe an error in words, including timeouts without a message."""
     match error:
         case OversizedError():
             return f"{error}: objects of this size are rejected"

@@ -1,7 +1,7 @@
-"""Contents that lie in packs of the shared cache: fetched when somebody wants one of them.
+"""Contents in packs of the shared cache, fetched on demand.
 
-A pack is waited for as long as twice what making all in it took: to wait never costs more than to
-make.
+A pack is waited for at most twice as long as building its contents took, so that waiting never
+costs more than building.
 """
 
 import threading
@@ -27,7 +27,7 @@ _HELD = 16
 
 
 class FarContents:
-    """Thread-safe. Whatever is not as it should be is not there."""
+    """Thread-safe. Invalid contents count as missing."""
 
     def __init__(self, errands: Errands, keys: SealKeys, outage: Outage, clock: Clock) -> None:
         self._errands = errands
@@ -52,7 +52,8 @@ class FarContents:
                         self._worth[name] = self._worth.get(name, 0.0) + trace.ms / 1000
 
     def has(self, digest: Digest, size: int) -> bool:
-        """Whether it can be had, as far as is known; a plan asks, and fetches nothing."""
+        """Return whether the content is probably available. A plan calls this and fetches
+        nothing."""
         found = self._places.get(digest)
         return found is not None and found[1].size == size and not self._outage.why
 
@@ -78,7 +79,7 @@ class FarContents:
         return content
 
     def _begin(self, name: Digest) -> None:
-        """Ask for a pack, if nobody has, and all is well."""
+        """Start fetching a pack, unless it was started or the cache is disabled."""
         with self._lock:
             if name not in self._held and name not in self._calls and not self._outage.why:
                 call = self._errands.get(ObjectName(ObjectKind.PACK, name))
@@ -118,7 +119,7 @@ class FarContents:
             self._outage.failed(waited_s, why)
 
     def _hold(self, name: Digest, body: bytes | None) -> None:
-        """Packs that are whole stay a while; that one could not be had is remembered."""
+        """Hold complete packs for a while, and remember failures."""
         if body is None:
             return
         with self._lock:
@@ -130,7 +131,8 @@ class FarContents:
 
 
 class FarPack:
-    """A pack on its way. It `is_over` once somebody has waited for it, in vain or not."""
+    """A pack being fetched. `is_over` is set once a thread has waited for it, with or without
+    success."""
 
     def __init__(self, call: "Future[bytes | None]", worth_s: float) -> None:
         self.call = call
@@ -149,6 +151,6 @@ def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
 
 
 def _next_of(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
-    """The pack behind: who wants this content will soon want one of that."""
+    """List the next pack, because its content is usually needed soon."""
     number = extent.packs.stop
     return [(number, names[number])] if extent.size and number < len(names) else []

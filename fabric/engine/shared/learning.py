@@ -1,4 +1,4 @@
-"""What other machines know: heads, and the segments that they lead to. Runs beside the command."""
+"""Query the shared cache for heads and their segments, in the background of the command."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ class Learning:
         self._foreign = False
 
     def learn(self) -> Learned:
-        """Raises a CarrierError where nobody can be asked."""
+        """Query the cache. Raises a CarrierError if it is unreachable."""
         words = self._ask_words()
         asked = None if self._link.is_part else self._kept.asked()
         if asked is not None and asked.holds(self._link.cache, words.commit, self._now()):
@@ -61,7 +61,7 @@ class Learning:
         return self._asked(words)
 
     def _kept_here(self, words: HeadWords, asked: LastAsked) -> Learned | None:
-        """What was learnt of this commit before; None where something of it is gone."""
+        """Return the stored result for this commit; None if a part is missing."""
         stored = {name: self._kept.segment(name) for name in asked.segments}
         whole = {name: content for name, content in stored.items() if content is not None}
         segments = dict(self._opened(whole))
@@ -79,8 +79,8 @@ class Learning:
         return Learned(words, segments, stored, base, self._foreign)
 
     def _heads(self, words: HeadWords) -> Iterator[Head]:
-        """All asked for at once; the nearest first. One failure fails all: half of an answer would
-        be taken for the whole."""
+        """Fetch all heads in parallel, nearest first. One failure fails all, because a partial
+        result would look complete."""
         names = [
             head_name(scope, word)
             for scope in self._link.scopes

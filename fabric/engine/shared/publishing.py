@@ -1,7 +1,7 @@
-"""What a run made, sent while it goes on: packs as they fill up, then a segment, then the heads.
+"""Upload results during the run: packs first, then a segment, then the heads.
 
-Nothing leads to what is not there yet: a process that is killed at any moment leaves objects that
-nobody looks at, and heads that are as they were.
+Nothing refers to missing objects. A process killed at any time leaves only unreferenced objects and
+old heads.
 """
 
 import threading
@@ -62,7 +62,7 @@ class Offer(Struct, frozen=True):
 
 
 class Publishing:
-    """One thread that packs and sends. `failure` is why not all of it is there."""
+    """One thread that packs and uploads. `failure` explains an incomplete upload."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Publishing:
             self._over.set()
 
     def close(self, learned: Learned, seconds: float) -> None:
-        """Wait until all is sent, or the time is over: then it is left where it stands."""
+        """Wait until all is uploaded or the time limit is reached."""
         if not self._is_begun:
             return
         self._learned = learned
@@ -131,7 +131,7 @@ class Publishing:
             self._send(stream, pack)
 
     def _new_content(self, digest: Digest) -> bytes | None:
-        """Nothing of what is packed already."""
+        """Return the content, unless it is already packed."""
         return b"" if digest in self._extents else self._content(digest)
 
     def _send(self, stream: str, pack: bytes) -> None:
@@ -145,7 +145,7 @@ class Publishing:
             under_way[0].call.exception(self._left())
 
     def _left(self, part: float = 0.0) -> float | None:
-        """How long may be waited; a part of what is left is kept back."""
+        """Return the remaining wait time, minus a reserved part."""
         if self._deadline is None:
             return None
         return max(0.0, (self._deadline - self._clock.monotonic()) * (1 - part))
@@ -171,7 +171,7 @@ class Publishing:
         return True
 
     def _segment(self, lost: set[tuple[str, int]]) -> Segment:
-        """What can be had by now, and nothing else."""
+        """Build the segment of the results that are available by now."""
         there = {
             digest: extent
             for digest, extent in self._extents.items()
@@ -202,14 +202,14 @@ class Publishing:
             call.result(self._left())
 
     def _with_older(self, segment: Segment) -> tuple[Segment, frozenset[Digest]]:
-        """Many segments become one, of those that can be had and are sealed by the same key."""
+        """Merge several segments into one: those that are readable and sealed with the same key."""
         names = self._crowd()
         older = {name: one for name in names if (one := self._known(name)) is not None}
         mine = {name: one for name, one in older.items() if one.key_id == segment.key_id}
         return (joined((segment, *mine.values())), frozenset(mine)) if mine else (segment, _NONE)
 
     def _crowd(self) -> tuple[Digest, ...]:
-        """The segments of a head that takes no more of them, as it is now."""
+        """List the segments of a full head."""
         for name in self._heads():
             stored = self._errands.get(name).result(self._left(_LAST_PART))
             opened = stored and open_object(self._link.keys, name, stored)
@@ -219,7 +219,7 @@ class Publishing:
         return ()
 
     def _known(self, name: Digest) -> Segment | None:
-        """As it was learnt, or as it lies there."""
+        """Return a segment from the query or from the store."""
         learned = self._learned.segments.get(name) if self._learned else None
         if learned is not None:
             return learned
@@ -244,6 +244,6 @@ class Publishing:
         return self._errands.change(name, changed)
 
     def _base(self, now: int) -> Head | None:
-        """A commit that nobody has told of yet begins with what is known of those before it."""
+        """Return the head to start from: a new commit starts with its ancestors' entries."""
         base = self._learned.base if self._learned else None
         return None if is_due(base, now) else base

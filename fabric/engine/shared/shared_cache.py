@@ -1,7 +1,6 @@
-"""The shared cache as one command uses it: learn, take, give, and tell.
+"""The shared cache of one command: query, fetch and upload.
 
-Nothing that goes wrong here fails a run, and nothing that is waited for here costs more than it
-could save.
+Failures never fail a run, and no wait costs more than it can save.
 """
 
 import threading
@@ -36,8 +35,8 @@ _HINT = "check FABRIC_REMOTE_CACHE_URL, its token and the network: fabric cache 
 
 
 class SharedCache:
-    """`has_answered` is whether what others know was learnt. Threads of its own wait for the
-    network, and nobody waits for them longer than there is to be gained."""
+    """`has_answered` tells whether the query succeeded. Its own threads wait for the network, and
+    callers wait only as long as it can pay off."""
 
     def __init__(
         self, link: SharedLink, errands: Errands, ask_words: AskWords, clock: Clock
@@ -61,7 +60,7 @@ class SharedCache:
         self._hits = 0
 
     def begin(self, kept: KeptSegments) -> None:
-        """Ask what others know, beside whatever this command does first."""
+        """Start the query in the background."""
         if not beside(partial(self._learn, kept)):
             self._is_over.set()
 
@@ -82,7 +81,7 @@ class SharedCache:
         return int(self._clock.now().timestamp())
 
     def learned(self) -> Learned:
-        """What others know; nothing if they do not say it in time."""
+        """Return the query result; empty if it did not arrive in time."""
         if not self._is_known:
             began = self._clock.monotonic()
             in_time = self._is_over.wait(max(0.0, self.link.wait_s - (began - self._begin)))
@@ -96,7 +95,7 @@ class SharedCache:
         return self._found or _NOTHING
 
     def keep(self, kept: KeptSegments) -> None:
-        """For the next command: what was learnt, or that nobody answered."""
+        """Store the query result, or its failure, for the next command."""
         found = self._found if self._is_known else None
         if self.link.is_part or (found is not None and not found.was_asked):
             return
@@ -111,7 +110,8 @@ class SharedCache:
         )
 
     def _keep_failure(self, kept: KeptSegments) -> None:
-        """A wrong key or token is mended at once; a server that is silent is left alone a while."""
+        """Store a failure. A wrong key or token is retried immediately, a silent server only after
+        a while."""
         commit = self._ask_words().commit
         before = kept.asked()
         is_told = before is not None and before.holds(self.link.cache, commit, self._now())
@@ -119,7 +119,7 @@ class SharedCache:
             kept.remember(LastAsked(self.link.cache, commit, self._now(), ok=False))
 
     def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
-        """What others know of these tasks counts from now on, behind what is remembered here."""
+        """Add shared traces of these tasks, after the local ones."""
         if not (self.link.reads and self.learned().segments):
             return
         for task in graph.tasks:
@@ -128,8 +128,8 @@ class SharedCache:
                 store.learn(task.id, traces)
 
     def traces_of(self, task: Task, memory: Memory) -> Iterator[Trace]:
-        """What others remember of a task, in the words of this machine; what cannot hold here is
-        left out."""
+        """Return shared traces of a task with local hashes. Traces that cannot apply here are
+        omitted."""
         if task.kind not in self.link.kinds:
             return
         name = remembered_as(task.id)
@@ -144,7 +144,8 @@ class SharedCache:
                     yield trace
 
     def last_ms(self, task_id: TaskId) -> int | None:
-        """How long a task took others last; the same for everybody who has learnt the same."""
+        """Return the last shared duration of a task. It is equal for all machines with the same
+        query result."""
         segments = self.learned().segments.values() if self.link.reads else ()
         rows = (one.traces.get(remembered_as(task_id), ()) for one in segments)
         return next((row.ms for found in rows for row in found), None)
@@ -156,14 +157,15 @@ class SharedCache:
         return self._far.get(digest)
 
     def used(self, task: Task, trace: Trace) -> None:
-        """A result of others was taken. Where all is due to be sent anew, so is this one."""
+        """Record the use of a shared result. It is uploaded again if everything is due for
+        renewal."""
         with self._errands.counting:
             self._hits += 1
         if self._is_due:
             self.offer(task, trace)
 
     def offer(self, task: Task, trace: Trace) -> None:
-        """What others may want: they are given what they do not have yet."""
+        """Offer a result for upload. Only new results are uploaded."""
         if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
             return
         if self._is_due or (remembered_as(task.id), trace.key) not in self._there:
@@ -175,7 +177,7 @@ class SharedCache:
         return base is not None and is_due(base, self._now())
 
     def gives(self, publishing: Publishing) -> None:
-        """From now on what is offered is sent."""
+        """Start uploading offered results."""
         self._publishing = publishing
 
     @property
@@ -183,7 +185,7 @@ class SharedCache:
         return self._errands
 
     def finish(self) -> None:
-        """After the run: wait for what is being sent, as long as that may take."""
+        """Wait for uploads after the run, up to the time limit."""
         if self._publishing is None or self._outage.why:
             return
         began = self._clock.monotonic()
@@ -191,7 +193,7 @@ class SharedCache:
         self._waited_s += self._clock.monotonic() - began
 
     def give_up(self) -> None:
-        """Nobody waits any longer for what is being sent."""
+        """Stop waiting for uploads."""
         if self._publishing is not None:
             self._publishing.failure = "the upload was interrupted"
 
@@ -206,7 +208,7 @@ class SharedCache:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """At most one of each: why it is off, and that somebody's key is not known here."""
+        """Return at most one warning each: why the cache is disabled, and unknown keys."""
         found = []
         if self._outage.why:
             message = f"ignoring the shared cache: {self._outage.why}"

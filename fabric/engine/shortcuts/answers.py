@@ -1,7 +1,7 @@
-"""Stores the answer to "nothing changed" with all that it hangs on, for stage 0 to give again.
+"""Store the answer for an unchanged workspace with its dependencies, for stage 0.
 
-Writes nothing when it cannot be sure: a file that moved during the run, or in the clock tick
-before it, could differ from what was seen under an equal stat.
+Nothing is stored if uncertain: a file that changed during the run, or in the clock tick before,
+could have an equal stat.
 """
 
 import os
@@ -41,11 +41,11 @@ Search: TypeAlias = tuple[tuple[str, str, tuple[str, ...]], str]
 
 
 class Basis(Struct, frozen=True):
-    """What an answer hangs on, as paths relative to the workspace (or absolute).
+    """The dependencies of an answer, as paths relative to the workspace or absolute.
 
-    `contents` have the digests that were decided on; `sources`, there or not, must not have moved
-    since the run began. `places` are the folders of inputs: none may become a link. `searches` have
-    the digests of what was found. `away` are folders of outputs that nobody asked to see.
+    `contents` have the hashes of the decisions. `sources`, existing or not, must be unchanged since
+    the run began. `places` are input directories that must not become links. `searches` have hashes
+    of listings. `away` are output directories that were not requested.
     """
 
     contents: Mapping[str, str]
@@ -58,7 +58,8 @@ class Basis(Struct, frozen=True):
 
 
 class AnswerChange(Struct, frozen=True):
-    """What a run of a few tasks hangs on, and the paths that it no longer does."""
+    """The new dependencies after a run of a few tasks, and the paths that are no longer
+    dependencies."""
 
     basis: Basis
     dropped: frozenset[str]
@@ -69,7 +70,7 @@ def basis_of(
     sources: Iterable[str],
     is_away: Callable[[TaskInputs], bool] = lambda _: False,
 ) -> Basis:
-    """All that the decisions looked at, and all that people see of their outputs."""
+    """Collect all inputs of the decisions and all visible output paths."""
     contents: dict[str, str] = {}
     absent: set[str] = set()
     folders: set[str] = set()
@@ -105,14 +106,15 @@ def basis_of(
 
 
 def _upwards(folder: str) -> Iterable[str]:
-    """A folder and those that it is in, up to the workspace (or to where `../` leads)."""
+    """List a directory and its parents, up to the workspace or the target of `../`."""
     while folder and not folder.endswith(".."):
         yield folder
         folder = folder.rpartition("/")[0]
 
 
 def traces_of(result: RunResult) -> list[tuple[TaskInputs, Trace]] | None:
-    """The trace behind every outcome; None if one is missing, so that nothing may be promised."""
+    """List the trace behind every outcome; None if one is missing, because then nothing is
+    certain."""
     rows = []
     for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
         if outcome.output is None or outcome.trace is None:
@@ -140,7 +142,7 @@ def renew_answer(
     files: FileIndex,
     answer: StoredAnswer,
 ) -> bytes | None:
-    """The stored answer after a run of a few tasks: what they did not touch is as it was seen."""
+    """Update the stored answer after a run of a few tasks. Untouched paths keep their stats."""
     present, absent = _watched(change.basis, files)
     prefix = prefix_of(files, asked.cwd)
     fresh = {seen_as(path, prefix) for path in present}
@@ -157,14 +159,14 @@ def renew_answer(
 
 
 def _joined_to(paths: list[str], others: Iterable[str]) -> list[str]:
-    """Paths, and behind them those of the others that are not among them."""
+    """Append the other paths that are not in the list."""
     there = set(paths)
     return [*paths, *sorted({*others} - there)]
 
 
 class Watched(Struct, frozen=True):
-    """Paths as stage 0 names them. `known` are the stats of the first of `present`, and `inodes`
-    those of the first of `places`."""
+    """Paths as stage 0 names them. `known` are the stats of the first `present` paths, `inodes`
+    those of the first `places`."""
 
     present: Sequence[str]
     known: bytes
@@ -174,7 +176,7 @@ class Watched(Struct, frozen=True):
 
 
 def _unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
-    """The paths but for a few, and their stats: cut out of what was seen in long pieces."""
+    """Return the unchanged paths with their stats, copied in long runs."""
     width = manifest.NUMBERS * 8
     holes = [number for number, path in enumerate(moved_files.paths) if path in without]
     starts = [0, *(hole + 1 for hole in holes)]
@@ -246,7 +248,7 @@ def _folders_below(folder: str, files: FileIndex) -> Iterable[str]:
 
 
 def _nearest_folder(path: str, files: FileIndex) -> str:
-    """The folder in which a name would have to appear first."""
+    """Find the directory in which a name would first have to appear."""
     folder = path.rpartition("/")[0]
     while folder and not os.path.isdir(files.full(folder)):  # noqa: PTH112: tens of thousands
         folder = folder.rpartition("/")[0]
@@ -254,7 +256,8 @@ def _nearest_folder(path: str, files: FileIndex) -> str:
 
 
 def prefix_of(files: FileIndex, cwd: str) -> str:
-    """The workspace as seen from the working folder: short paths are faster to look up."""
+    """Return the workspace relative to the working directory, because short paths are faster to
+    stat."""
     base = files.full("").rstrip("/")
     if base == cwd:
         return ""
@@ -268,9 +271,9 @@ def seen_as(path: str, prefix: str) -> str:
 def _settled_halves(
     paths: Sequence[str], known: bytes, cwd: str, files: FileIndex
 ) -> list[tuple[bytes, bytes]] | None:
-    """Stats that prove something: taken after the clock tick of the newest change among them.
+    """Read stats after the clock tick of the newest change, so that they prove something.
 
-    `known` are the stats of the first paths, settled when they were looked at.
+    `known` are the already settled stats of the first paths.
     """
     count = len(known) // (manifest.NUMBERS * 8)
     rest = [_at(cwd, path) for path in paths[count:]]

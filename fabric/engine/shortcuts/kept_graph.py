@@ -1,6 +1,6 @@
-"""A compiled graph, kept as plain values, and used while all that it was made of stands as it was.
+"""A compiled graph as plain values, used while all its sources are unchanged.
 
-Deletable: without it configs are read again. Tasks stay packed until somebody looks at one.
+Deletable: without it configs are read again. Tasks stay packed until used.
 """
 
 import json
@@ -36,8 +36,10 @@ PackedTask: TypeAlias = tuple[str, str, tuple[Any, ...], tuple[str, ...]]
 
 
 class KeptGraph(Struct, frozen=True):
-    """What reading all files made. `names` are variables, `sources` paths, there or not;
-    `placements` say in plain values where records lie."""
+    """The result of reading all files. `names` are variables; `sources` are paths, existing or not.
+
+    `placements` locate records in plain values.
+    """
 
     info: ProjectInfo
     graph: TaskGraph
@@ -90,7 +92,7 @@ def save(
     kept: KeptGraph,
     started_ns: int,
 ) -> None:
-    """Nothing is kept if a source moved since the command began."""
+    """Save the graph, unless a source changed since the command began."""
     paths = sorted(path for path in kept.sources if os.path.lexists(path))
     absent = sorted(kept.sources - set(paths))
     try:
@@ -120,7 +122,7 @@ def save(
 
 
 def keep_newest(folder: Path, count: int) -> None:
-    """Whoever compiles what others send him would fill a disk otherwise."""
+    """Delete all but the newest graphs, so that a server of many configs does not fill the disk."""
     found = [one for one in Path(folder, manifest.FOLDER).glob(f"*{_SUFFIX}") if one.is_file()]
     if len(found) <= count:
         return

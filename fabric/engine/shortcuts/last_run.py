@@ -1,7 +1,7 @@
-"""What the last run left behind, packed so that the next one reads only what an edit reaches.
+"""The last run, packed so that the next run reads only the tasks affected by an edit.
 
-Knows no files: how it lies on the disk is `last_run_file`. Without it a run looks at everything,
-and comes to the same result.
+Independent of files: `last_run_file` stores it. Without it, a run checks everything, with the same
+result.
 """
 
 import marshal
@@ -33,7 +33,8 @@ Owners = Mapping[str, tuple[int, ...]]
 
 
 class RunRecord(Struct, frozen=True):
-    """A task of a finished run in plain values; its traces, the newest first, are rows yet."""
+    """A task of a finished run in plain values. Its traces, newest first, are still encoded
+    rows."""
 
     id: str
     level: int
@@ -45,10 +46,10 @@ class RunRecord(Struct, frozen=True):
 
 
 class LastRun(Struct, frozen=True):
-    """A finished run: `count` tasks, then groups of paths with who reads or shows them.
+    """A finished run: `count` tasks, and groups of paths with the tasks that read or show them.
 
-    `records` and `owners` are what is not as in the file of pieces any more; a path without
-    owners is no longer looked at. `seen` are records that were unpacked once.
+    `records` and `owners` override the file of pieces. A path without owners is no longer watched.
+    `seen` are unpacked records.
     """
 
     salt: bytes
@@ -81,7 +82,8 @@ class LastRun(Struct, frozen=True):
         return found
 
     def dirty(self, moved: Iterable[str]) -> set[int] | None:
-        """The tasks that read or show these paths; None if one is not theirs alone."""
+        """Return the tasks that read or show these paths; None if a path is not owned by tasks
+        only."""
         found: set[int] = set()
         for path in moved:
             owners = self.owners_of(path)
@@ -91,7 +93,7 @@ class LastRun(Struct, frozen=True):
         return found
 
     def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
-        """The paths that nobody but these tasks reads or shows."""
+        """Return the paths that only these tasks read or show."""
         rows = ((number, self.task(number, kinds).inputs, self.trace(number)) for number in wave)
         paths = owners_of(rows, prefix)
         return frozenset(path for path in paths if wave.issuperset(self.owners_of(path)))
@@ -102,7 +104,7 @@ class LastRun(Struct, frozen=True):
         return Task(TaskId(found.id), kinds[found.kind](*found.values), needs)
 
     def trace(self, number: int) -> Trace:
-        """The newest one: what holds."""
+        """Return the newest trace, which is the valid one."""
         found = decode_traces(self.record(number).traces[:1])
         if not found:
             raise self.pieces.damage()
@@ -115,7 +117,7 @@ class LastRun(Struct, frozen=True):
 
 
 class Reached(Struct, frozen=True):
-    """The part of a graph that an edit may reach: `numbers` are those of the whole graph."""
+    """The part of a graph that an edit can affect. `numbers` are those of the whole graph."""
 
     graph: TaskGraph
     numbers: tuple[int, ...]
@@ -123,12 +125,12 @@ class Reached(Struct, frozen=True):
 
     @property
     def ran(self) -> tuple[int, ...]:
-        """The tasks of it that are to be looked at again."""
+        """Return its tasks that must be decided again."""
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
 def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
-    """The dirty tasks, all that need them, and what these need (as known outcomes)."""
+    """Find the dirty tasks, their dependents, and the needs of these as known outcomes."""
     wave = with_dependents(dirty, lambda number: last.record(number).dependents)
     numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
@@ -146,7 +148,7 @@ def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
 
 
 def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
-    """The result of a part as one of all tasks: the others are unpacked where they are read."""
+    """Extend a partial result to all tasks. The others are unpacked on demand."""
     place = {number: position for position, number in enumerate(part.numbers)}
 
     def task(number: int) -> Task:
@@ -168,7 +170,7 @@ def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunR
 
 
 def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) -> Sequence[Outcome]:
-    """The same outcomes but for a few; none is unpacked for it."""
+    """Replace a few outcomes without unpacking the others."""
 
     def outcome(number: int) -> Outcome:
         return others[number] if number in others else outcomes[number]
@@ -177,7 +179,7 @@ def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) ->
 
 
 class FinishedRun(Struct, frozen=True):
-    """A run to be kept whole, its tasks packed."""
+    """A run to store completely, with packed tasks."""
 
     salt: bytes
     info: ProjectInfo
@@ -196,7 +198,7 @@ def packed_record(record: RunRecord) -> bytes:
 def owners_of(
     rows: Iterable[tuple[int, TaskInputs, Trace]], prefix: str
 ) -> dict[str, tuple[int, ...]]:
-    """For each path, as stage 0 names it, the tasks that read it or show it."""
+    """Map each path, as stage 0 names it, to the tasks that read or show it."""
     owners: dict[str, list[int]] = {}
     for number, inputs, trace in rows:
         shown = [*shown_files(inputs, trace.output)]
@@ -230,7 +232,7 @@ def last_run_of(
 def renewed_run(
     last: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
-    """The packed run with the tasks of a part replaced; `result` is one of all tasks."""
+    """Update the packed run with the tasks of a part. `result` covers all tasks."""
     records = dict(last.records)
     owners = dict(last.owners)
     for number in part.ran:
@@ -249,5 +251,5 @@ def renewed_run(
 
 
 def _rows(trace: Trace, older: Iterable[Any]) -> list[Any]:
-    """The trace that holds now, then the others; the first is what `outcome` shows."""
+    """Put the valid trace before the others, because `outcome` shows the first."""
     return [encode_trace(trace), *(one for one in older if one["key"] != trace.key)][:_KEPT]

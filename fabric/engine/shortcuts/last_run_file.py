@@ -1,7 +1,6 @@
-"""The last run on the disk: a large file has a piece for each task, a small one says what has
-changed since that was written.
+"""The last run on disk: a large file with a piece per task, and a small file of later changes.
 
-Both lie beside a stored answer and belong to it alone: all carry the same salt. Deletable.
+Both belong to one stored answer and carry the same salt. Deletable.
 """
 
 import marshal
@@ -28,7 +27,7 @@ _MANY_BYTES = 1 << 19
 
 
 class LastRunFiles(Struct, frozen=True):
-    """Where the last run of a command line is stored, and the seal that it must carry."""
+    """The path of a command line's last run, and its required seal."""
 
     folder: str
     argv: Sequence[str]
@@ -49,7 +48,7 @@ class LastRunFiles(Struct, frozen=True):
 
 
 def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
-    """What belongs to a stored answer, or None."""
+    """Load the last run of a stored answer, or None."""
     try:
         content = files.seal.unseal(files.name, read_bytes(files.head))
         found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
@@ -68,7 +67,7 @@ def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
 
 
 def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:
-    """The large file first: the small one says which it belongs to."""
+    """Save the large file first, because the small file refers to it."""
     groups = _grouped(run.owners)
     parts = (*run.records, *map(marshal.dumps, groups))
     try:
@@ -81,7 +80,7 @@ def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:
 
 
 def save_renewed_run(files: LastRunFiles, last: LastRun) -> None:
-    """What has changed, in the small file; both again, where that has become much."""
+    """Save changes in the small file, or both files if it has become large."""
     if sum(map(len, last.records.values())) > _MANY_BYTES:
         try:
             run = _unfolded(last)

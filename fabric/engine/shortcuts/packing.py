@@ -1,4 +1,4 @@
-"""Tasks and what was said of a project as plain values, as marshal takes them, and back."""
+"""Pack tasks and project facts into plain values for marshal, and unpack them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +13,13 @@ Kinds = Mapping[str, type[TaskInputs]]
 
 
 def plain_inputs(task: Task) -> tuple[Any, ...]:
-    """The fields of a task's inputs as marshal takes them; tuples stay tuples, for keys' sake."""
+    """Pack a task's inputs for marshal. Tuples stay tuples, because keys depend on them."""
     names = task.inputs.__struct_fields__
     return tuple(_plain(getattr(task.inputs, name)) for name in names)
 
 
 def _plain(value: Any) -> Any:
-    """A value as marshal takes it: words of an enum as text, tuples still tuples."""
+    """Convert a value for marshal: enum members become text, tuples stay tuples."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     return str(value) if isinstance(value, str) else value

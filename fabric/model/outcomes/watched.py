@@ -1,4 +1,4 @@
-"""What is answered of calls that were made: lines, numbers and traces."""
+"""Results about invocations: lines, numbers and traces."""
 
 from typing import ClassVar
 
@@ -69,7 +69,7 @@ class TracedRow(JsonStruct, frozen=True):
 
 
 class TracesOutcome(JsonStruct, frozen=True):
-    """With `as_trees` each is drawn with its steps."""
+    """Traces. With `as_trees` each is shown with its steps."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"asTrees"})
 

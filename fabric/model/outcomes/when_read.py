@@ -1,4 +1,4 @@
-"""Rows that are made when somebody reads them: most answers show few of the many there are."""
+"""Rows that are created when read, because most answers show few of them."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar, overload
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class WhenRead(Sequence[T]):
-    """All rows at once, at the first look at any of them."""
+    """A sequence that creates all rows on first access."""
 
     def __init__(self, make: Callable[[], Sequence[T]]) -> None:
         self._make = make

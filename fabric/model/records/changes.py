@@ -1,4 +1,4 @@
-"""What a run adds to a record, entry by entry: the same fold serves memory and replay."""
+"""The changes of a run to a record, entry by entry. Memory and replay use the same fold."""
 
 from typing import TypeAlias
 
@@ -26,9 +26,9 @@ class FunctionGone(Struct, frozen=True, tag_field="kind", tag="gone"):
 
 
 class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
-    """A call failed half-way, or nobody knows: the function's key no longer stands for it.
+    """A call failed halfway or its end is unknown: the function's key is no longer valid.
 
-    One that was not there before may be there now: only what is in the record can be taken away.
+    A new function gets an entry too, because only recorded functions can be deleted.
     """
 
     task: str
@@ -36,7 +36,7 @@ class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
 
 
 class UnitDone(Struct, frozen=True, tag_field="kind", tag="unit"):
-    """What the deploy of a whole service gave besides its functions, in place of what it had."""
+    """The outputs of a whole-service deploy beside its functions. They replace the old ones."""
 
     task: str
     outputs: Pairs
@@ -75,7 +75,8 @@ def applied(record: Record, entry: RecordChange) -> Record:
 
 
 def made_unsure(record: Record) -> Record:
-    """What a dead run was about to do may have happened: its functions count as unknown."""
+    """Mark the functions of a dead run's intents as unknown, because its calls can have
+    succeeded."""
     if record.mode is Mode.SIMULATED:
         return record
     for intent in record.pending:
@@ -88,17 +89,17 @@ def made_unsure(record: Record) -> Record:
 
 
 def doubted(kept: Pairs) -> Pairs:
-    """What a release left, once it may have become otherwise: where things are to be looked for."""
+    """Mark the release state as uncertain: it lists where to search."""
     return (*(pair for pair in kept if pair != DOUBT), DOUBT)
 
 
 def broken_off(task: str, record: Record) -> ReleaseDone:
-    """A release that failed has done nobody knows how much of what it was to do."""
+    """Record a failed release, of which any part can have been done."""
     return ReleaseDone(task, record.endpoint, record.outputs, "", doubted(record.kept))
 
 
 def functions_of(record: Record, intent: Intent) -> list[str]:
-    """The functions of an intent; one without names is about all that there are."""
+    """List the functions of an intent. An intent without names means all."""
     if intent.operation is Operation.RELEASE:
         return []
     named = [name for name in intent.function.split(",") if name]
@@ -106,7 +107,7 @@ def functions_of(record: Record, intent: Intent) -> list[str]:
 
 
 def settled(record: Record, task: str) -> Record:
-    """The record without the intent of a task whose ending is known."""
+    """Remove the intent of a task whose outcome is known."""
     return replace(record, pending=tuple(one for one in record.pending if one.task != task))
 
 
@@ -145,7 +146,7 @@ _Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
 
 
 def entry_from(document: object) -> RecordChange:
-    """Raises a ValidationError for whatever is no entry."""
+    """Decode an entry. Raises a ValidationError if invalid."""
     found: _Stored = convert(document, _Stored)
     match found:
         case _Done(task, function):

@@ -1,4 +1,4 @@
-"""What a record says when a run is over: pure folds of how it began and what was done."""
+"""The final record of a run, as pure functions of its start and its changes."""
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ HISTORY = 20
 
 
 def deployed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
-    """A run that did all it wanted; a record in which nothing moved keeps its deployment."""
+    """Return the record of a successful run. Without changes the deployment stays the same."""
     ended = replace(record, pending=(), lifecycle=Lifecycle.DEPLOYED)
     if _same(base, record) and base.deployment_id:
         return replace(ended, deployment_id=base.deployment_id, updated_at=base.updated_at)
@@ -17,7 +17,7 @@ def deployed(base: Record, record: Record, deployment_id: str, now: str) -> Reco
 
 
 def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
-    """What is live now, under the id of the attempt; where nothing moved it stays what it was."""
+    """Return the record of a failed run under its id. Without changes it stays the same."""
     if _same(base, record) and base.deployment_id:
         return taken_back(base, record)
     ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED)
@@ -25,8 +25,10 @@ def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record
 
 
 def taken_back(base: Record, record: Record) -> Record:
-    """As it was before this run, but for the numbers that only grow; and but for what it was given
-    another way on its way back, by the provider or by services that it depends on."""
+    """Return the record before this run, with serial and fence kept.
+
+    Values that the provider or dependencies changed during the rollback are kept too.
+    """
     return replace(
         base,
         serial=record.serial,
@@ -61,7 +63,7 @@ def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) 
 
 
 def without_addresses(record: Record) -> Record:
-    """Functions that are gone are at no address. What a release makes of the rest is due."""
+    """Remove the addresses of deleted functions. The next release handles the rest."""
     live = {f"{kind}_{one.name}" for one in record.functions for kind in ("url", "arn")}
     outputs = tuple(
         pair
@@ -84,6 +86,6 @@ def snapshot(record: Record) -> Deployment:
 
 
 def _same(base: Record, record: Record) -> bool:
-    """Whether everything that a provider knows of is as it was."""
+    """Return whether everything that the provider has is unchanged."""
     names = ("functions", "endpoint", "outputs", "release_key", "mode")
     return all(getattr(base, name) == getattr(record, name) for name in names)

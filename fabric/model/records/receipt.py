@@ -1,4 +1,4 @@
-"""The receipt of a stage and the deploy record of a provider: what a record says, for readers."""
+"""The receipt of a stage and the deploy record of a provider, for people and scripts."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -25,7 +25,7 @@ class ReceiptFunction(Struct, frozen=True, rename="camel"):
 
 
 class ReceiptEntry(Struct, frozen=True, rename="camel"):
-    """One deployment. `artifacts` are the digests of archives by function."""
+    """One deployment. `artifacts` are the archive hashes by function."""
 
     service: str
     provider: str
@@ -86,14 +86,14 @@ def with_entry(document: object, stage: str, entry: Entry) -> Entry:
 
 
 def without_entry(document: object, stage: str, service: str, provider: str) -> Entry | None:
-    """The receipt without a service and provider; None when nothing is left in it."""
+    """Remove a service and provider from the receipt. Returns None if it is then empty."""
     gone: Entry = {"service": service, "provider": provider}
     rest = [one for one in entries_of(document) if not _same(one, gone)]
     return _document(stage, rest) if rest else None
 
 
 def entries_of(document: object) -> list[Entry]:
-    """The deployments of a receipt; whatever is no receipt has none."""
+    """List the deployments of a receipt; empty for an invalid receipt."""
     if not isinstance(document, dict):
         return []
     found = document.get("deployments")
@@ -101,7 +101,7 @@ def entries_of(document: object) -> list[Entry]:
 
 
 def describes(document: object, ref: RecordRef) -> bool:
-    """Whether a deploy record is of this record's service and stage."""
+    """Return whether a deploy record has this record's service and stage."""
     if not isinstance(document, dict):
         return False
     return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)

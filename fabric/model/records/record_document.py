@@ -1,6 +1,6 @@
-"""Records in the form that they are stored in: typed, their keys as on disk, and back.
+"""The stored form of records: typed, with their keys on disk.
 
-History names the functions of each deployment by digest; each version of one is stored once.
+The history names functions by hash; each version is stored once.
 """
 
 import json
@@ -69,7 +69,7 @@ class IntentDocument(Struct, frozen=True, rename="camel"):
 
 
 class RecordDocument(Struct, frozen=True, rename="camel"):
-    """All but the checksum."""
+    """All fields except the checksum."""
 
     version: Literal[1]
     lineage: str
@@ -157,7 +157,7 @@ def version_of(one: FunctionRecord) -> str:
 
 
 def record_read(document: RecordDocument) -> Record:
-    """Raises a LookupError where history names a version that is not there."""
+    """Decode a record. Raises a LookupError if the history names a missing version."""
     functions = tuple(map(function_read, document.functions))
     past = {name: function_read(one) for name, one in document.versions.items()}
     versions = {**past, **{version_of(one): one for one in functions}}
@@ -188,14 +188,14 @@ def _deployment_read(
 
 
 def _versions_of(record: Record) -> dict[int, str]:
-    """By the identity of each object: history holds most functions many times over."""
+    """Map functions to versions by object identity, because the history repeats most functions."""
     past = (one for old in record.history for one in old.functions)
     distinct = {id(one): one for one in (*record.functions, *past)}
     return {number: version_of(one) for number, one in distinct.items()}
 
 
 def _past_versions(record: Record, versions: Mapping[int, str]) -> Document:
-    """What history names and the current functions are not."""
+    """Encode the versions that only the history uses."""
     current = {versions[id(one)] for one in record.functions}
     past = {versions[id(one)]: one for old in record.history for one in old.functions}
     return {

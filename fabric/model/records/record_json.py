@@ -20,7 +20,7 @@ from fabric.model.records.record_document import (
 
 
 class CorruptRecordError(FabricError):
-    """What lies there is no readable record. A restore or a push may replace it."""
+    """An unreadable record. A restore or a push can replace it."""
 
 
 def encode(record: Record) -> bytes:
@@ -34,7 +34,7 @@ def encode(record: Record) -> bytes:
 
 
 def decode(content: bytes, name: str) -> Record:
-    """A record out of its stored form; `name` is where it came from, for people."""
+    """Decode a stored record. `name` is its origin for messages."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -43,7 +43,7 @@ def decode(content: bytes, name: str) -> Record:
 
 
 def decode_at(content: bytes, name: str, ref: RecordRef) -> Record:
-    """The record that has to lie there: a copy of another one is as bad as none."""
+    """Decode the record of this key. A copy of another record is rejected."""
     record = decode(content, name)
     if record.ref != ref:
         raise corrupt(name, f"it is the record of {record.ref.path}, stored under {ref.path}")
@@ -75,7 +75,7 @@ def from_document(document: object, name: str) -> Record:
 
 
 def checksum_of(document: Mapping[str, object]) -> str:
-    """Over everything but the checksum, in one canonical form."""
+    """Compute the checksum over everything else, in canonical form."""
     rest = {key: value for key, value in document.items() if key != "checksum"}
     return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 

@@ -1,4 +1,4 @@
-"""The moment that users meet a version: the alias of its function is pointed at it."""
+"""Point the aliases of functions at new versions, which switches traffic to them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,14 +18,15 @@ _VERSION, _MARK = "version:", "mark:"
 
 
 class CutOver(Struct, frozen=True):
-    """`moved` functions are met in another version than before, `fresh` ones for the first time."""
+    """The result of switching aliases. `moved` functions changed their version; `fresh` functions
+    receive traffic for the first time."""
 
     moved: frozenset[str]
     fresh: frozenset[str]
 
 
 def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState) -> CutOver:
-    """Only what is not as the last release left it is asked for."""
+    """Update the aliases that differ from the last release."""
     known = alias_versions(work, functions, kept)
     moved = [one for one in functions if not _is_met(one, known, kept)]
 
@@ -41,7 +42,8 @@ def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptStat
 
 
 def _is_met(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> bool:
-    """A function that was made anew counts its versions from one again: their marks tell."""
+    """Return whether the alias points at this version. A re-created function counts versions from 1
+    again, so marks are compared too."""
     is_same = not kept.is_sure or kept.texts.get(_MARK + one.name) == one.mark
     return is_same and known.get(one.name) == version_of(one)
 
@@ -49,8 +51,8 @@ def _is_met(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> boo
 def alias_versions(
     work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState
 ) -> dict[str, str]:
-    """Where aliases lead, of those that there are: as it was kept, or else looked up by the call
-    that has the highest rate."""
+    """Return the version of each existing alias, from state or from the API call with the highest
+    rate limit."""
     if kept.is_sure:
         found = [kept_version(kept.texts, one.name) for one in functions]
     else:
@@ -73,7 +75,8 @@ def kept_version(texts: Mapping[str, str], name: str) -> str:
 
 
 def _point(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
-    """Whether the alias had to be made; an answer that was lost leaves that open, so it counts."""
+    """Point an alias and return whether it was created. After a lost response it counts as
+    created."""
     from botocore.exceptions import ClientError
 
     asked = {"FunctionName": one.resource_name, "Name": ALIAS, "FunctionVersion": version_of(one)}

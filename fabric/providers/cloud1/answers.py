@@ -1,4 +1,4 @@
-"""What cloud1's services answer instead of doing as asked, in words: who, what, and what to do."""
+"""AWS error responses as problems with a cause and a hint."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ _MALFORMED = (KeyError, IndexError, TypeError, AttributeError, ValueError, Recur
 
 @contextlib.contextmanager
 def explained(whose: str, quoted: Quoted) -> Iterator[None]:
-    """What the client raises, and nobody inside has answered, as problems of `whose`."""
+    """Convert uncaught errors of the AWS client to problems of `whose`."""
     with requiring(client_need("cloud1-lambda")):
         from botocore import exceptions as wrong
         from botocore.parsers import ResponseParserError
@@ -66,15 +66,15 @@ def explained(whose: str, quoted: Quoted) -> Iterator[None]:
 
 
 def _malformed(whose: str, error: Exception) -> Problem:
-    """The client checks no answer: fields that are missing, or of another type, show where they are
-    read."""
+    """Build the problem for a response with missing or mistyped fields, which the client does not
+    validate."""
     message = f"{whose}: invalid response from AWS ({type(error).__name__})"
     return Problem("provider/failed", message, hint="check AWS_ENDPOINT_URL and try again")
 
 
 @contextlib.contextmanager
 def unless(*codes: frozenset[str]) -> Iterator[None]:
-    """Around a call whose refusal by one of these codes says that all is as it should be."""
+    """Ignore an error with one of these codes: the desired state is reached already."""
     from botocore.exceptions import ClientError
 
     try:
@@ -89,12 +89,13 @@ def is_role_too_new(error: Any) -> bool:
 
 
 def is_there_already(error: Any) -> bool:
-    """Perhaps made by this very call, whose answer was lost."""
+    """Return whether the resource exists already, possibly created by this call before its response
+    was lost."""
     return code_of(error) in CONFLICT and _ALREADY in _line(error)
 
 
 def is_busy(error: Any) -> bool:
-    """Whether the same call may do after a moment."""
+    """Return whether the same call can succeed after a pause."""
     code, said = code_of(error), _line(error)
     if code in BUSY or (code in CONFLICT and any(words in said for words in _UNDER_WAY)):
         return True
@@ -132,7 +133,7 @@ def _unreachable(whose: str, why: str) -> Problem:
 
 
 def _said(error: Any) -> str:
-    """As it came: whoever shows it hides what must not be shown, and shortens the rest."""
+    """Return the raw message: the caller must redact and shorten it."""
     return str(error.response.get("Error", {}).get("Message", ""))
 
 

@@ -1,5 +1,8 @@
-"""What belongs to a function and to no version of it: tags, and its share of all calls. Users meet
-both at once, so a release sets them; what nobody meets yet has them from its deploy."""
+"""Attributes of functions that no version has: tags and reserved concurrency.
+
+They affect active versions immediately, so a release sets them. A function without traffic gets
+them in its deploy.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +31,7 @@ class FunctionBeside(Struct, frozen=True):
     reserved: int | None = None
 
     def all_tags(self, address: DeploymentAddress) -> dict[str, str]:
-        """With those that say whose it is."""
+        """Return the tags including the ownership tags."""
         return {**dict(self.tags), **own_tags(address), "fabric:function": self.function}
 
     @property
@@ -42,7 +45,7 @@ def beside_of(one: FunctionOrder | LiveFunction) -> FunctionBeside:
 
 
 def is_met(address: DeploymentAddress, function: str) -> bool:
-    """As far as the record knows."""
+    """Return whether the function receives traffic, according to state."""
     return bool(kept_version(kept_in(address).texts, function))
 
 
@@ -52,7 +55,8 @@ def released_beside(
     functions: Sequence[LiveFunction],
     kept: KeptState,
 ) -> dict[str, str]:
-    """What is to be kept of it. What the last release has left so is not looked at."""
+    """Update changed attributes and return the values to store. Attributes known from the last
+    release are not read again."""
     wanted = {one.name: beside_of(one) for one in functions}
     stale = [one for one in functions if _is_stale(wanted[one.name], kept)]
 
@@ -78,7 +82,7 @@ def set_beside(
     wanted: FunctionBeside,
     found: Mapping[str, Any],
 ) -> None:
-    """`found` is what the function says of itself."""
+    """Update the attributes of one function. `found` is the provider's description of it."""
     functions, arn = work.functions, function_of(found["Configuration"]["FunctionArn"])
     tags, there = wanted.all_tags(address), found.get("Tags") or {}
     new = {name: text for name, text in tags.items() if there.get(name) != text}

@@ -1,4 +1,4 @@
-"""Two triggers of one bucket that would both be told of one object: a bucket takes no such pair."""
+"""Conflicts between triggers of one bucket: S3 rejects two notifications for the same object."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ _ALL = ":*"
 
 
 class _BucketTrigger(Struct, frozen=True):
-    """`number` is that of the trigger in its function."""
+    """A storage trigger. `number` is its position in its function."""
 
     function: str
     number: int
@@ -33,7 +33,7 @@ class _BucketTrigger(Struct, frozen=True):
 
 
 def overlapping(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """Each trigger that meets one before it, once."""
+    """Yield each trigger that overlaps an earlier one, once."""
     told = list(_triggers(functions))
     for place, one in enumerate(told):
         other = next((before for before in told[:place] if before.meets(one)), None)

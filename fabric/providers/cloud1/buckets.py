@@ -1,5 +1,8 @@
-"""Buckets whose events functions are called with. The document that says so is shared with others:
-only entries under our own names are touched, and all of it is written at once."""
+"""Event notifications of buckets.
+
+The notification document of a bucket is shared with other owners. Only entries with our prefix are
+changed, but the whole document is written each time.
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -24,14 +27,14 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 class BucketEntries(Struct, frozen=True):
-    """What a bucket is to say: these, in place of all that `are_ours`."""
+    """The desired entries of a bucket, in place of all entries that `are_ours`."""
 
     rows: tuple[Row, ...]
     are_ours: Callable[[Row], bool]
 
 
 class _BucketLocks:
-    """One for each bucket, whoever asks in this process: the last to write would win."""
+    """One lock per bucket for all threads of this process: otherwise the last writer would win."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -46,7 +49,8 @@ _LOCKS = _BucketLocks()
 
 
 def bucket_region(work: Cloud1Work, bucket: str) -> str | None:
-    """None where there is no such bucket; nothing of one that may not be looked at."""
+    """Return the region of a bucket, None if it does not exist, or an empty text without permission
+    to read it."""
     from botocore.exceptions import ClientError
 
     try:
@@ -81,7 +85,8 @@ def entry_of(wire: BucketWire, alias: str) -> Row:
 
 
 def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
-    """Read again after it was written: others write the same document, and know of no lock."""
+    """Write the entries and read them again: other writers change the same document without a
+    lock."""
     with _LOCKS.of(bucket), unless(_NO_BUCKET if not entries.rows else frozenset()):
         for _ in range(_TRIES):
             document = _document(work, bucket)
@@ -103,7 +108,7 @@ def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[s
 
 
 def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries]) -> None:
-    """What others say that leads nowhere any more must not keep ours in."""
+    """Write the document. Invalid destinations of other entries must not block ours."""
     document, entries = said
     more = {} if entries.rows else {"SkipDestinationValidation": True}
     storage = work.clients.of("s3")
@@ -121,7 +126,7 @@ def _is_said(document: Mapping[str, Any], entries: BucketEntries) -> bool:
 
 
 def _plain(row: Row) -> tuple[object, ...]:
-    """However the service spells it back."""
+    """Normalize an entry for comparison, however S3 formats it."""
     rules = ((row.get("Filter") or {}).get("Key") or {}).get("FilterRules") or ()
     filters = sorted((one["Name"].lower(), one["Value"]) for one in rules)
     return row["Id"], row["LambdaFunctionArn"], sorted(row["Events"]), filters

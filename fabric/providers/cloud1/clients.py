@@ -1,4 +1,4 @@
-"""boto3's clients for one account of cloud1: made when first asked for, shared by all its calls."""
+"""The boto3 clients of one AWS account, created on demand and shared by all calls."""
 
 import threading
 import time
@@ -25,7 +25,8 @@ CALLING = Trying("standard", 1, AT_ONCE, 910.0)
 
 
 class Cloud1Clients:
-    """Thread-safe. Clients are untyped: which operations there are is data of the library."""
+    """Thread-safe cache of clients. Clients are untyped, because boto3 defines operations as
+    data."""
 
     def __init__(self, account: Cloud1Account) -> None:
         self._account = account
@@ -37,8 +38,8 @@ class Cloud1Clients:
         self._refused: dict[str, float] = {}
 
     def has_waited(self, role: str, seconds: float) -> bool:
-        """Whether so long ago a function was refused this role for the first time: all wait for it
-        side by side, and none anew."""
+        """Return whether the wait for a new role is over since it was first rejected. All functions
+        share this wait instead of each starting a new one."""
         with self._guard:
             first = self._refused.setdefault(role, time.monotonic())
         return time.monotonic() - first > seconds
@@ -50,7 +51,7 @@ class Cloud1Clients:
             return self._made[service, trying]
 
     def account(self) -> str:
-        """Its number; everybody may ask for that."""
+        """The account number; reading it needs no permission."""
         with self._asking:
             self._number = self._number or self.of("sts").get_caller_identity()["Account"]
             return self._number

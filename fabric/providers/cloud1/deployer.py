@@ -1,4 +1,4 @@
-"""cloud1 by its own interface: versions of functions, an alias that users meet, ways to be met."""
+"""The built-in deployer for AWS Lambda: function versions, a live alias, and event sources."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,8 +40,8 @@ _OPERATIONS = Operations(one_by_one(made), released, destroyed, dissolved, found
 
 
 class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
-    """`connect` gives the clients of a region, `own` is what the config says of this provider
-    alone."""
+    """The AWS Lambda deployer. `connect` returns the clients of a region; `own` are the settings of
+    this provider's config section."""
 
     connect: Callable[[str], Cloud1Clients]
     own: OwnSettings

@@ -1,4 +1,4 @@
-"""The routes of a service at cloud1, led to a tunnel for a while, and back."""
+"""Temporarily divert the API routes of a service on AWS to a tunnel, and restore them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -56,7 +56,7 @@ def where_it_was(address: DeploymentAddress, diversion: Diversion) -> Deployment
 
 
 def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
-    """An API that is gone has no way in that could lead anywhere."""
+    """Restore the routes of a diversion. A deleted API has no routes left to restore."""
     before = dict(diversion.before)
     if has_api(work, before[_API]):
         return _turned_back(work, diversion.mark, before)
@@ -66,7 +66,7 @@ def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
 
 
 def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequence[str]:
-    """Routes first: what one of them leads to cannot be deleted."""
+    """Restore routes before deleting integrations: an integration in use cannot be deleted."""
     api = before[_API]
     ours = [one["IntegrationId"] for one in _integrations(work, api, _OURS + mark)]
     routes = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
@@ -83,7 +83,8 @@ def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequ
 
 
 def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
-    """The integration: another one with our mark was made by this very call, and is found."""
+    """Create the tunnel integration. An existing one with our mark comes from this call and is
+    reused."""
     named = _OURS + diversion.mark
 
     def look() -> str | None:
@@ -107,7 +108,7 @@ def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
 
 
 def _turn(work: Cloud1Work, api: str, route: Row, target: str) -> None:
-    """One that somebody has deleted meanwhile leads nowhere."""
+    """Point one route. A route deleted meanwhile needs no change."""
     calls = work.clients.of(GATEWAY)
     with unless(GONE):
         calls.update_route(ApiId=api, RouteId=route["RouteId"], Target=target)
@@ -118,6 +119,6 @@ def _routes(work: Cloud1Work, api: str) -> list[Row]:
 
 
 def _integrations(work: Cloud1Work, api: str, named: str) -> list[Row]:
-    """Those whose description begins so."""
+    """Return the integrations whose description begins with this text."""
     found = pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
     return [one for one in found if str(one.get("Description", "")).startswith(named)]

@@ -1,4 +1,4 @@
-"""A function of an order as cloud1 describes one. No effects."""
+"""The configuration of a function in AWS terms. No effects."""
 
 import base64
 import json
@@ -21,7 +21,7 @@ Fields = Mapping[str, object]
 
 
 class OwnSettings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says."""
+    """The settings of this provider's section of the config."""
 
     role_arn: str = ""
     artifact_bucket: str = ""
@@ -33,7 +33,7 @@ def function_name(address: DeploymentAddress, name: str) -> str:
 
 
 def marked(mark: str) -> str:
-    """A version carries this for good, and the next one another."""
+    """Format the mark as a version description: each version keeps its own permanently."""
     return f"{_MARK}{mark}"
 
 
@@ -43,8 +43,8 @@ def mark_in(description: object) -> str:
 
 
 def configuration(order: FunctionOrder, role: str) -> dict[str, object]:
-    """All that one call can set, with what cloud1 takes where the config says nothing: what a
-    config says no more has to go back to that."""
+    """Build all settings of a function, with AWS defaults for omitted ones. A setting removed from
+    the config must return to its default."""
     settings = dict(order.settings)
     return {
         "Description": marked(order.mark),
@@ -59,7 +59,7 @@ def configuration(order: FunctionOrder, role: str) -> dict[str, object]:
 
 
 def differing(wanted: Fields, found: Fields) -> dict[str, object]:
-    """What has to be set so that a function is as wanted."""
+    """Return the settings to update so that a function matches the config."""
     there = {
         **found,
         "Environment": {"Variables": _inside(found, "Environment", "Variables") or {}},
@@ -69,7 +69,7 @@ def differing(wanted: Fields, found: Fields) -> dict[str, object]:
 
 
 def timeout_of(settings: Mapping[str, str]) -> int:
-    """In seconds."""
+    """Return the timeout in seconds."""
     return _count(settings.get("timeout", ""), _TIMEOUT)
 
 
@@ -79,12 +79,12 @@ def architecture(order: FunctionOrder) -> str:
 
 
 def code_digest(sha256: str) -> str:
-    """The digest of an archive in cloud1's spelling."""
+    """Encode the SHA-256 hash of an archive the way AWS does."""
     return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
 def archive_digest(code_sha256: object) -> str:
-    """And in ours; empty for what is none."""
+    """Decode a hash from AWS to hexadecimal; empty if it is invalid."""
     try:
         return base64.b64decode(str(code_sha256), validate=True).hex()
     except ValueError:
@@ -101,13 +101,13 @@ def triggers_of(texts: tuple[str, ...], kind: str) -> tuple[dict[str, object], .
 
 
 def version_in(arn: str) -> str:
-    """The number of a version; empty for an id that names none."""
+    """Return the version number of an ARN; empty if it names none."""
     last = arn.rpartition(":")[2]
     return last if last.isdigit() and arn.count(":") == _COLONS_OF_A_VERSION else ""
 
 
 def alias_of(arn: str) -> str:
-    """The address under which a function is met, whatever version that is."""
+    """Return the ARN of the live alias, which is the same for all versions."""
     return f"{function_of(arn)}:{ALIAS}"
 
 

@@ -1,4 +1,4 @@
-"""Functions at cloud1: each deploy makes a version ready, which nobody meets before the release."""
+"""Deploy functions to AWS Lambda: each deploy publishes a version without traffic."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +41,7 @@ _LARGEST_ZIP = 50 * 1024 * 1024
 
 
 class _FunctionMaking(Struct, frozen=True):
-    """One function on its way to be as it is ordered."""
+    """The deploy of one function."""
 
     work: Cloud1Work
     address: DeploymentAddress
@@ -84,7 +84,7 @@ def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> 
 def found(
     work: Cloud1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     name = function_name(address, function)
     if not mark:
         return met(work, name, function)
@@ -100,7 +100,7 @@ def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
 
 
 def _then(making: _FunctionMaking) -> dict[str, Any] | None:
-    """The version that once was just this order, if it is still there."""
+    """Find the version that matched this order before, if it still exists."""
     version = version_in(making.order.version)
     if not version:
         return None
@@ -111,7 +111,8 @@ def _then(making: _FunctionMaking) -> dict[str, Any] | None:
 
 
 def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
-    """Its mark goes over more than a version has: tags and the like may have changed since."""
+    """Return whether the version matches the order. Marks also cover tags, so a different mark does
+    not prove a difference."""
     if one["CodeSha256"] != code_digest(making.order.artifact.sha256):
         return False
     wanted = {name: value for name, value in making.wanted.items() if name != "Description"}
@@ -119,8 +120,10 @@ def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
 
 
 def _created(making: _FunctionMaking) -> str:
-    """The id of its first version; empty where it was there already, perhaps by this very call,
-    whose answer was lost."""
+    """Create the function and return the id of its first version.
+
+    Empty if the function exists, possibly created by this call before its response was lost.
+    """
     from botocore.exceptions import ClientError
 
     def create() -> str | None:
@@ -160,8 +163,8 @@ def _created(making: _FunctionMaking) -> str:
 
 
 def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
-    """The id of a version that is as ordered: the newest, or a new one. The settings go first, for
-    the code's own call publishes both."""
+    """Return the id of a version that matches the order: the newest or a new one. Settings come
+    first, because the code update publishes both."""
     functions, order = making.work.functions, making.order
     digest = code_digest(order.artifact.sha256)
     changed = differing(making.wanted, found)
@@ -198,7 +201,7 @@ def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
 
 
 def _set_beside(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
-    """Of what users meet, a release sets it."""
+    """Set the attributes, unless the function receives traffic: then a release sets them."""
     if not is_met(making.address, making.order.name):
         set_beside(making.work, making.address, beside_of(making.order), found)
 

@@ -1,4 +1,4 @@
-"""The HTTP address of a service at cloud1: one API, a way in for each function, its routes."""
+"""The HTTP API of a service on AWS: one API, an integration for each function, and routes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
 
 
 class GatewayOrder(Struct, frozen=True):
-    """One API and what is asked of it."""
+    """One API with its desired configuration."""
 
     work: Cloud1Work
     address: DeploymentAddress
@@ -37,15 +37,16 @@ class GatewayOrder(Struct, frozen=True):
 
     @property
     def single(self) -> Any:
-        """For what would be made twice where an answer is lost: never tried again by itself."""
+        """A client without retries, for calls that would create a duplicate after a lost
+        response."""
         return self.work.clients.of(GATEWAY, ONCE)
 
 
 def released_gateway(
     gateway: GatewayOrder, closed: frozenset[str], kept: KeptState
 ) -> dict[str, str]:
-    """What is to be kept of it. Functions that are `closed` have to let it in again, also where all
-    else is as it was."""
+    """Update the API and return the values to store. `closed` functions must permit the API again,
+    even if nothing else changed."""
     wanted = gateway.wanted
     closed &= wanted.aliases.keys()
     if not wanted.routes:
@@ -65,7 +66,7 @@ def released_gateway(
 
 
 def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
-    """A service that never had any is not looked for."""
+    """Delete the API of a service without routes. Without a stored API there is no search."""
     api = api_in(kept.texts)
     ways: dict[str, str] = {}
     with unless(GONE):
@@ -87,7 +88,7 @@ def endpoint_in(kept: Mapping[str, str]) -> str:
 
 
 def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
-    """Also where nobody knows of it any more: its tags say whose it is."""
+    """Delete the API, also one missing in state: tags prove its ownership."""
     calls = work.clients.of(GATEWAY)
     known = {kept[_API]} if kept.get(_API) else set()
     for api in known | {one["ApiId"] for one in _tagged(calls, address)}:
@@ -138,7 +139,7 @@ def _new_api(gateway: GatewayOrder) -> Mapping[str, Any]:
 
 
 def _share(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
-    """What pages of other origins may do."""
+    """Set the permissions of pages from other origins."""
     there = api.get("CorsConfiguration") or {}
     if not gateway.wanted.cors:
         if there:
@@ -150,8 +151,8 @@ def _share(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
 
 
 def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
-    """The integration of each function that is met here. A function lets the API in before there
-    is one: an integration that is there works."""
+    """Return the integration of each public function. Functions permit the API first, so every
+    existing integration works."""
     there = _integrations(gateway)
     aliases = gateway.wanted.aliases
     missing = {alias for alias in aliases.values() if alias not in there}
@@ -217,7 +218,7 @@ def _set_route(
 
 
 def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
-    """Integrations that no route leads to any more: of functions, and of other addresses."""
+    """Delete integrations without a route: of deleted functions and of other addresses."""
     wanted = frozenset(gateway.wanted.aliases.values())
     for way, integration in ways.items():
         if way in wanted:

@@ -1,4 +1,4 @@
-"""Parts of an HTTP API at cloud1: read page by page, and never made twice."""
+"""Helpers for HTTP APIs on AWS: pagination, and creation without duplicates."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -16,8 +16,10 @@ def pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mappi
 
 
 def made_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
-    """A thing that a second call would make twice: after an answer that was lost, or not given for
-    now, it is looked for. None: it is not there, and the call may be made again."""
+    """Create a resource without duplicates. After a lost or throttled response, look for it.
+
+    None means that it does not exist, so the call can be repeated.
+    """
     from botocore import exceptions as wrong
 
     try:

@@ -1,4 +1,4 @@
-"""The HTTP address that a service is to have at cloud1. No effects."""
+"""The desired HTTP API of a service on AWS. No effects."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ class WantedGateway(Struct, frozen=True):
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Each function that is met here, with its address."""
+        """Each function with a route, with its alias ARN."""
         return {one.function: one.alias for one in self.routes}
 
 
@@ -58,7 +58,7 @@ def cors_in(trigger: Mapping[str, object]) -> Cors | None:
 
 
 def cors_configuration(all_cors: Sequence[Cors]) -> dict[str, object]:
-    """One for the whole address: what any of its routes allows."""
+    """Merge the CORS settings of all routes: an API has one configuration."""
     credentials = any(one.credentials for one in all_cors)
     headers = _union(one.headers for one in all_cors)
     found: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Whom cloud1 takes us for, and whether we may look at functions: asked without a change."""
+"""The identity of the AWS credentials, and whether they can read functions. Changes nothing."""
 
 from fabric.providers.cloud1.answers import GONE, unless
 from fabric.providers.cloud1.versions import Cloud1Work

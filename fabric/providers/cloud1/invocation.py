@@ -1,4 +1,4 @@
-"""One call of a function as users meet it, with the last of what it said."""
+"""Invoke the live version of a function and return the tail of its log."""
 
 import base64
 import json
@@ -28,13 +28,13 @@ def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionA
 
 
 def _lines(tail: bytes) -> str:
-    """Of a tail that was cut the first line is a part of one."""
+    """Decode the log tail. The first line of a truncated tail is partial and is dropped."""
     _, _, rest = tail.partition(b"\n")
     return (rest if rest and len(tail) >= _TAIL else tail).decode(errors="replace")
 
 
 def _failure(response: str) -> str:
-    """In the words of what was thrown, where there are such."""
+    """Return the message of the thrown error, if there is one."""
     try:
         said = json.loads(response)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the last release left for this one, and how far it can be taken for granted."""
+"""The values that the last release stored for the next one, and whether they can be trusted."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +9,8 @@ from fabric.providers.contract import DeploymentAddress
 
 
 class KeptState(Struct, frozen=True):
-    """Names in it lead to what was made. Only where `is_sure` does it also say how that is now."""
+    """The stored values of the last release. Names always identify resources; they describe the
+    current state only if `is_sure` is true."""
 
     texts: Mapping[str, str]
     is_sure: bool = True
@@ -19,7 +20,7 @@ class KeptState(Struct, frozen=True):
         return self.texts.get(name, "") if self.is_sure else ""
 
     def of_functions(self, names: Iterable[str]) -> dict[str, str]:
-        """All that is kept of these."""
+        """Return all stored values of these functions."""
         ends = tuple(f":{name}" for name in names)
         return {name: text for name, text in self.texts.items() if name.endswith(ends)}
 

@@ -1,4 +1,4 @@
-"""What a service has at cloud1 besides its functions: whether it is still there."""
+"""Check that the resources of a service on AWS other than its functions still exist."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from fabric.providers.contract import DeploymentAddress
 
 
 def lost(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
-    """Of what the last release made."""
+    """Yield the missing resources of the last release."""
     api = api_in(kept_in(address).texts)
     if api and not has_api(work, api):
         yield f"the HTTP API `{api}`"

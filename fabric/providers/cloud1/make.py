@@ -1,4 +1,4 @@
-"""cloud1's deployer from what surrounds a run: whose account, whose role, at which address."""
+"""Create the AWS deployer from the environment: account, role and endpoint."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ def clients_of(env: Mapping[str, str], connections: Connections) -> Callable[[st
 
 
 def _own(extension: str, role: str) -> OwnSettings:
-    """The role of the config is the closer one."""
+    """Read the provider settings. A role in the config takes precedence over the environment."""
     try:
         said = convert(json.loads(extension), OwnSettings)
     except ValidationError as error:

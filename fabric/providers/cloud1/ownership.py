@@ -1,4 +1,4 @@
-"""Whose a function is, and where: asked before anything of it is changed or taken away."""
+"""Check owner, account and region of functions before they are changed or deleted."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,8 @@ _ARN, _PLACE = "arn:", "place"
 
 
 def refuse_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> None:
-    """`found` is the answer of a look at it."""
+    """Raise if the described function belongs to another service or stage. `found` is the API
+    response."""
     if is_foreign(address, function, found):
         name = function_name(address, function)
         message = (
@@ -28,7 +29,7 @@ def refuse_foreign(address: DeploymentAddress, function: str, found: Mapping[str
 
 
 def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, Any]) -> bool:
-    """Tags say whose it is. Who may not read them is shown none: then the record decides."""
+    """Return whether tags name another owner. Without permission to read tags, state decides."""
     tags: Mapping[str, str] = found.get("Tags") or {}
     wanted = {**own_tags(address), _FUNCTION: function}
     if any(name in tags for name in wanted):
@@ -38,7 +39,7 @@ def is_foreign(address: DeploymentAddress, function: str, found: Mapping[str, An
 
 
 def refuse_elsewhere(address: DeploymentAddress, arn: str) -> None:
-    """What is made or found has to be where the rest of the service is."""
+    """Raise if a created or found function is in another place than the rest of the service."""
     there, here = _home(address), home_of(arn)
     if there is not None and there != here:
         raise FabricError(_elsewhere(address, there, here))
@@ -50,20 +51,21 @@ def kept_place(functions: Sequence[LiveFunction]) -> dict[str, str]:
 
 
 def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
-    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    """Return the address with the deployed region, which can differ from the configured one."""
     there = _home(address)
     return address if there is None else replace(address, region=there.region)
 
 
 def refuse_other_region(work: Cloud1Work, address: DeploymentAddress) -> None:
-    """The same, without a call."""
+    """Raise if the configured region differs from the deployed one, without an API call."""
     there, region = _home(address), str(work.functions.meta.region_name)
     if there is not None and there.region != region:
         raise FabricError(_elsewhere(address, there, Arn(there.partition, region, there.account)))
 
 
 def misplaced(address: DeploymentAddress) -> Problem | None:
-    """A region that nothing names is that of the credentials, which only a call knows."""
+    """Return a problem for a region conflict. An omitted region comes from the credentials, which
+    only a call can resolve."""
     there = _home(address)
     if there is None or address.region in ("", there.region):
         return None
@@ -71,7 +73,8 @@ def misplaced(address: DeploymentAddress) -> Problem | None:
 
 
 def refuse_other_account(work: Cloud1Work, address: DeploymentAddress) -> None:
-    """Where something is to be made or deleted: one look for all of it."""
+    """Raise if resources are to be created or deleted in another account. One check covers all of
+    them."""
     there = _home(address)
     if there is not None:
         here = Arn(there.partition, work.functions.meta.region_name, work.clients.account())
@@ -80,7 +83,7 @@ def refuse_other_account(work: Cloud1Work, address: DeploymentAddress) -> None:
 
 
 def _home(address: DeploymentAddress) -> Arn | None:
-    """Where the record says the service is. What it has as a whole outlives its functions."""
+    """Read the recorded place of the service. Service-level resources outlive functions."""
     if address.previous is None:
         return None
     kept = dict(address.previous.kept).get(_PLACE)

@@ -1,4 +1,4 @@
-"""Who may call a function's alias: each source of events has a statement of its own there."""
+"""Permissions to invoke a function's alias: one policy statement per event source."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _OURS = "fabric-"
 
 
 class Arn(NamedTuple):
-    """The parts of one that all that belongs to a function shares."""
+    """The ARN parts that all resources of a function share."""
 
     partition: str
     region: str
@@ -25,7 +25,7 @@ class Arn(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """`account` narrows a source whose own name says nothing of one."""
+    """One permission. `account` restricts a source whose ARN contains no account."""
 
     name: str
     principal: str
@@ -92,7 +92,7 @@ def shut_out(work: Cloud1Work, alias: str, permission: Permission) -> None:
 
 
 def sources_let_in(work: Cloud1Work, alias: str) -> frozenset[str]:
-    """Those that fabric has let in. One call, of the kind that has a high rate of its own."""
+    """Return the sources that fabric has permitted. One call, with a high rate limit."""
     from botocore.exceptions import ClientError
 
     try:
@@ -106,6 +106,6 @@ def sources_let_in(work: Cloud1Work, alias: str) -> frozenset[str]:
 
 
 def _source(row: dict[str, Any]) -> str:
-    """Whatever the letters of the key are."""
+    """Return the source ARN, with the key in any letter case."""
     conditions = (row.get("Condition") or {}).get("ArnLike") or {}
     return next((str(one) for key, one in conditions.items() if key.lower() == "aws:sourcearn"), "")

@@ -1,4 +1,4 @@
-"""What has to be there before a function can be met by it: asked for before the first change."""
+"""Check that event sources exist before the first change."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
@@ -30,7 +30,7 @@ class _Places(Struct, frozen=True):
 def missing_buckets(
     work: Cloud1Work, address: DeploymentAddress, functions: FunctionWires
 ) -> tuple[str, ...]:
-    """Those that are to be made. Raises for all else that is missing or does not fit."""
+    """Return the buckets to create. Raises for everything else that is missing or unsuitable."""
     region = work.clients.of("lambda").meta.region_name
     wires = [wire for found in functions.values() for wire in found]
     places = _Places(

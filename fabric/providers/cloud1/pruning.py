@@ -1,7 +1,7 @@
-"""Versions that nobody can go back to any more, taken away: what is kept of code is not free.
+"""Delete versions that no rollback can need, because stored code costs money.
 
-The provider is not asked which there are: numbers only grow, and a release keeps those that it
-knows of. So a change of a function costs a call more only where a version is to go.
+Versions are not listed: their numbers only grow, and a release stores the known ones. A change of a
+function costs an extra call only if a version is deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def pruned(
     asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
     kept: KeptState,
 ) -> dict[str, str]:
-    """What is to be kept of versions: the numbers of those that are there."""
+    """Delete stale versions and return the remaining version numbers to store."""
     address, functions, cut = asked
     named = frozenset(_named(address, functions, kept))
     pruning = _Pruning(work, named, kept, cut.fresh)
@@ -51,7 +51,7 @@ def pruned(
 def _named(
     address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptState
 ) -> Iterator[tuple[str, str]]:
-    """Versions that somebody meets, or that a record can go back to."""
+    """Yield versions with traffic, and rollback targets of records."""
     yield from ((one.name, version_of(one)) for one in functions)
     yield from ((name, kept_version(kept.texts, name)) for name in (one.name for one in functions))
     record = address.previous
@@ -68,7 +68,7 @@ def _left(pruning: _Pruning, one: LiveFunction) -> list[int]:
 
 
 def _there(pruning: _Pruning, one: LiveFunction) -> set[int]:
-    """Also what was made by a run that never came to its release."""
+    """List existing versions, including those of runs without a release."""
     newest = int(version_of(one))
     known = {int(text) for text in pruning.kept.texts.get(_KEPT + one.name, "").split()}
     if newest == 1 or newest in known:
@@ -79,7 +79,7 @@ def _there(pruning: _Pruning, one: LiveFunction) -> set[int]:
 
 
 def _is_deleted(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
-    """What cannot be deleted keeps nobody from being served: it is said, and tried again."""
+    """Delete a version. A failure does not fail the release: it is reported and retried later."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:

@@ -1,4 +1,4 @@
-"""Queues that functions are fed from: a mapping leads from each to the alias of a function."""
+"""Queues that trigger functions: an event source mapping connects a queue to a function's alias."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ _OF_QUEUES = ":sqs:"
 
 
 class QueueFound(Struct, frozen=True):
-    """`hidden_for` are the seconds after which a message that was not dealt with is seen again."""
+    """An existing queue. `hidden_for` is its visibility timeout in seconds."""
 
     arn: str
     hidden_for: int
@@ -39,7 +39,7 @@ def found_queue(work: Cloud1Work, queue: str) -> QueueFound | None:
 
 
 def set_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
-    """One that is there is changed; one that is on its way out is waited for."""
+    """Create or update the mapping. A mapping in deletion is waited for."""
     source, asked = _arn(wire, alias), _asked(wire)
 
     def put() -> bool | None:
@@ -92,7 +92,7 @@ def _differs(there: Mapping[str, Any], asked: Mapping[str, object]) -> bool:
 
 
 def drop_queue(work: Cloud1Work, wire: QueueWire, alias: str) -> None:
-    """The mapping alone: what is in a queue stays there."""
+    """Delete the mapping only; messages stay in the queue."""
     source = _arn(wire, alias)
     for one in mappings_of(work, alias):
         if _source(one) == source and one["State"] != "Deleting":
@@ -110,7 +110,7 @@ def _deleted(work: Cloud1Work, uuid: str) -> Mapping[str, Any]:
 
 
 def mappings_of(work: Cloud1Work, alias: str = "") -> list[Mapping[str, Any]]:
-    """Those of queues; without an alias those of the whole account."""
+    """List the queue mappings of an alias, or of the whole account."""
     which = {"FunctionName": alias} if alias else {}
     found: list[Mapping[str, Any]] = []
     with unless(GONE):

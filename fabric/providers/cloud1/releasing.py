@@ -1,4 +1,4 @@
-"""A release at cloud1: the moment when users and events meet what deploys have made ready."""
+"""Release on AWS: switch traffic and event sources to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ from fabric.providers.side_by_side import side_by_side
 
 
 class _Releasing(Struct, frozen=True):
-    """All that is wanted, worked out before the first call."""
+    """The complete plan of a release, computed before the first call."""
 
     address: DeploymentAddress
     functions: Sequence[LiveFunction]
@@ -81,8 +81,7 @@ def _planned(
 
 
 def _looked_at(releasing: _Releasing, cut: CutOver) -> WiredNow:
-    """Where nobody is sure how the last release ended. Nothing can lead to an alias that was just
-    made."""
+    """Read the event sources if the result of the last release is unknown. A new alias has none."""
     if releasing.kept.is_sure:
         return NOT_LOOKED
     wiring = releasing.wiring
@@ -98,7 +97,8 @@ def _gateway(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, st
 
 
 def _of_leaving(releasing: _Releasing) -> dict[str, str]:
-    """What leads to functions that nobody asks for any more: they are taken away after this."""
+    """Return the stored event sources of functions that the config no longer contains; they are
+    deleted after this."""
     record = releasing.address.previous
     staying = releasing.wiring.aliases
     names = [one.name for one in record.functions if one.name not in staying] if record else []
@@ -106,7 +106,7 @@ def _of_leaving(releasing: _Releasing) -> dict[str, str]:
 
 
 def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from version to version."""
+    """Build the outputs for other services, equal for all versions."""
     outputs = {"url": endpoint, "region": address.region}
     for one in functions:
         below = function_endpoint(endpoint, one.triggers)

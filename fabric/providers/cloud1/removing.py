@@ -1,4 +1,4 @@
-"""What a service has at cloud1, taken away: what leads to it first, then its functions."""
+"""Delete a service on AWS: event sources first, then functions."""
 
 from collections.abc import Sequence
 

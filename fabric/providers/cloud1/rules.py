@@ -1,4 +1,4 @@
-"""Rules of a bus, by a pattern or by the clock, and schedules of a time zone."""
+"""EventBridge rules by pattern or schedule, and EventBridge schedules with a time zone."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def has_bus(work: Cloud1Work, bus: str) -> bool:
 
 
 def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
-    """All of its fields, always: what is left out of a call is taken away."""
+    """Write all fields of a rule: the API resets omitted ones."""
     events = work.clients.of("events")
     when = {"ScheduleExpression": wire.schedule} if wire.schedule else {}
     asked = when or {"EventPattern": wire.pattern}
@@ -45,7 +45,7 @@ def set_rule(work: Cloud1Work, wire: RuleWire, alias: str) -> None:
 
 
 def _refuse_failed(wire: RuleWire, answer: Mapping[str, Any]) -> None:
-    """A target may be refused in an answer that is none of an error."""
+    """Raise for a rejected target, which the API reports in a successful response."""
     if not answer["FailedEntryCount"]:
         return
     why = "; ".join(one.get("ErrorMessage", "") for one in answer.get("FailedEntries") or ())
@@ -87,7 +87,8 @@ def drop_schedule(work: Cloud1Work, wire: ScheduleWire) -> None:
 
 
 def schedules_there(work: Cloud1Work, prefix: str) -> dict[str, list[ScheduleWire]]:
-    """By the alias that they call. Who never had one may not even be allowed to ask."""
+    """Group existing schedules by target alias. Accounts without schedules can lack the permission
+    to list them."""
     from botocore.exceptions import ClientError
 
     found: dict[str, list[ScheduleWire]] = {}

@@ -1,4 +1,4 @@
-"""Schedules as cloud1 reads them. No effects."""
+"""Conversion of schedules to AWS syntax. No effects."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,8 @@ _UTC = frozenset(
 
 
 def own_expression(schedule: str) -> str:
-    """Five fields as six. A ValueError says what six of cloud1's cannot say."""
+    """Convert five cron fields to the six of AWS. Raises a ValueError if AWS cannot express
+    them."""
     if schedule.startswith(("rate(", "cron(")):
         return schedule
     minute, hour, day, month, weekday = schedule.upper().split()
@@ -27,12 +28,12 @@ def own_expression(schedule: str) -> str:
 
 
 def is_bound_to(zone: str, schedule: str) -> bool:
-    """Whether it matters where on earth the schedule is read."""
+    """Return whether the time zone affects the schedule."""
     return bool(zone) and zone not in _UTC and not schedule.startswith("rate(")
 
 
 def _weekdays(field: str) -> str:
-    """By their names: numbers begin elsewhere at cloud1."""
+    """Replace weekday numbers by names, because AWS counts from another day."""
     found = {day % _WEEK for item in field.split(",") for day in _days(item)}
     return ",".join(_DAYS[day] for day in sorted(found))
 
@@ -60,7 +61,7 @@ def _numbered(months: str) -> str:
 
 
 def _stepped(field: str) -> str:
-    """A range with steps is spelled out."""
+    """Write a range with steps as a list."""
     return ",".join(part for item in field.split(",") for part in _parts(item))
 
 

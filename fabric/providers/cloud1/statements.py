@@ -1,4 +1,4 @@
-"""The rights that a config gives the role of its functions: a policy of this service's own."""
+"""Permissions that a config gives its functions' role, as one separate policy per service."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class RolePolicy(Struct, frozen=True):
 
 
 def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> dict[str, str]:
-    """What is to be kept of them."""
+    """Write the policy and return the values to store."""
     policy = _policy(work, address)
     said = policy.kept_text(kept.salt) if policy.text else ""
     was = kept.texts.get(_KEPT, "")
@@ -42,8 +42,8 @@ def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState
 
 
 def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> None:
-    """Also those of a release that broke off and never told of them: whoever may not ask for them
-    has none."""
+    """Delete the policy, also one of an interrupted release that did not store it. Without
+    permission to read it, there is none."""
     policy, known = _policy(work, address), _role_in(kept.texts.get(_KEPT, ""))
     if known:
         _delete(work, known, policy.name)
@@ -65,7 +65,7 @@ def _policy(work: Cloud1Work, address: DeploymentAddress) -> RolePolicy:
 
 
 def _statement(said: Any) -> dict[str, object]:
-    """Keys that a config's schema leaves open are the service's own, under a capital."""
+    """Build a statement. Keys that the schema leaves open are AWS keys, capitalized."""
     return {_PLURALS.get(name, name[:1].upper() + name[1:]): one for name, one in said.items()}
 
 

@@ -1,4 +1,4 @@
-"""What of a config cloud1 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that AWS or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def _of_trigger(function: str, trigger: dict[str, object], region: str) -> Itera
 
 
 def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unfit]:
-    """Each trigger by itself, and then beside those before it."""
+    """Check each trigger separately, and then together with the earlier ones."""
     fitting: tuple[str, ...] = ()
     for number, text in enumerate(one.triggers):
         for triggers in ((text,), (*fitting, text)):
@@ -108,7 +108,7 @@ def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) 
 
 
 def _open_to_all(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """What routes allow is one for the whole address."""
+    """Check the CORS settings of routes, which share one configuration per API."""
     allowed = [
         (one.name, number, cors)
         for one in functions

@@ -1,4 +1,4 @@
-"""What leads events to functions is taken away before they are."""
+"""Delete event sources of functions before the functions themselves."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from fabric.providers.side_by_side import side_by_side
 
 
 class Unwiring(Struct, frozen=True):
-    """Functions that are about to go: their aliases, and what leads to them."""
+    """Functions to be deleted: their aliases and event sources."""
 
     work: Cloud1Work
     owner: str
@@ -41,8 +41,8 @@ def planned_unwiring(
     functions: Sequence[LiveFunction],
     kept: KeptState,
 ) -> Unwiring:
-    """By what was kept, what the record says was ordered, and what is there where neither may be
-    all of it."""
+    """Plan the deletion from stored values and recorded orders. If those can be incomplete,
+    existing event sources are read too."""
     there = [one for one in functions if one.resource_id]
     aliases = {one.name: alias_of(one.resource_id) for one in there}
     now = NOT_LOOKED if kept.is_sure else wired_now(work, address, aliases)
@@ -59,14 +59,14 @@ def planned_unwiring(
 
 
 def _ordered(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
-    """What can never have been made is not in the way of a removal."""
+    """List the recorded event sources. Impossible ones must not block a deletion."""
     with contextlib.suppress(FabricError):
         return tuple(map(bare, wires_of(address, one)))
     return ()
 
 
 def unwire(unwiring: Unwiring) -> None:
-    """Of these functions alone: others of the service stay as they are."""
+    """Delete event sources of these functions only; others of the service stay unchanged."""
     gone = frozenset(unwiring.aliases.values())
     _unwire(unwiring, lambda row: row.get("LambdaFunctionArn") in gone)
 

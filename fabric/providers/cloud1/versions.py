@@ -1,4 +1,4 @@
-"""What functions and versions are at cloud1, and when they can be used."""
+"""Functions and versions on AWS, and the wait until they are usable."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -23,8 +23,8 @@ from fabric.system.cloud1_account import code_of
 
 
 class Cloud1Work(Struct, frozen=True):
-    """What every call needs: clients, the config's own settings, who follows it, how cloud1's words
-    are shown, and how long to wait."""
+    """The context of every call: clients, provider settings, watch, redaction and waiting
+    limits."""
 
     clients: Cloud1Clients
     own: OwnSettings
@@ -38,14 +38,15 @@ class Cloud1Work(Struct, frozen=True):
 
 
 def made_under(work: Cloud1Work, name: str, function: str, mark: str) -> LiveFunction | None:
-    """The newest version of this mark. The function itself may have been left between two."""
+    """Find the newest version with this mark. An interrupted run can leave the function between two
+    versions."""
     found = [one for one in versions(work, name) if mark_in(one.get("Description")) == mark]
     newest = max(found, key=lambda one: int(one["Version"]), default=None)
     return None if newest is None else _live(name, function, newest)
 
 
 def met(work: Cloud1Work, name: str, function: str) -> LiveFunction | None:
-    """The version that users meet."""
+    """Find the version that receives traffic."""
     found = described(work, name, ALIAS)
     return None if found is None else _live(name, function, found["Configuration"])
 
@@ -61,7 +62,7 @@ def _live(name: str, function: str, version: Mapping[str, Any]) -> LiveFunction:
 
 
 def versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
-    """Those that were published; none where there is no such function."""
+    """List published versions; none if the function does not exist."""
     from botocore.exceptions import ClientError
 
     pages = work.functions.get_paginator("list_versions_by_function")
@@ -74,7 +75,7 @@ def versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
 
 
 def described(work: Cloud1Work, name: str, version: str = "") -> dict[str, Any] | None:
-    """One call for all of it. Looks have a far higher rate than anything else that is asked."""
+    """Describe a function in one call. Read calls have a far higher rate limit than others."""
     from botocore.exceptions import ClientError
 
     more = {"Qualifier": version} if version else {}
@@ -110,7 +111,7 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
 
 
 def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Whoever changes what is being changed is asked to come back: so this does."""
+    """Retry a change while another change of the function is in progress."""
     from botocore.exceptions import ClientError
 
     busy: list[ClientError] = []

@@ -1,4 +1,4 @@
-"""What leads events to functions at this moment, by what the provider says of their aliases."""
+"""The existing event sources of functions, read from their alias policies."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,13 +15,13 @@ from fabric.providers.side_by_side import side_by_side
 
 
 class WiredNow(Struct, frozen=True):
-    """By function: who may call it, and the wires that were found."""
+    """Existing permissions and event sources by function."""
 
     sources: Mapping[str, frozenset[str]] = {}
     wires: Mapping[str, tuple[Wire, ...]] = {}
 
     def unknown_to(self, api: str) -> frozenset[str]:
-        """Functions that do not let this API in."""
+        """Return the functions that do not permit this API."""
         return frozenset(
             name
             for name, sources in self.sources.items()
@@ -33,7 +33,8 @@ NOT_LOOKED = WiredNow()
 
 
 def wired_now(work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]) -> WiredNow:
-    """`aliases` by function. Queues and schedules are listed once for all of them."""
+    """Read the event sources of `aliases`. Queues and schedules are listed once for all
+    functions."""
     only = next(iter(aliases.values())) if len(aliases) == 1 else ""
     if not aliases:
         return NOT_LOOKED

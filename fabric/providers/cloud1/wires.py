@@ -1,4 +1,4 @@
-"""By what a function is met beside HTTP: rules, schedules, queues, buckets. No effects."""
+"""Event sources of functions other than HTTP: rules, schedules, queues and buckets. No effects."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _OURS, _THEIRS = "objstore1:", "s3:"
 
 
 class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
-    """Of a bus: by a schedule of UTC, or by a pattern, which is JSON."""
+    """A rule on an event bus: a UTC schedule, or a pattern as JSON."""
 
     bus: str
     name: str
@@ -32,7 +32,7 @@ class RuleWire(Struct, frozen=True, tag="rule", omit_defaults=True):
 
 
 class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
-    """Of a time zone."""
+    """A schedule with a time zone."""
 
     name: str
     schedule: str = ""
@@ -41,7 +41,7 @@ class ScheduleWire(Struct, frozen=True, tag="schedule", omit_defaults=True):
 
 
 class QueueWire(Struct, frozen=True, tag="queue", omit_defaults=True):
-    """`arn` is there where the config says one."""
+    """A queue trigger. `arn` is set if the config contains one."""
 
     queue: str
     batch_size: int = 0
@@ -64,15 +64,16 @@ Wire: TypeAlias = RuleWire | ScheduleWire | QueueWire | BucketWire
 
 
 class Wired(Struct, frozen=True):
-    """What a release has made for a function: where to find it, and a digest of how it is."""
+    """The event sources that a release has created for a function: their names and a hash of their
+    settings."""
 
     digest: str
     wires: tuple[Wire, ...]
 
 
 class ServiceWires(Struct, frozen=True):
-    """`owner` begins the names of what a service has in a document that it shares. `numbers` are
-    those of the triggers in the config that wires are made for."""
+    """All event sources of a service. `owner` is the prefix of its entries in shared documents.
+    `numbers` are the config triggers of the event sources."""
 
     owner: str
     functions: Mapping[str, tuple[Wire, ...]]
@@ -82,7 +83,7 @@ class ServiceWires(Struct, frozen=True):
 def wanted_wires(
     address: DeploymentAddress, functions: Sequence[LiveFunction], own: OwnSettings
 ) -> ServiceWires:
-    """Raises for all that cannot be made."""
+    """Plan all event sources. Raises for unsupported ones."""
     problems: list[Problem] = []
     found: dict[str, tuple[Wire, ...]] = {}
     numbers: dict[tuple[str, Wire], int] = {}
@@ -97,12 +98,12 @@ def wanted_wires(
 
 
 def wires_of(address: DeploymentAddress, one: LiveFunction, role: str = "") -> tuple[Wire, ...]:
-    """`role` is the one that schedules take on."""
+    """List the event sources of a function. `role` is the role that schedules assume."""
     return tuple(_numbered(address, one, role))
 
 
 def _numbered(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
-    """Each once, with the number of the first trigger that it is made for."""
+    """Return each event source once, with the number of its first trigger."""
     found: dict[Wire, int] = {}
     for number, text in enumerate(one.triggers):
         for wire in _wires(address, one, text):
@@ -112,7 +113,7 @@ def _numbered(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[
 
 
 def wire_problems(address: DeploymentAddress, one: LiveFunction, role: str) -> tuple[Problem, ...]:
-    """What of its triggers cannot be made, whatever is there."""
+    """List triggers that AWS cannot create, independent of existing resources."""
     try:
         return tuple(_problems(one.name, wires_of(address, one, role)))
     except FabricError as error:
@@ -120,13 +121,13 @@ def wire_problems(address: DeploymentAddress, one: LiveFunction, role: str) -> t
 
 
 def owner_of(address: DeploymentAddress) -> str:
-    """Names joined by hyphens may be those of two services; a digest is not."""
+    """Return the owner hash of a service: hyphenated names can collide, hashes do not."""
     ident = digest_fields((address.service, address.stage))[:_OWNER_DIGEST]
     return f"fabric-{address.service}-{address.stage}-{ident}-"
 
 
 def name_prefix(address: DeploymentAddress) -> str:
-    """What the names of all rules and schedules of a service begin with."""
+    """Return the name prefix of all rules and schedules of a service."""
     return resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
 
 
@@ -188,7 +189,7 @@ def _bucket(name: str, trigger: Mapping[str, Any]) -> BucketWire:
 
 
 def last_part(text: str) -> str:
-    """The name at the end of an ARN or an address; a name is its own."""
+    """Return the name at the end of an ARN or URL; a plain name is unchanged."""
     return text.rpartition("/")[2].rpartition(":")[2]
 
 
@@ -222,7 +223,7 @@ def _no_role(function: str, zone: str) -> Problem:
 
 
 def bare(wire: Wire) -> Wire:
-    """Where it is, without how it is."""
+    """Return the identity of an event source, without its settings."""
     match wire:
         case RuleWire(bus=bus, name=name):
             return RuleWire(bus, name)
@@ -235,8 +236,10 @@ def bare(wire: Wire) -> Wire:
 
 
 def is_told_by_name(wire: Wire) -> bool:
-    """Whether it is another one as soon as anything of it is: its name is a digest of it all. What
-    a bucket tells is looked at with the whole bucket."""
+    """Return whether any change gives a new name, because the name is a hash of all settings.
+
+    Notifications of a bucket are compared with the whole bucket instead.
+    """
     return isinstance(wire, RuleWire | BucketWire)
 
 
@@ -253,7 +256,7 @@ def shown_wire(wire: Wire) -> str:
 
 
 def wired_text(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
-    """For what is kept: a pattern may hold what nobody is to read there."""
+    """Encode the event sources for state, with a hash, because patterns can contain secrets."""
     said = typed_json.encode(wires).decode()
     places = tuple(dict.fromkeys(map(bare, wires)))
     return typed_json.encode(Wired(digest_fields((salt, alias, said)), places)).decode()

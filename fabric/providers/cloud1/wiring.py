@@ -1,4 +1,4 @@
-"""What leads events to functions: made and taken away as a release and a removal want it."""
+"""Create and delete event sources, as releases and removals need it."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -35,8 +35,10 @@ _Before: TypeAlias = Mapping[str, frozenset[Wire]]
 
 
 class Wiring(Struct, frozen=True):
-    """One service: its functions' aliases, and what is to lead to them. Those of `fresh` functions
-    were just made: whatever led there before has to be let in again."""
+    """The wiring of one service: aliases and desired event sources.
+
+    Aliases of `fresh` functions are new, so existing event sources need their permission again.
+    """
 
     work: Cloud1Work
     aliases: Mapping[str, str]
@@ -51,7 +53,7 @@ class Wiring(Struct, frozen=True):
 
 
 def wired_texts(wiring: Wiring, salt: str) -> dict[str, str]:
-    """What is to be kept: only of functions that are met by more than HTTP."""
+    """Return the values to store, only of functions with event sources other than HTTP."""
     return {
         _KEPT + name: wired_text(wires, wiring.aliases[name], salt)
         for name, wires in wiring.wanted.functions.items()
@@ -60,7 +62,7 @@ def wired_texts(wiring: Wiring, salt: str) -> dict[str, str]:
 
 
 def changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
-    """Those that are not known to be met just as they are to be."""
+    """Return functions whose event sources are not known to be up to date."""
     new = wired_texts(wiring, kept.salt)
     names = wiring.wanted.functions
     if not kept.is_sure:
@@ -71,7 +73,7 @@ def changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
 
 
 def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNow) -> None:
-    """What is new comes before what is old goes: between the two no event is lost."""
+    """Create new event sources before deleting old ones, so that no event is lost in between."""
     before = {name: known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names}
     ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
     side_by_side(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)

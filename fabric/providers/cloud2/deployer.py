@@ -1,4 +1,5 @@
-"""cloud2 by its own interfaces: a function for each of a service's, built there from its source."""
+"""The built-in deployer for Google Cloud: one cloud function per function, built there from
+source."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -40,8 +41,11 @@ _OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
 
 
 class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
-    """`connect` gives the interface, `own` is what the config says of this provider alone, `place`
-    is what the environment names, and `building` how long a build may take."""
+    """The Google Cloud deployer. `connect` returns the API client; `own` are the settings of this
+    provider's config section.
+
+    `place` comes from the environment, and `building` limits the duration of a build.
+    """
 
     connect: Callable[[], Cloud2Api]
     own: Cloud2Settings
@@ -57,7 +61,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         return _OPERATIONS
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud2Work:
-        """Raises for a record of another place."""
+        """Open the context of one call. Raises for a record of another project or region."""
         place = self._place(address.region)
         said = self.misplaced(address)
         if said is not None:
@@ -76,7 +80,8 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        """A region may be the config's own, which is not known here: it is judged with a call."""
+        """Compare projects only: the region can come from the config, and a later call checks
+        it."""
         return other_place(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
@@ -130,7 +135,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud2-functions`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

@@ -1,4 +1,4 @@
-"""A function as it is sent to cloud2. No effects."""
+"""Functions as Google Cloud API documents. No effects."""
 
 import json
 import re
@@ -46,7 +46,7 @@ UPDATED = (
 
 
 class Cloud2Plan(Struct, frozen=True):
-    """An order with what follows from it. `clock` is what calls of its clocks say."""
+    """An order with values computed from it. `clock` is the secret that schedule calls contain."""
 
     order: FunctionOrder
     name: str
@@ -57,7 +57,8 @@ class Cloud2Plan(Struct, frozen=True):
 
 
 def function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
-    """A new revision of a function that is there already is met by nobody yet."""
+    """Build the document of a function. A new revision of an existing function receives no traffic
+    yet."""
     order, owner = plan.order, plan.owner
     env = {**dict(order.env.reveal()), MARK: plan.mark.text}
     return {
@@ -83,7 +84,7 @@ def _is_timed(order: FunctionOrder) -> bool:
 
 
 def _sizes(order: FunctionOrder) -> JsonObject:
-    """As many calls at once as instances, so each instance has one call."""
+    """Limit concurrency to one call per instance."""
     wanted = {
         "availableMemory": f"{memory_of(order)}Mi" if memory_of(order) else None,
         "timeoutSeconds": seconds_of(order) or None,
@@ -94,7 +95,7 @@ def _sizes(order: FunctionOrder) -> JsonObject:
 
 
 def refuse_order(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for an unsupported order before any API call: variable values are first known here."""
     problems = tuple(_misfits(order))
     if problems:
         raise FabricError(*problems)

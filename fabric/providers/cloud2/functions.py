@@ -1,4 +1,5 @@
-"""Functions at cloud2: a deploy builds a revision; the release lets it be met."""
+"""Deploy functions to Google Cloud: a deploy builds a revision; the release switches traffic to
+it."""
 
 import functools
 
@@ -71,7 +72,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
     plan = Cloud2Plan(order, name, owner, mark, clock_key(address, owner), work.own.service_account)
 
     def act(work: Cloud2Work) -> LiveFunction:
-        """What an earlier try has begun is waited for, and taken."""
+        """Wait for the operation of an earlier try and use its result."""
         row = settled_row(work, name, owner)
         found = None if row is None else _there(work, plan)
         if row is not None and found is not None:
@@ -87,7 +88,7 @@ def made(work: Cloud2Work, address: DeploymentAddress, order: FunctionOrder) -> 
 
 
 def _around(work: Cloud2Work, order: FunctionOrder) -> str:
-    """What stands around a handler, and whom it runs as, are a part of what is made."""
+    """Hash everything around the handler, including its service account."""
     return _digest(require_runtime(order).digest, work.own.service_account)
 
 
@@ -101,7 +102,7 @@ def function_row(work: Cloud2Work, name: str) -> Cloud2Row | None:
 
 
 def settled_row(work: Cloud2Work, name: str, owner: Cloud2Owner) -> Cloud2Row | None:
-    """Ours, or none; once nothing is under way with it any more."""
+    """Return the function once no operation is running, or None if it is missing or not ours."""
 
     def look() -> tuple[Cloud2Row | None] | None:
         row = function_row(work, name)
@@ -122,7 +123,8 @@ def _foreign(name: str, owner: Cloud2Owner) -> Problem:
 
 
 def _there(work: Cloud2Work, plan: Cloud2Plan) -> RevisionRow | None:
-    """The revision of then, where it is still there and good; else any that is just as ordered."""
+    """Find the revision to roll back to, if it still exists and is healthy, otherwise a version
+    that matches the order."""
     ident = revision_in(plan.order.version)
     then = revision(work, plan.name, ident) if ident else None
     # Labels are a function's, and of none of its revisions.
@@ -176,7 +178,7 @@ def _live(work: Cloud2Work, row: Cloud2Row, found: RevisionRow, plan: Cloud2Plan
 def found(
     work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the revision with a mark, or without one the revision that receives traffic."""
     if mark:
         return made_under(work, address, function, mark)
     return met(work, address, function)
@@ -185,7 +187,7 @@ def found(
 def made_under(
     work: Cloud2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """Whatever stands around it: what is found was made by a call that nobody heard the end of."""
+    """Find a revision whatever its surroundings: it comes from a call with an unknown outcome."""
     name, owner = function_name(address, function), owner_of(address, function)
     row = settled_row(work, name, owner)
     found = None if row is None else revision_of(work, name, RevisionMark(mark, "", ""))
@@ -193,7 +195,8 @@ def made_under(
 
 
 def met(work: Cloud2Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """The revision that users meet; what is not ours is not there."""
+    """Find the revision that receives traffic. A function of another owner is treated as
+    missing."""
     name, owner = function_name(address, function), owner_of(address, function)
     row = function_row(work, name)
     if row is None:

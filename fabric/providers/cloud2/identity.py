@@ -1,4 +1,5 @@
-"""Whom cloud2 takes us for, and whether we may look at functions: asked without a change."""
+"""The identity of the Google Cloud credentials, and whether they can read functions. Changes
+nothing."""
 
 from fabric.providers.cloud2.api import FUNCTIONS
 from fabric.providers.cloud2.work import Cloud2Work

@@ -1,4 +1,5 @@
-"""Who may call a function at cloud2: everybody, a clock, or those whom somebody else has let."""
+"""Permissions to invoke a function on Google Cloud: the public, schedules, and members added
+outside fabric."""
 
 from collections.abc import Collection
 
@@ -24,7 +25,7 @@ class _PolicyRow(Struct, frozen=True, omit_defaults=True):
 
 
 class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`audit_configs` go back as they came."""
+    """An IAM policy. `audit_configs` are written back unchanged."""
 
     version: int = 0
     etag: str = ""
@@ -39,8 +40,8 @@ def account_member(email: str) -> str:
 def let_call(
     work: Cloud2Work, name: str, members: Collection[str], others: Collection[str]
 ) -> bool:
-    """These may call it, and of `others` those that are not among them may no longer; whoever else
-    may stays. Whether that was news."""
+    """Grant these members the permission, and revoke it from `others`; all remaining members keep
+    it. Returns whether the policy changed."""
     service = f"/v2/{work.place.service(name)}"
 
     def act(work: Cloud2Work) -> bool:
@@ -58,8 +59,8 @@ def let_call(
 
 
 def is_open(work: Cloud2Work, uri: str) -> bool:
-    """Whether a right that is new for everybody is known where the function is met. What stands
-    around a handler answers: the handler is not called."""
+    """Return whether a new public permission has reached the function's endpoint. The server around
+    the handler answers, so the handler is not called."""
     found = until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
     return found is not None
 

@@ -1,4 +1,5 @@
-"""Clocks at cloud2: a job for each schedule of a function, which calls it as who runs it."""
+"""Schedules on Google Cloud: a scheduler job per schedule, which calls the function with a service
+account."""
 
 import base64
 import json
@@ -40,8 +41,8 @@ class _JobPage(Struct, frozen=True, rename="camel"):
 
 
 class WantedJob(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it. `number` is that of
-    the trigger in the config."""
+    """A desired scheduler job. `digest` is a hash of all its settings and identifies earlier
+    versions. `number` is the number of the config trigger."""
 
     id: str
     document: JsonObject
@@ -57,7 +58,7 @@ class WantedJob(Struct, frozen=True):
 
 
 class ClockCall(Struct, frozen=True):
-    """A function that clocks call: under which address and account, and what they say."""
+    """A function that schedules call: its URL, the service account, and the secret in the call."""
 
     name: str
     owner: Cloud2Owner
@@ -82,7 +83,7 @@ def own_zone(trigger: JsonObject) -> str:
 
 
 def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
-    """Each schedule once."""
+    """Plan one job per distinct schedule."""
     found: dict[str, WantedJob] = {}
     for number, trigger in _numbered(triggers):
         schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
@@ -118,7 +119,7 @@ def all_jobs(work: Cloud2Work) -> list[JobRow]:
 
 
 def _jobs(work: Cloud2Work) -> Iterator[JobRow]:
-    """None where their interface was never switched on."""
+    """Yield no jobs if the API was never enabled."""
     try:
         yield from _listed(work)
     except RefusedCallError as error:
@@ -139,7 +140,7 @@ def _listed(work: Cloud2Work) -> Iterator[JobRow]:
 
 
 def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
-    """Made, or made what it is to be."""
+    """Create or update a job."""
     name = work.place.job(wanted.id)
 
     def act(work: Cloud2Work) -> None:

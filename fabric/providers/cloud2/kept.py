@@ -1,4 +1,4 @@
-"""What a release leaves for the next one, under which names; and where a service lies."""
+"""Names of the values that a release stores for the next one, and the place of a service."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
 
 
 def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
-    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    """Return the address with the deployed region, which can differ from the configured one."""
     noted = address.previous.functions if address.previous else ()
     there = next((place for one in noted if (place := place_in(one.resource_id))), None)
     return address if there is None else replace(address, region=there.region)
@@ -21,7 +21,8 @@ def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
 def other_place(
     record: Record, place: Cloud2Place, *, is_region_known: bool = True
 ) -> Problem | None:
-    """Where nothing names a project, that is told with the credentials that are missing."""
+    """Return a problem if the record belongs to another project or region. A missing project is
+    reported with the missing credentials."""
     places = [place_in(one.resource_id) for one in record.functions]
     other = [
         one

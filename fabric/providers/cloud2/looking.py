@@ -1,4 +1,4 @@
-"""What a service has at cloud2 besides its functions: whether it is still there."""
+"""Check that the resources of a service on Google Cloud other than its functions still exist."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from fabric.providers.kept_texts import kept_texts
 
 
 def lost(work: Cloud2Work, address: DeploymentAddress) -> Iterator[str]:
-    """Of what the last release made."""
+    """Yield the missing resources of the last release."""
     texts = kept_texts(address).texts
     clocks = [text for name, text in texts.items() if name.startswith(CLOCKS)]
     wanted = [pair.rpartition("=")[0] for text in clocks for pair in text.split()]

@@ -1,4 +1,4 @@
-"""cloud2's deployer from what surrounds a run: whose project, by which token, at which address."""
+"""Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
 import json
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ def cloud2_functions(
     place = _place(env)
 
     def connect() -> Cloud2Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         return _connected(place.project, around, connections)
 
     return Cloud2Functions(connect, _own(extension), place, hide=hide)
 
 
 def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Cloud2Observer:
-    """Raises where somebody would have to be asked for the variables first."""
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
     hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
     place = _place(env)
@@ -44,7 +44,8 @@ def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Clo
 
 
 def _place(env: Mapping[str, str]) -> Cloud2Place:
-    """Quoted, as both are part of every path: a `.env` must not redirect calls and their token."""
+    """Read project and region, URL-quoted. Both are part of every path, and a `.env` must not
+    redirect the token."""
     project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
     return Cloud2Place(quote(project, safe=":"), quote(env.get(_REGION) or REGION, safe=""))
 
@@ -64,7 +65,7 @@ def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _require(project: str, env: Mapping[str, str]) -> None:
-    """What is missing is named at once; of token and key one is enough."""
+    """Report all missing variables together. Either a token or a key is enough."""
     asked = {f"`{_PROJECT}`": bool(project), f"`{TOKEN}` or `{KEY}`": bool(_secrets(env))}
     missing = " and ".join(names for names, is_there in asked.items() if not is_there)
     if missing:

@@ -1,4 +1,4 @@
-"""What cloud2 answers instead of doing as asked, in words: who, what, and what to do."""
+"""Google Cloud error responses as problems with a cause and a hint."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ class FaultDetail(Struct, frozen=True):
 
 
 class Cloud2Fault(Struct, frozen=True):
-    """`status` is the word of it."""
+    """An error. `status` is its name."""
 
     code: int = 0
     message: str = ""

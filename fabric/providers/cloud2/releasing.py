@@ -1,4 +1,4 @@
-"""A release at cloud2: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Google Cloud: switch traffic and schedules to the deployed revisions."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ from fabric.providers.trigger_kinds import kinds_of
 
 
 class _ReleasePlan(Struct, frozen=True):
-    """What a function is to be: `callers` may call it, `clocks` do."""
+    """The desired state of a function: `callers` can call it, `clocks` are its schedules."""
 
     live: LiveFunction
     callers: tuple[str, ...]
@@ -74,7 +74,7 @@ def released(
 
 
 def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
-    """One that was found, and not made, by its deploy has none yet: its triggers were not known."""
+    """Add the endpoint of a function that the deploy found instead of building it."""
     if one.endpoint or "http" not in kinds_of(one.triggers):
         return one
     row = function_row(work, one.resource_name)
@@ -83,7 +83,7 @@ def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
 
 
 def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
-    """Where everybody may call it, its clocks may, too."""
+    """Plan a function. Schedules can call a public function without a permission."""
     callers = (EVERYBODY,) if "http" in kinds_of(one.triggers) else ()
     if "cron" not in kinds_of(one.triggers):
         return _ReleasePlan(one, callers, {})
@@ -108,8 +108,8 @@ def _no_account(function: str) -> Problem:
 def _cut_over(
     work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
 ) -> None:
-    """Who may call no more is shut out before a revision comes that takes calls for a clock's;
-    who may from now on is let in after it."""
+    """Switch traffic. Revoke callers before a revision trusts schedule calls, and add new callers
+    after it."""
     one = wanted.live
     name, ident = one.resource_name, revision_in(one.resource_id)
     callers = kept.sure(CALLERS + one.name)
@@ -156,8 +156,11 @@ def _timed(
 
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: like any other service's it is what all of its paths are below."""
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public.
+
+    The service endpoint is the base URL of all its paths.
+    """
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

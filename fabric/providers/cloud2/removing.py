@@ -1,4 +1,4 @@
-"""What a service has at cloud2, taken away: clocks first, then the functions that they call."""
+"""Delete a service on Google Cloud: schedules first, then their functions."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ from fabric.providers.trigger_kinds import kinds_of
 def removed(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
-    """Rights, revisions and what serves them go with a function."""
+    """Delete functions, with their permissions, revisions and Cloud Run services."""
     jobs = all_jobs(work) if any(map(_may_have_clocks(address), functions)) else []
 
     def remove(one: LiveFunction) -> None:
@@ -34,8 +34,10 @@ def removed(
 
 
 def _may_have_clocks(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
-    """Where none are noted no rights on jobs are needed; after a release that broke off nobody
-    knows."""
+    """Build a check for possible schedules. Without stored ones, no permission on jobs is needed.
+
+    After an interrupted release the answer is unknown, so jobs are read.
+    """
     kept = kept_texts(address)
 
     def may_have(one: LiveFunction) -> bool:
@@ -48,7 +50,7 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
     name, owner = one.resource_name or function_name(address, one.name), owner_of(address, one.name)
 
     def act(work: Cloud2Work) -> bool:
-        """Whether there was something of ours."""
+        """Delete the function and return whether one of ours existed."""
         row = function_row(work, name)
         if row is None:
             return False

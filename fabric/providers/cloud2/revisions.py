@@ -1,4 +1,4 @@
-"""Revisions of what serves a function at cloud2, and which of them users meet."""
+"""Cloud Run revisions of functions, and their traffic."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -66,7 +66,7 @@ class Traffic(Struct, frozen=True, omit_defaults=True):
 
 
 class ServingRow(Struct, frozen=True, rename="camel"):
-    """What serves a function."""
+    """The Cloud Run service behind a function."""
 
     name: str
     traffic: tuple[Traffic, ...] = ()
@@ -74,7 +74,7 @@ class ServingRow(Struct, frozen=True, rename="camel"):
 
     @property
     def met(self) -> str:
-        """The revision that users meet, most of them at least."""
+        """The revision with most of the traffic."""
         there = [one for one in self.traffic if one.percent]
         most = max(there, key=lambda one: one.percent, default=None)
         if most is not None and most.revision:
@@ -83,7 +83,7 @@ class ServingRow(Struct, frozen=True, rename="camel"):
 
     @property
     def is_pinned(self) -> bool:
-        """A new revision is met by nobody until it is told so."""
+        """Whether new revisions receive no traffic until it is assigned."""
         there = [one for one in self.traffic if one.percent]
         return bool(there) and all(one.type == _BY_REVISION for one in there)
 
@@ -102,8 +102,8 @@ def revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
 
 
 def revision_of(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
-    """The first that was made under this mark: who edits one by hand copies its mark into a later
-    one. What is around it may be any where none is said."""
+    """Find the oldest revision with this mark: manual edits copy the mark into later ones. Without
+    given surroundings, any match."""
     found = [one for one in _revisions(work, name) if one.is_good and _fits(one.mark, wanted)]
     return min(found, key=_made_at) if found else None
 
@@ -129,7 +129,7 @@ def _revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
 
 
 def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
-    """All users meet this revision; whether that was news. Tags of addresses stay."""
+    """Route all traffic to this revision and keep tagged URLs. Returns whether anything changed."""
 
     def act(work: Cloud2Work) -> bool:
         row = serving(work, name)
@@ -145,7 +145,7 @@ def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
 
 
 def pinned(work: Cloud2Work, name: str) -> None:
-    """What users meet stays so, whatever revision comes next."""
+    """Keep traffic on the current revision when a new one is created."""
     row = serving(work, name)
     if row is not None and row.met and not row.is_pinned:
         let_meet(work, name, row.met)

@@ -1,5 +1,5 @@
-"""What is uploaded as the source of a function: its archive, and what stands around it. The
-framework that calls it is added by the build there."""
+"""The uploaded source of a function: its archive and the server files. The remote build adds the
+framework."""
 
 import functools
 import json
@@ -24,7 +24,7 @@ ENTRY_POINT = "fabric"
 
 
 def source_runtime(runtime: str) -> SourceRuntime | None:
-    """None where cloud2 has no such runtime."""
+    """Return the runtime, or None if Google Cloud does not support it."""
     if found := _NODE.fullmatch(runtime):
         return SourceRuntime(f"nodejs{found[1] or '22'}", "nodejs", _node_files())
     if found := _PYTHON.fullmatch(runtime):

@@ -1,4 +1,4 @@
-"""Who we are for cloud2: a given token, or one that the key of a service account asks for."""
+"""Google Cloud credentials: an access token, or a token fetched with a service account key."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,7 +25,8 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def login_of(env: Mapping[str, str], folder: Path) -> Login:
-    """The token where there is one; it is the key's else. A key is a file's JSON, or its path."""
+    """Choose the access token if it is set, otherwise the key. A key is JSON or the path of a JSON
+    file."""
     given = env.get(TOKEN, "")
     if given:
         return Login("a token", lambda _http: GivenToken(Secret(given)))

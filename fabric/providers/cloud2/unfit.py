@@ -1,4 +1,4 @@
-"""What of a config cloud2 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that Google Cloud or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
 def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
-    """What the service as a whole asks for."""
+    """Check the settings of the whole service."""
     if own.service_account and not _ACCOUNT.fullmatch(own.service_account):
         keys = (*_EXTENSION, "serviceAccount")
         why = (
@@ -36,7 +36,7 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
 def unfit_clocks(
     own: Cloud2Settings, project: str, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unfit]:
-    """Cloud Scheduler calls as accounts of its own project alone."""
+    """Check schedules: Cloud Scheduler uses only accounts in the same project."""
     found = _OWNED.fullmatch(own.service_account)
     if found is None or not project or found[1] == project:
         return

@@ -1,4 +1,4 @@
-"""What every call at cloud2 needs, and operations that last."""
+"""The context of Google Cloud calls, and long-running operations."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -27,7 +27,8 @@ _PASSING = frozenset((10, 14))
 
 
 class Cloud2Work(Struct, frozen=True):
-    """`quoted` is how cloud2's words are shown; `building` is how long to wait for operations."""
+    """The context of one call. `quoted` redacts messages of Google Cloud; `building` limits the
+    wait for operations."""
 
     api: Cloud2Api
     own: Cloud2Settings
@@ -38,11 +39,11 @@ class Cloud2Work(Struct, frozen=True):
     building: Waiting = BUILDING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(interface, call, kind))
 
     def look(self, interface: str, path: str, kind: type[T]) -> T | None:
-        """None where there is no such thing."""
+        """Fetch a resource, or return None if it does not exist."""
         try:
             return self.ask(interface, ProviderCall("GET", path), kind)
         except RefusedCallError as error:
@@ -54,13 +55,15 @@ class Cloud2Work(Struct, frozen=True):
         return patient(act, "Google Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
-        """For changes: `act` looks first, and is begun again as a whole. What it is given does not
-        try again by itself, or nobody could say how long all of it takes."""
+        """Retry a change as a whole; `act` must look first.
+
+        Its argument makes calls without retries, so that the total waiting time stays bounded.
+        """
         return self.patient(lambda: act(replace(self, waiting=_ONCE)))
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Around a build: a few at a time."""
+        """Limit the number of parallel builds."""
         while not self.api.builds.acquire(blocking=False):
             nap(self.building.base, self.building, self.watch)
         try:
@@ -69,7 +72,7 @@ class Cloud2Work(Struct, frozen=True):
             self.api.builds.release()
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
+        """Convert errors inside to problems of this resource."""
         return explained(whose, self.quoted, judged)
 
 
@@ -86,7 +89,7 @@ class OperationRow(Struct, frozen=True):
 
 
 def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) -> OperationRow:
-    """When it is over. TransientError where it may be begun again."""
+    """Wait until an operation is done. Raises a TransientError if it can be started again."""
 
     def look() -> OperationRow | None:
         row = work.ask(interface, ProviderCall("GET", f"/v2/{begun.name}"), OperationRow)

@@ -1,5 +1,4 @@
-"""Who looks after functions of cloud3, from what surrounds a run: which workspace, by which
-token."""
+"""Create the Azure observer from the environment: workspace and token."""
 
 from fabric.model.secret import Secret
 from fabric.providers.cloud3.observer import Cloud3Observer, Cloud3Workspace
@@ -15,7 +14,7 @@ _BASE_URL = "CLOUD3_API_BASE_URL"
 
 
 def cloud3_observer(around: CommandEnvironment, connections: Connections) -> Cloud3Observer:
-    """Raises where variables are missing."""
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
     require_variables(_ID, env, (_TOKEN, _WORKSPACE))
     hide = redaction_of((*around.hide.reveal(), env[_TOKEN]), env.items())

@@ -1,4 +1,4 @@
-"""What cloud3 keeps of calls in a workspace of its log analytics: asked in its own language."""
+"""Observe functions on Azure: Kusto queries in a Log Analytics workspace."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
 
 
 class Cloud3Workspace(Struct, frozen=True):
-    """Where a workspace is asked, and by which token."""
+    """The endpoint of a workspace, with its token."""
 
     base_url: str
     token: Secret[str]
@@ -135,7 +135,7 @@ def _line(service: ObservedService, row: Row) -> LogLine | None:
 
 
 def _function(service: ObservedService, row: Row) -> str:
-    """Names there are the same in small and in large letters."""
+    """Return the function of a row. Azure names are case-insensitive."""
     name = _text(row, "OperationName").lower()
     return next((one.name for one in service.functions if one.name.lower() == name), "")
 

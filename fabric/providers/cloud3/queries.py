@@ -1,4 +1,4 @@
-"""Questions to log analytics, in its own language. No effects."""
+"""Kusto queries for Log Analytics. No effects."""
 
 from fabric.providers.observing import ObservedService
 
@@ -7,7 +7,7 @@ _APP = "functionApp"
 
 
 def said(service: ObservedService, text: str, most: int) -> str:
-    """The newest so many; both what is told and what is thrown."""
+    """Query the newest log lines and exceptions."""
     like = f" | where Message contains_cs {_literal(text)}" if text else ""
     return (
         "union AppTraces, (AppExceptions | extend Message = strcat(ExceptionType, ': ', "

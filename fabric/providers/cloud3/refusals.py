@@ -1,4 +1,4 @@
-"""What log analytics answers instead of rows, in words."""
+"""Log Analytics error responses as problems."""
 
 from typing import Optional
 
@@ -11,7 +11,7 @@ _LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404
 
 
 class Cloud3Fault(Struct, frozen=True):
-    """What is really wrong stands in the innermost of them."""
+    """An error. The innermost error has the actual cause."""
 
     code: str = ""
     message: str = ""

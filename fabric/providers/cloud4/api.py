@@ -1,4 +1,4 @@
-"""cloud4's interface: calls that are signed, answers as typed values, refusals by its own words."""
+"""Client of the Alibaba Cloud API: signed calls, typed responses and error codes."""
 
 import secrets
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _PASSING = frozenset(
 
 
 class Cloud4Call(Struct, frozen=True):
-    """`action` is its name in the interface; `parts` lead to it below all functions."""
+    """One API call. `action` is its API name; `parts` is its path below all functions."""
 
     action: str
     method: str
@@ -63,7 +63,7 @@ def telling(action: str, method: str, parts: tuple[str, ...], document: object) 
 
 
 class _Cloud4Fault(Struct, frozen=True):
-    """Both ways of writing it are met."""
+    """An error response; the API uses both spellings of its fields."""
 
     upper_code: str = msgspec.field(default="", name="Code")
     upper_message: str = msgspec.field(default="", name="Message")
@@ -80,7 +80,7 @@ class _Cloud4Fault(Struct, frozen=True):
 
 
 class Cloud4Api:
-    """Thread-safe."""
+    """Thread-safe API client."""
 
     def __init__(
         self,
@@ -98,12 +98,13 @@ class Cloud4Api:
         self._http.close()
 
     def once(self, call: Cloud4Call, kind: type[T]) -> T:
-        """TransientError where another look may help; RefusedCallError for a no."""
+        """Make a call once. Raises a TransientError if a retry can help, otherwise a
+        RefusedCallError."""
         reply = self.reply(call)
         return understood(call.sent, replace(reply, content=reply.content or b"null"), kind)
 
     def reply(self, call: Cloud4Call) -> HttpReply:
-        """An answer that is no refusal, as it came."""
+        """Return the raw response of a successful call."""
         sent = call.sent
         url = self._base_url + sent.path
         headers = {**self._signed(call, url), **dict(sent.headers)}

@@ -1,5 +1,8 @@
-"""What is a function's and of none of its versions: tags, and calls that are kept for it. A release
-sets them, for users meet both at once; what nobody meets yet has them from its deploy."""
+"""Attributes of functions that no version has: tags and reserved concurrency.
+
+They affect the active version immediately, so a release sets them. A function without traffic gets
+them in its deploy.
+"""
 
 from typing import Protocol
 
@@ -30,7 +33,7 @@ def beside_of(one: FunctionOrder | LiveFunction) -> Cloud4Beside:
 
 
 class TaggedRow(Protocol):
-    """What a function says of itself."""
+    """The attributes of an existing function."""
 
     @property
     def function_arn(self) -> str: ...

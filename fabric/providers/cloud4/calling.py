@@ -1,4 +1,4 @@
-"""One call of what users meet, with what the function has said meanwhile."""
+"""Invoke the active version of a function and return its logs."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ class _ThrownError(Struct, frozen=True, rename="camel"):
 
 
 def invoked(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
-    """Made once: a call that nobody heard the end of may have been carried out."""
+    """Invoke once, without retries: a call with an unknown outcome possibly ran."""
     given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
     call = Cloud4Call(
         "InvokeFunction",

@@ -1,5 +1,5 @@
-"""How many calls of a function may run at once at cloud4, and are kept for it: the function's, and
-of none of its versions."""
+"""Reserved concurrency of functions on Alibaba Cloud, which belongs to the function and not to a
+version."""
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ class _ConcurrencyRow(Struct, frozen=True, rename="camel"):
 
 
 def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
-    """None is as many as the account has left."""
+    """Set the reserved concurrency. None means the account's remaining capacity."""
     call = Cloud4Call("GetConcurrencyConfig", "GET", (name, _PART))
     row = work.look(call, _ConcurrencyRow)
     there = row.reserved_concurrency if row else None

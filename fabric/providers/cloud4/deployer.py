@@ -1,5 +1,5 @@
-"""cloud4 by its own interface: a function for each of a service's, with versions and an alias that
-leads users to one of them."""
+"""The built-in deployer for Alibaba Cloud: one cloud function per function, with versions and a
+live alias."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -41,8 +41,11 @@ _OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
 
 
 class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
-    """`connect` gives the interface of a region, `own` is what the config says of this provider
-    alone, and `place` is what the environment names."""
+    """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
+    of this provider's config section.
+
+    `place` comes from the environment.
+    """
 
     connect: Callable[[str], Cloud4Api]
     own: Cloud4Settings
@@ -57,7 +60,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         return _OPERATIONS
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud4Work:
-        """Raises for a record of another place."""
+        """Open the context of one call. Raises for a record of another account or region."""
         said = self.misplaced(address)
         if said is not None:
             raise FabricError(said)
@@ -83,7 +86,8 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         self.connect(region)
 
     def elsewhere(self, record: Record) -> Problem | None:
-        """A region may be the config's own, which is not known here: it is judged with a call."""
+        """Compare accounts only: the region can come from the config, and a later call checks
+        it."""
         return other_place(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
@@ -146,7 +150,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud4-fc`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

@@ -1,4 +1,4 @@
-"""A function as it is sent to cloud4. No effects."""
+"""Functions as Alibaba Cloud API documents. No effects."""
 
 import base64
 import math
@@ -38,7 +38,7 @@ def is_reserved(name: str) -> bool:
 
 
 class Cloud4Plan(Struct, frozen=True):
-    """An order with what follows from it."""
+    """An order with values computed from it."""
 
     order: FunctionOrder
     name: str
@@ -49,7 +49,7 @@ class Cloud4Plan(Struct, frozen=True):
 
 
 def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
-    """All of it each time: what is not said would stay as it was."""
+    """Build a complete document: the API keeps the old values of omitted fields."""
     order = plan.order
     memory = memory_of(order) or _MEMORY
     return {
@@ -68,7 +68,7 @@ def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
 
 
 def new_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
-    """Nothing was set before."""
+    """Build the document of a new function, which has no old values to reset."""
     tags: JsonObject = {"tags": tag_rows(plan.order.tags)} if plan.order.tags else {}
     whole = function_document(plan, source)
     told = {name: value for name, value in whole.items() if value != ""}
@@ -80,12 +80,12 @@ def tag_rows(tags: Pairs) -> list[JsonObject]:
 
 
 def cpu_of(memory: int) -> float:
-    """A processor for 2 GB, in whole steps: between what cloud4 takes for that much memory."""
+    """Choose one CPU per 2 GB in the steps that Alibaba Cloud allows for this memory."""
     return round(math.ceil(memory / _MB_OF_CPU / _CPU_STEP) * _CPU_STEP, 2)
 
 
 def fits_cpu(memory: int, cpu: float) -> bool:
-    """A processor has 1 to 4 GB."""
+    """Return whether the ratio is 1 to 4 GB per CPU."""
     return memory / 4096 <= cpu <= memory / 1024
 
 
@@ -95,7 +95,7 @@ def memory_in(settings: Pairs) -> int:
 
 
 def refuse_order(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for an unsupported order before any API call: variable values are first known here."""
     problems = tuple(_misfits(order))
     if problems:
         raise FabricError(*problems)

@@ -1,4 +1,5 @@
-"""Functions at cloud4: a deploy publishes a version; the release lets it be met."""
+"""Deploy functions to Alibaba Cloud: a deploy publishes a version; the release switches traffic to
+it."""
 
 import functools
 
@@ -63,7 +64,7 @@ class Cloud4Row(Struct, frozen=True, rename="camel"):
 
     @property
     def failure(self) -> str:
-        """Why it cannot run as it is; empty where it can."""
+        """The reason why the function cannot run; empty if it can."""
         if self.state == _FAILED:
             return self.state_reason or _FAILED
         if self.last_update_status == _FAILED:
@@ -75,7 +76,7 @@ class Cloud4Row(Struct, frozen=True, rename="camel"):
 
 
 class _SourcedPlan(Struct, frozen=True):
-    """What is to be made, and of what."""
+    """A deploy plan with its source."""
 
     plan: Cloud4Plan
     source: bytes
@@ -104,7 +105,8 @@ def _digest(*parts: str) -> str:
 
 
 def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -> LiveFunction:
-    """What an earlier try has begun is taken, or done again as a whole."""
+    """Deploy a source. The result of an earlier try is used, or the deploy starts again as a
+    whole."""
     plan = sourced.plan
     before = row = own_row(work, plan.name, plan.owner)
     if row is None:
@@ -123,7 +125,8 @@ def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -
 
 
 def _set_unmet(work: Cloud4Work, plan: Cloud4Plan, before: Cloud4Row | None) -> None:
-    """Of what users meet, a release sets it; what is new was made with its tags."""
+    """Set the attributes of a function without traffic; otherwise a release sets them. A new
+    function has its tags already."""
     wanted = beside_of(plan.order)
     if before is not None:
         set_beside(work, plan.name, before, wanted)
@@ -136,7 +139,7 @@ def function_row(work: Cloud4Work, name: str) -> Cloud4Row | None:
 
 
 def own_row(work: Cloud4Work, name: str, owner: Cloud4Owner) -> Cloud4Row | None:
-    """Ours, or none."""
+    """Return the function, or None if it is missing or not ours."""
     row = function_row(work, name)
     if row is not None and not owner.is_in(row.description):
         raise FabricError(_foreign(name, owner))
@@ -150,7 +153,8 @@ def _foreign(name: str, owner: Cloud4Owner) -> Problem:
 
 
 def _there(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
-    """The version of then, where it is still there; else any that is just as ordered."""
+    """Find the version to roll back to, if it still exists, otherwise a version that matches the
+    order."""
     then = version_in(plan.order.version).version
     # Tags are a function's, and of none of its versions.
     marks = {plan.order.mark, plan.order.mark_of_then} - {""}
@@ -162,7 +166,7 @@ def _there(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
 
 
 def _written(work: Cloud4Work, sourced: _SourcedPlan, *, is_new: bool) -> Cloud4Row:
-    """Whoever meets the function meets one of its versions: nobody meets this yet."""
+    """Write the function without effect on traffic, which reaches only published versions."""
     plan = sourced.plan
     if is_new:
         document = new_function_document(plan, sourced.source)
@@ -174,7 +178,7 @@ def _written(work: Cloud4Work, sourced: _SourcedPlan, *, is_new: bool) -> Cloud4
 
 
 def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
-    """Once nothing is under way with it any more."""
+    """Wait until no operation on the function is running."""
 
     def look() -> Cloud4Row | None:
         found = function_row(work, plan.name)
@@ -206,8 +210,10 @@ def _live(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Plan) -> LiveFunc
 def found(
     work: Cloud4Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet. What stands around it may be any:
-    it was made by a call that nobody heard the end of."""
+    """Find the version with a mark, or without one the version that receives traffic.
+
+    Its surroundings can differ, because it comes from a call with an unknown outcome.
+    """
     name, owner = function_name(address, function), owner_of(address, function)
     row = own_row(work, name, owner)
     if row is None:

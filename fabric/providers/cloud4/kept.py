@@ -1,4 +1,4 @@
-"""What a release leaves for the next one, under which names; and where a service lies."""
+"""Names of the values that a release stores for the next one, and the place of a service."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"
 
 
 def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
-    """What is to be looked at or taken away is where it was made, whatever the config says now."""
+    """Return the address with the deployed region, which can differ from the configured one."""
     noted = address.previous.functions if address.previous else ()
     places = (version_in(one.resource_id).place for one in noted)
     there = next((one for one in places if one.region), None)
@@ -20,8 +20,10 @@ def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
 
 
 def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Place) -> None:
-    """For what is not there: it is gone only if whoever asks is who made it. That nobody says who
-    asks keeps nothing from being made; what a record knows is another matter."""
+    """Raise if a missing function cannot be proven deleted, because the account is unknown.
+
+    An unknown account does not prevent creation, but it does if state records a deployment.
+    """
     record = address.previous
     known = record.function(function) if record else None
     account = version_in(known.resource_id).place.account if known else ""
@@ -41,7 +43,8 @@ def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Plac
 def other_place(
     record: Record, place: Cloud4Place, *, is_region_known: bool = True
 ) -> Problem | None:
-    """Where nothing names an account or a region, nothing is said of it."""
+    """Return a problem if the record belongs to another account or region. An unset account or
+    region is not compared."""
     places = [version_in(one.resource_id).place for one in record.functions]
     other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
     if not other:

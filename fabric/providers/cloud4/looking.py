@@ -1,4 +1,4 @@
-"""What a service has at cloud4 besides its functions: whether it is still there; and who we are."""
+"""Check the identity and the resources of a service on Alibaba Cloud other than its functions."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from fabric.providers.kept_texts import kept_texts
 
 
 def lost(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
-    """Of what the last release made."""
+    """Yield the missing resources of the last release."""
     texts = kept_texts(address).texts
     record = address.previous
     for function in record.functions if record else ():
@@ -25,6 +25,6 @@ def lost(work: Cloud4Work, address: DeploymentAddress) -> Iterator[str]:
 
 
 def identity(work: Cloud4Work) -> str:
-    """Whom cloud4 takes us for, and whether we may look at functions: asked without a change."""
+    """Fetch the identity of the credentials and check read access to functions. Changes nothing."""
     work.ask(Cloud4Call("ListFunctions", "GET", query=(("limit", "1"),)), object)
     return f"the key {work.api.key.ident}, with read access to functions in `{work.place.region}`"

@@ -1,4 +1,4 @@
-"""cloud4's deployer from what surrounds a run: by whose key, in which region, at which address."""
+"""Create the Alibaba Cloud deployer from the environment: access key, region and endpoint."""
 
 import json
 
@@ -28,7 +28,7 @@ def cloud4_functions(
     place = Cloud4Place(env.get(_REGION, ""), env.get(_ACCOUNT, ""))
 
     def connect(region: str) -> Cloud4Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         require_variables("cloud4-fc", {**env, _REGION: region}, (_KEY, _SECRET, _REGION))
         refuse_unsendable(_ACCOUNT, env.get(_ACCOUNT, ""))
         base_url = env.get(_BASE_URL) or f"https://fcv3.{region}.aliyuncs.com"

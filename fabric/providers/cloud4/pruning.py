@@ -1,4 +1,4 @@
-"""Versions that nobody can go back to any more, taken away."""
+"""Delete versions that no rollback can need."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from fabric.providers.kept_texts import kept_texts
 
 
 def pruned(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> None:
-    """Also what was made by a run that never came to its release; not what others have made, nor
-    what an alias of theirs leads to."""
+    """Delete stale versions, including those of runs without a release. Versions of other owners
+    and of their aliases stay."""
     named = frozenset(_named(address, live))
     stale = [
         one.version_id
@@ -30,7 +30,7 @@ def pruned(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> 
 
 
 def _named(address: DeploymentAddress, live: LiveFunction) -> Iterator[str]:
-    """Versions that somebody meets, or has met until now, or that a record can go back to."""
+    """Yield versions with current or previous traffic, and the rollback targets of records."""
     yield version_in(live.resource_id).version
     yield version_in(kept_texts(address).texts.get(MET_VERSION + live.name, "")).version
     record = address.previous

@@ -1,4 +1,4 @@
-"""What cloud4 answers instead of doing as asked, in words: who, what, and what to do."""
+"""Alibaba Cloud error responses as problems with a cause and a hint."""
 
 from fabric.model.problems import Problem
 from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words

@@ -1,4 +1,4 @@
-"""A release at cloud4: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Alibaba Cloud: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ from fabric.providers.trigger_kinds import kinds_of, number_of
 
 
 class _MeetingPlan(Struct, frozen=True):
-    """What a function is to be; `kept` is what the last release has noted of it."""
+    """The desired state of a function; `kept` are the values stored by the last release."""
 
     live: LiveFunction
     schedules: dict[str, FunctionSchedule]
@@ -47,7 +47,7 @@ class _MeetingPlan(Struct, frozen=True):
         return "http" in kinds_of(self.live.triggers)
 
     def sure(self, name: str) -> str | None:
-        """None where nobody knows: also of a function that was made anew under its name."""
+        """Return a stored value, or None if it cannot be trusted, as for a re-created function."""
         met = version_in(self.kept.texts.get(MET_VERSION + self.live.name, ""))
         if met.version and met.function != self.version.function:
             return None
@@ -55,7 +55,8 @@ class _MeetingPlan(Struct, frozen=True):
 
     @property
     def is_stale_beside(self) -> bool:
-        """What was never met has it from its deploy."""
+        """Whether the attributes need an update. A function without traffic has them from its
+        deploy."""
         is_first = self.sure(MET_VERSION) == ""
         return not is_first and self.sure(BESIDE) != beside_of(self.live).digest
 
@@ -96,8 +97,8 @@ def released(
 
 
 def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) -> str:
-    """Its address. Whoever is not let in any more is shut out before another version is met, and
-    whoever is let in comes after it."""
+    """Switch traffic and return the endpoint. Revoke public access before the switch, and grant it
+    after."""
     one, name = plan.live, plan.live.resource_name
     route = plan.sure(ROUTE)
     if not plan.is_open and route != "":
@@ -141,8 +142,11 @@ def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
 
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: like any other service's it is what all of its paths are below."""
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public.
+
+    The service endpoint is the base URL of all its paths.
+    """
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

@@ -1,4 +1,4 @@
-"""What a service has at cloud4, taken away: what leads to a function first, then the function."""
+"""Delete a service on Alibaba Cloud: triggers, aliases and versions first, then functions."""
 
 from collections.abc import Sequence
 
@@ -22,8 +22,8 @@ from fabric.providers.side_by_side import side_by_side
 def removed(
     work: Cloud4Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
-    """A function that has triggers, aliases or versions cannot go: they go with it, whoever made
-    them."""
+    """Delete functions with all their triggers, aliases and versions, regardless of their creator.
+    A function cannot be deleted while it has any."""
 
     def remove(one: LiveFunction) -> None:
         with concerning(one.name), work.told(f"function `{one.name}`"):

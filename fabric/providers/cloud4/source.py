@@ -1,4 +1,4 @@
-"""What is uploaded as the code of a function: its archive, and what stands around it."""
+"""The uploaded code of a function: its archive and the server files."""
 
 import functools
 import json
@@ -26,7 +26,7 @@ HANDLER = "fabric_entry.handler"
 
 
 def source_runtime(runtime: str) -> SourceRuntime | None:
-    """None where cloud4 has no such runtime."""
+    """Return the runtime, or None if Alibaba Cloud does not support it."""
     if found := _NODE.fullmatch(runtime):
         return SourceRuntime(f"nodejs{found[1] or '20'}", "nodejs", _node_files())
     if found := _PYTHON.fullmatch(runtime):

@@ -1,4 +1,4 @@
-"""Tags of a function at cloud4: those of the config, and those of the platform itself."""
+"""Tags of functions on Alibaba Cloud: those of the config, and those of the platform."""
 
 import json
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class FunctionTag(Struct, frozen=True, rename="pascal"):
 
 
 def set_tags(work: Cloud4Work, arn: str, there: Sequence[FunctionTag], wanted: Pairs) -> None:
-    """They are the function's, and of none of its versions."""
+    """Set the tags, which belong to the function and not to a version."""
     known = {one.key: one.value for one in there if not one.key.startswith(_ITS_OWN)}
     if known == dict(wanted):
         return
@@ -42,5 +42,5 @@ def set_tags(work: Cloud4Work, arn: str, there: Sequence[FunctionTag], wanted: P
 
 
 def _at_tags(call: Cloud4Call) -> Cloud4Call:
-    """They have a path of their own."""
+    """Build the call of a tag API, which has a separate path."""
     return replace(call, path=_PATH)

@@ -1,5 +1,7 @@
-"""What leads to a function at cloud4: an address for all of its routes, and a clock for each of its
-schedules. Both lead to the alias, so they stay where they are when another version is met."""
+"""Triggers of functions on Alibaba Cloud: one URL for all routes, and a timer per schedule.
+
+Both call the live alias, so a new version does not change them.
+"""
 
 import json
 import re
@@ -51,7 +53,7 @@ class TriggerRow(Struct, frozen=True, rename="camel"):
         return self.trigger_name.startswith(_CLOCK_BEGINS)
 
     def is_as(self, config: JsonObject) -> bool:
-        """Fields that nobody told may be there, too."""
+        """Return whether the trigger has these settings; additional fields are ignored."""
         try:
             there = msgspec.json.decode(self.trigger_config or "{}", type=dict[str, object])
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -65,8 +67,8 @@ class _TriggerPage(Struct, frozen=True, rename="camel"):
 
 
 class FunctionSchedule(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it. `number` is that of
-    the trigger in the config."""
+    """A schedule. `digest` is a hash of all its settings and identifies earlier versions. `number`
+    is the number of the config trigger."""
 
     id: str
     config: JsonObject
@@ -82,8 +84,8 @@ class FunctionSchedule(Struct, frozen=True):
 
 
 def schedule_of(schedule: str, zone: str = "") -> str:
-    """As cloud4 writes it: a rate begins when its trigger is made. A ValueError says what it cannot
-    keep."""
+    """Convert a schedule; a rate begins when its trigger is created. Raises a ValueError if Alibaba
+    Cloud cannot express it."""
     rate = _RATE.fullmatch(schedule)
     if rate:
         return f"@every {int(rate[1]) * _MINUTES[rate[2]]}m"
@@ -92,7 +94,7 @@ def schedule_of(schedule: str, zone: str = "") -> str:
 
 
 def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
-    """Each schedule once."""
+    """Plan one trigger per distinct schedule."""
     found: dict[str, FunctionSchedule] = {}
     for number, trigger in enumerate(map(json.loads, triggers)):
         if trigger.get("type") != "cron":
@@ -120,12 +122,12 @@ def delete_trigger(work: Cloud4Work, name: str, trigger: str) -> None:
 
 
 def set_schedule(work: Cloud4Work, name: str, wanted: FunctionSchedule) -> None:
-    """Made, or made what it is to be."""
+    """Create or update a schedule."""
     work.trying(lambda work: _set(work, name, wanted.id, ("timer", wanted.config)))
 
 
 def opened_route(work: Cloud4Work, name: str) -> str:
-    """The address that everybody may call."""
+    """Ensure a public URL and return it."""
     return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, ("http", _ROUTE))).url
 
 

@@ -1,4 +1,4 @@
-"""What of a config cloud4 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that Alibaba Cloud or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def bad_region(region: str) -> Problem:
 
 
 def unfit_settings(own: Cloud4Settings) -> Iterator[Unfit]:
-    """What the service as a whole asks for."""
+    """Check the settings of the whole service."""
     if own.role and not _ROLE.fullmatch(own.role):
         hint = "use an ARN such as acs:ram::1234567890123456:role/shop"
         yield _of_setting("role", own.role, "which is not the ARN of a role", hint)

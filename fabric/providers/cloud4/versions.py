@@ -1,4 +1,4 @@
-"""Versions of a function at cloud4, and the alias that leads users to one of them."""
+"""Versions of functions on Alibaba Cloud, and the live alias that routes traffic to one of them."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ class AliasRow(Struct, frozen=True, rename="camel"):
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Whom it leads to."""
+        """The versions that the alias routes to."""
         return (self.version_id, *(self.additional_version_weight or ()))
 
     def is_all_on(self, version: str) -> bool:
@@ -52,7 +52,7 @@ def versions_of(work: Cloud4Work, name: str) -> Iterator[PublishedVersion]:
 
 
 def version_of(work: Cloud4Work, name: str, wanted: PublishedMark) -> PublishedVersion | None:
-    """The first that was made under this mark."""
+    """Find the oldest version with this mark."""
     found = [one for one in versions_of(work, name) if one.mark.is_wanted(wanted)]
     return min(found, key=_number) if found else None
 
@@ -62,7 +62,7 @@ def _number(row: PublishedVersion) -> int:
 
 
 def published(work: Cloud4Work, name: str, mark: PublishedMark) -> PublishedVersion:
-    """Of what the function is now. Whoever asks again looks first."""
+    """Publish the current state of the function. A retry must look for the version first."""
     call = telling("PublishFunctionVersion", "POST", (name, "versions"), {"description": mark.text})
     return work.api.once(call, PublishedVersion)
 
@@ -81,12 +81,12 @@ def delete_alias(work: Cloud4Work, name: str, alias: str) -> None:
 
 
 def live_alias(work: Cloud4Work, name: str) -> AliasRow | None:
-    """Where users are led to."""
+    """Find the alias that receives traffic."""
     return work.look(Cloud4Call("GetAlias", "GET", (name, "aliases", LIVE)), AliasRow)
 
 
 def let_meet(work: Cloud4Work, name: str, version: str) -> bool:
-    """All users meet this version; whether that was news."""
+    """Route all traffic to this version. Returns whether anything changed."""
 
     def act(work: Cloud4Work) -> bool:
         row = live_alias(work, name)

@@ -1,5 +1,7 @@
-"""cloud5's own interface: it gives namespaces with their keys, and clocks; what runs is behind the
-host of a namespace."""
+"""Client of the DigitalOcean API, which manages namespaces with their keys, and schedules.
+
+The OpenWhisk host of a namespace runs the functions.
+"""
 
 import base64
 from typing import TypeVar
@@ -22,7 +24,7 @@ _GONE, _LOGIN = 404, 401
 
 
 class Cloud5Account(Struct, frozen=True):
-    """`api_host` stands for that of the namespace where it is set."""
+    """The account. If `api_host` is set, it replaces the host of the namespace."""
 
     base_url: str
     token: Secret[str]
@@ -52,7 +54,7 @@ class Cloud5Api(WhiskApi):
         self._account = account
 
     def own(self, call: ProviderCall, kind: type[T]) -> T:
-        """Paths begin behind that of the namespace."""
+        """Make a call whose path is relative to the namespace."""
         return self._own(self.http, call, kind)
 
     def _own(self, http: Http, call: ProviderCall, kind: type[T]) -> T:

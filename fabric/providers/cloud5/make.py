@@ -1,4 +1,4 @@
-"""cloud5's deployer from what surrounds a run: whose namespace, by which token."""
+"""Create the DigitalOcean deployer from the environment: namespace and token."""
 
 from collections.abc import Mapping
 
@@ -38,7 +38,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
     hide = redaction_of(secrets, env.items())
 
     def connect() -> Cloud5Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         account = _account(env)
         key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
         return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))

@@ -1,4 +1,4 @@
-"""Clocks of cloud5: triggers of its own, each of which calls one function in UTC."""
+"""Schedules on DigitalOcean: a trigger per schedule, which calls one function in UTC."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,7 +30,8 @@ class Cloud5Clocks(Struct, frozen=True):
     connect: Callable[[], Cloud5Api]
 
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
-        """A name says whose it is, and so does what it calls."""
+        """List existing schedules of the package. Both the name and the called action show the
+        owner."""
         call = ProviderCall("GET", "/triggers")
         page = work.patient(lambda: self.connect().own(call, _ScheduledPage))
         begin = f"{package}/"
@@ -65,7 +66,8 @@ class Cloud5Clocks(Struct, frozen=True):
 
 
 def _setting(clock: WhiskClock, *, is_new: bool) -> ProviderCall:
-    """The schedule and what is sent may change; the name says all else."""
+    """Build the call for a trigger. Only schedule and payload can change; the name identifies the
+    rest."""
     document = {
         "is_enabled": True,
         "scheduled_details": {"cron": clock.schedule, "body": clock.payload},

@@ -1,4 +1,5 @@
-"""Clocks by OpenWhisk's package of alarms: a trigger that it fires, and a rule that calls."""
+"""Schedules with the alarm package of OpenWhisk: an alarm fires a trigger, and a rule calls the
+action."""
 
 from collections.abc import Iterator, Mapping
 
@@ -25,7 +26,7 @@ class _AlarmedRow(Struct, frozen=True):
 
     @property
     def calls(self) -> str:
-        """Empty for what is not ours."""
+        """The action that the trigger calls; empty if it is not ours."""
         return said_in(self.annotations, _CALLS)
 
 
@@ -35,7 +36,7 @@ class Alarms(Struct, frozen=True):
         return {one.name: one.calls for one in _triggers(work) if one.calls.startswith(begin)}
 
     def set(self, work: WhiskWork, clock: WhiskClock) -> None:
-        """What feeds it is made anew: nobody says what it was told before."""
+        """Create or re-create a schedule: the settings of an existing alarm cannot be read."""
 
         def act(work: WhiskWork) -> None:
             row = work.look(f"/triggers/{clock.id}", _AlarmedRow)
@@ -52,7 +53,8 @@ class Alarms(Struct, frozen=True):
         work.trying(act)
 
     def delete(self, work: WhiskWork, ident: str) -> None:
-        """A feed that cannot be told fires what is not there any more, and gives up then."""
+        """Delete a schedule. An alarm that cannot be deleted fires a missing trigger and then
+        stops."""
         ended = work.patient(lambda: _fed(work, ident, {"lifecycleEvent": "DELETE"}))
         if ended is not None and ended.failure:
             work.watch.hear(f"{ident}: message from alarms: {work.quoted(ended.failure)}")
@@ -100,7 +102,8 @@ def _made(work: WhiskWork, clock: WhiskClock) -> None:
 
 
 def _fed(work: WhiskWork, ident: str, told: JsonObject) -> Activation | None:
-    """None where there is no such package. It calls the trigger with our key."""
+    """Call the alarm feed with our key, which it uses for the trigger. Returns None if the package
+    does not exist."""
     door = work.api.door
     name = f"/{work.place.namespace}/{ident}"
     given = {**told, "triggerName": name, "authKey": door.key.reveal()}

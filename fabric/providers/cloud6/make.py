@@ -1,4 +1,4 @@
-"""cloud6's deployer from what surrounds a run: which installation of OpenWhisk, by whose key."""
+"""Create the IBM Cloud deployer from the environment: OpenWhisk installation and key."""
 
 import base64
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def cloud6_functions(around: CommandEnvironment, connections: Connections) -> Wh
     place = WhiskPlace(env.get(_NAMESPACE, ""), host_of(url))
 
     def connect() -> WhiskApi:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         door = _door(env, url)
         key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
         return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
@@ -58,7 +58,7 @@ def _parts(key: str) -> tuple[str, ...]:
 
 
 def _url(env: Mapping[str, str]) -> str:
-    """A host may be named without its scheme."""
+    """Return the URL; the variable can contain a host without a scheme."""
     said = env.get(_BASE_URL) or env.get(_HOST) or ""
     if not said:
         region = env.get(_REGION, "")

@@ -1,4 +1,4 @@
-"""What the tool says instead of doing as asked, in words: who, what, and what to do. No effects."""
+"""Error messages of kubectl as problems with a cause and a hint. No effects."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def _missing_space(place: ClusterPlace, said: str) -> Problem | None:
 
 
 def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
-    """Which manager has set which field of ours."""
+    """Find which field manager has set which field of ours."""
     held = list(_held(said))
     if not held:
         return None
@@ -88,7 +88,8 @@ def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
 
 
 def _held(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """One conflict stands in one line with its field; several have a line each below."""
+    """Parse field conflicts. A single conflict shares its line with the field; several have one
+    line each."""
     for found in _CONFLICT.finditer(said):
         rest = said[found.end() :].split("\n\n")[0].split("\nPlease")[0]
         following = _CONFLICT.search(rest)

@@ -1,4 +1,4 @@
-"""Objects on their way to be as wanted: what is there is looked at, what differs is applied."""
+"""Apply objects to the cluster: read the existing objects and apply only differences."""
 
 import contextlib
 import re
@@ -35,7 +35,7 @@ class ClusterWork(Struct, frozen=True):
     watch: CallWatch
 
     def there(self) -> dict[str, KubeObject]:
-        """All that is ours of the service, by `Kind/name`."""
+        """Return the existing objects of the service, by `Kind/name`."""
         return by_key(one for one in self.tool.listed(selector(self.address)) if self.is_ours(one))
 
     def is_ours(self, thing: KubeObject) -> bool:
@@ -45,7 +45,7 @@ class ClusterWork(Struct, frozen=True):
 def brought_up(
     work: ClusterWork, wanted: Sequence[KubeObject], there: Mapping[str, KubeObject]
 ) -> bool:
-    """Whether anything had to be applied."""
+    """Apply objects that differ and return whether there were any."""
     by_name = by_key(wanted)
     stale = [one for name, one in by_name.items() if not _is_as_wanted(there.get(name), one)]
     if not stale:
@@ -59,7 +59,7 @@ def brought_up(
 
 @contextlib.contextmanager
 def _telling_of(work: ClusterWork, things: Sequence[KubeObject]) -> Iterator[None]:
-    """The cluster names what it refuses by the name of an object: that tells the function."""
+    """Attribute rejections to functions: the cluster reports the name of the rejected object."""
     try:
         yield
     except FabricError as error:
@@ -90,7 +90,8 @@ def _function(thing: KubeObject) -> str:
 
 
 def _is_as_wanted(there: KubeObject | None, wanted: KubeObject) -> bool:
-    """A resource that only moved to another version of the API is the same one."""
+    """Return whether an object is up to date. An object that differs only in its API version is the
+    same one."""
     own = {name: value for name, value in wanted.items() if name != "apiVersion"}
     return there is not None and _is_kept(there) and includes(there, own)
 
@@ -100,7 +101,7 @@ def _is_kept(there: KubeObject) -> bool:
 
 
 def _refuse_foreign(work: ClusterWork, names: Iterable[str]) -> None:
-    """A name that is taken by somebody else stays theirs."""
+    """Raise if a name is taken by an object of another owner."""
     foreign = [one for one in work.tool.named(names) if not work.is_ours(one)]
     if foreign:
         raise FabricError(*(_foreign(work, one) for one in foreign))

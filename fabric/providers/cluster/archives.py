@@ -1,4 +1,4 @@
-"""Archives and fabric's own files as ConfigMaps that never change: named by what is in them."""
+"""Archives and fabric's own files as immutable ConfigMaps, named by a hash of their content."""
 
 import base64
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _DIGEST = 12
 
 
 def archive_name(address: DeploymentAddress, function: str, sha256: str) -> str:
-    """Of its first part; the others have a number behind it."""
+    """Build the name of the first part; further parts append a number."""
     return f"{own_name(address, function)}-{sha256[:_DIGEST]}"
 
 
@@ -51,7 +51,7 @@ def runtime_map(address: DeploymentAddress, runtime: PodRuntime) -> KubeObject:
 
 
 def file_key(number: int) -> str:
-    """A key has no slashes: the path stands where it is mounted."""
+    """Build the key of a file. Keys cannot contain slashes; the volume mount maps them to paths."""
     return f"file{number}"
 
 

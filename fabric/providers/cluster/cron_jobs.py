@@ -1,4 +1,4 @@
-"""Schedules of a function as CronJobs. No effects."""
+"""Schedules of functions as CronJobs. No effects."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,5 @@
-"""A cluster by its own tool: one apply for all functions of a service, and pods that serve them."""
+"""The built-in deployer for Kubernetes: one kubectl apply for all functions of a service, and pods
+that serve them."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ _OPERATIONS = Operations[ClusterWork](
 
 
 class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
-    """`own` is what the config says of this provider alone."""
+    """The Kubernetes deployer. `own` are the settings of this provider's config section."""
 
     tool: ClusterTool
     own: ClusterSettings
@@ -59,7 +60,7 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
         return tuple(unfit_drafts(address, functions))
 
     def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one place for all
-        """Asks for a right without using it."""
+        """Check a permission without using it."""
         place = self.tool.place
         with self._guarded("the cluster"):
             may = self.tool.may("create", "deployments.apps")
@@ -78,7 +79,8 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
         whose: str,  # noqa: ARG002 - its problems name the function or the object themselves
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Redaction]:
-        """A cluster quotes what it was sent, and pods say what they like."""
+        """Redact errors: a cluster quotes the submitted objects, and pod output can contain
+        anything."""
         hide = over_orders(self.hide, orders)
         with nothing_shown(hide):
             yield hide

@@ -1,4 +1,5 @@
-"""A deploy in a cluster: all objects of its functions in one call, and then their new pods."""
+"""Deploy to Kubernetes: apply all objects of the functions in one call, then wait for their
+pods."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +33,7 @@ def _place(thing: KubeObject) -> int:
 
 
 def _minor(work: ClusterWork, orders: Sequence[FunctionOrder]) -> int:
-    """Of the cluster's version: only schedules depend on it."""
+    """Return the minor version of the cluster, which only schedules need."""
     crons = [(order.name, one) for order in orders for one in crons_in(order.triggers)]
     if not crons:
         return 0
@@ -64,7 +65,7 @@ def _live(work: ClusterWork, order: FunctionOrder) -> LiveFunction:
 
 
 def found(work: ClusterWork, function: str, mark: str) -> LiveFunction | None:
-    """With a mark only what is all there, and has all of its pods."""
+    """Find a function. With a mark, all its objects must match and all its pods must be ready."""
     name = own_name(work.address, function)
     there = work.there()
     deployment = there.get(f"Deployment/{name}")
@@ -80,7 +81,7 @@ def found(work: ClusterWork, function: str, mark: str) -> LiveFunction | None:
 
 
 def _is_whole(deployment: KubeObject, there: Mapping[str, KubeObject]) -> bool:
-    """A call may have ended between two objects: those that carry a mark carry this one."""
+    """Return whether all objects have this mark: an interrupted call can have applied only some."""
     said = texts_at(deployment, "metadata", "annotations")
     parts = [there.get(name) for name in said.get(PARTS, "").split()]
     marks = {

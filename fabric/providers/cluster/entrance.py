@@ -1,4 +1,4 @@
-"""What leads users to the functions of a service: an Ingress, and a gate where one is needed."""
+"""The ingress of a service: an Ingress object, and a gateway pod if needed."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,8 +15,11 @@ from fabric.providers.cluster.taken_routes import leads_all, taken_routes
 
 
 class Entrance(Struct, frozen=True):
-    """`names` of all of its objects; with `is_new` the Ingress was applied. `is_open` is not so for
-    functions that have no route."""
+    """The result of opening the ingress. `names` are all its objects; with `is_new` the Ingress was
+    applied.
+
+    `is_open` is false for functions without a route.
+    """
 
     names: frozenset[str] = frozenset()
     is_new: bool = False
@@ -29,7 +32,7 @@ class Entrance(Struct, frozen=True):
 def opened(
     work: ClusterWork, functions: Sequence[Routed], there: Mapping[str, KubeObject]
 ) -> Entrance:
-    """All pods of the gate know its routes before anybody is led to it."""
+    """Open the ingress. All gateway pods know the routes before they receive traffic."""
     _refuse_taken(work, ingress(work.address, functions, work.own), there)
     gate = gate_objects(work.address, functions, work.own, there)
     if gate:
@@ -44,7 +47,7 @@ def opened(
 def _refuse_taken(
     work: ClusterWork, wanted: KubeObject | None, there: Mapping[str, KubeObject]
 ) -> None:
-    """Paths alone are compared: whether a gate is before them makes no difference."""
+    """Raise if another Ingress has these paths, with or without a gateway."""
     known = there.get(key_of(wanted)) if wanted else None
     if wanted and not leads_all(known, wanted):
         problems = tuple(taken_routes(wanted, work.tool.ingresses()))

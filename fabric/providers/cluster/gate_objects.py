@@ -1,7 +1,7 @@
-"""The gate of a service: what an Ingress alone cannot do for its functions. No effects.
+"""The gateway of a service, for routes that an Ingress cannot express. No effects.
 
-It is a server of our own on a public image, with its routes beside it in a ConfigMap that is named
-by what is in it: other routes are other pods, and the old ones serve until the new ones do.
+It is fabric's server on a public image. Its routes are in a ConfigMap named by their hash, so new
+routes create new pods. The old pods serve until the new ones are ready.
 """
 
 import functools
@@ -42,8 +42,8 @@ def gate_objects(
     own: ClusterSettings,
     there: Mapping[str, KubeObject],
 ) -> tuple[KubeObject, ...]:
-    """None where an Ingress is enough; else the Deployment last. How long a
-    function may take is seen `there`."""
+    """Build the objects, none if an Ingress is enough; the Deployment comes last. Timeouts of
+    functions are read from `there`."""
     if not needs_gate(functions):
         return ()
     names = {one.name for one in functions}
@@ -75,7 +75,7 @@ def gate_objects(
 
 @functools.cache
 def _code() -> tuple[tuple[str, str], ...]:
-    """Its table of routes is the one that pods have."""
+    """List the server files, with the same route table as function pods."""
     paths = (_OWN / "gate.mjs", *(_RUNTIME / name for name in _SHARED))
     return tuple((one.name, one.read_text()) for one in paths)
 
@@ -97,7 +97,7 @@ def _routes(
 
 
 def _seconds(deployment: KubeObject | None) -> int:
-    """As the server in its pods was told; 0 for as long as it takes."""
+    """Return the timeout that the pods' server uses; 0 means no limit."""
     for container in rows_at(deployment, "spec", "template", "spec", "containers"):
         for row in rows_at(container, "env"):
             if text_at(row, "name") == "FABRIC_SAID":

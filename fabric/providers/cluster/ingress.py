@@ -1,8 +1,7 @@
-"""The http routes of a service as one Ingress. No effects.
+"""The HTTP routes of a service as one Ingress. No effects.
 
-An Ingress tells paths apart, and neither methods nor what a parameter stands for, and it leaves
-questions of browsers about pages of other origins to others. Where that is not enough, all of its
-paths lead to the gate of the service.
+An Ingress distinguishes paths only. It ignores methods and parameter values, and controllers differ
+in CORS preflight support. If that is not enough, all paths route to the gateway.
 """
 
 import json
@@ -22,7 +21,7 @@ _USUAL = frozenset((80, 443))
 
 
 class Routed(Protocol):
-    """What has triggers: a draft as well as a live function."""
+    """Anything with triggers: a draft or a live function."""
 
     @property
     def name(self) -> str: ...
@@ -31,16 +30,18 @@ class Routed(Protocol):
 
 
 class IngressPath(Struct, frozen=True, order=True):
-    """With `is_prefix`, and all below it."""
+    """A path; with `is_prefix` all paths below it match too."""
 
     path: str
     is_prefix: bool
 
 
 def paths_of(path: str) -> Iterator[IngressPath]:
-    """Up to the first parameter, or to what is sent with escapes: some controllers compare paths
-    as they were sent, some as they are meant, and some take no such path. A slash at the end makes
-    no other route."""
+    """Yield the paths of a route up to its first parameter or escaped character.
+
+    Controllers differ in comparing encoded paths, and some reject them. A trailing slash makes no
+    difference.
+    """
     whole = path if path.startswith("/") else f"/{path}"
     segments = whole.strip("/").split("/")
     fixed: list[str] = []
@@ -56,12 +57,12 @@ def paths_of(path: str) -> Iterator[IngressPath]:
 
 
 def is_plain(path: str) -> bool:
-    """Whether it is sent as it is written."""
+    """Return whether a path needs no URL encoding."""
     return as_sent(path) == path
 
 
 class HttpPath(Struct, frozen=True, order=True):
-    """The path of one http trigger, with the JSON text of what pages of other origins may do."""
+    """The path of one HTTP trigger, with its CORS settings as JSON text."""
 
     path: str
     method: str
@@ -82,7 +83,8 @@ def http_paths(functions: Iterable[Routed]) -> Iterator[HttpPath]:
 def ingress(
     address: DeploymentAddress, functions: Sequence[Routed], own: ClusterSettings, gate: str = ""
 ) -> KubeObject | None:
-    """None without a route; `gate` is the Service that all of them lead to, where there is one."""
+    """Build the Ingress, or None without a route. `gate` is the Service of the gateway, if there is
+    one."""
     services = {
         row: gate or own_name(address, one.function)
         for one in http_paths(functions)
@@ -114,13 +116,13 @@ def _row(path: IngressPath, service: str) -> KubeObject:
 
 
 def _port(row: KubeObject) -> str:
-    """Where a controller says that it listens at another one than all do."""
+    """Return the port if the controller reports a non-standard one."""
     ports = [count_at(one, "port") for one in rows_at(row, "ports")]
     return "" if not ports or _USUAL.intersection(ports) else f":{ports[0]}"
 
 
 def endpoint_of(there: KubeObject | None, own: ClusterSettings) -> str:
-    """Where users meet the service; empty where nobody has given the Ingress an address yet."""
+    """Return the URL of the service, empty while the Ingress has no address."""
     scheme = "https" if own.tls_secret else "http"
     if own.hostname:
         return f"{scheme}://{own.hostname}"

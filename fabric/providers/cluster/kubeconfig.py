@@ -1,4 +1,4 @@
-"""A kubeconfig that came with the project: used only if it can run no program and read no file."""
+"""A kubeconfig from the project: accepted only if it can neither run programs nor read files."""
 
 import os
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ _KEY_FILES = ("client-certificate", "client-key", "certificate-authority")
 
 
 def check_kubeconfig(path: Path, project: Path, *, is_filed: bool) -> None:
-    """Raise for a file that is named by `.env`, or is in the project, and does more than to name a
-    cluster and its credentials."""
+    """Raise for a file that is set by `.env` or is inside the project, unless it contains only
+    clusters and credentials."""
     if not is_filed and not _is_below(path, project):
         return
     try:
@@ -35,12 +35,12 @@ def check_kubeconfig(path: Path, project: Path, *, is_filed: bool) -> None:
 
 
 def checkout_of(folder: Path) -> Path:
-    """The repository around a service, or its own folder without one."""
+    """Return the repository of a service, or its own directory without one."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    """By its name, or by where a link leads."""
+    """Return whether a path is below a directory, by name or through a link."""
     top = os.path.realpath(folder)
     return any(
         one.startswith(f"{top}/")
@@ -63,7 +63,7 @@ def _dangers(found: Json, path: Path, project: Path) -> Iterator[str]:
 
 
 def _entries(found: Json) -> Iterator[tuple[str, Json]]:
-    """Every key at any depth, in lowercase, with its value."""
+    """Yield every key at any depth, in lowercase, with its value."""
     if isinstance(found, dict):
         for key, value in found.items():
             yield key.lower(), value

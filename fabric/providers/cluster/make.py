@@ -1,4 +1,4 @@
-"""The cluster's deployer from what surrounds a run: which cluster, and where in it."""
+"""Create the Kubernetes deployer from the environment: cluster and namespace."""
 
 import json
 from pathlib import Path

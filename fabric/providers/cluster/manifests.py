@@ -1,4 +1,4 @@
-"""The objects of one function as they are to be. No effects."""
+"""The desired Kubernetes objects of one function. No effects."""
 
 import base64
 import json
@@ -36,7 +36,7 @@ _PORT = 80
 
 
 class FunctionPlan(Struct, frozen=True):
-    """`minor` is that of the cluster's version, where it matters."""
+    """The plan of one function. `minor` is the minor version of the cluster, if it matters."""
 
     address: DeploymentAddress
     order: FunctionOrder
@@ -45,8 +45,8 @@ class FunctionPlan(Struct, frozen=True):
 
 
 def function_objects(plan: FunctionPlan) -> tuple[KubeObject, ...]:
-    """What others stand on comes first, the Deployment last: it has the mark, and what belongs to
-    it."""
+    """Build the objects in dependency order. The Deployment comes last: it has the mark and lists
+    the other objects."""
     order, address = plan.order, plan.address
     runtime = _runtime(order)
     pod = _pod(plan, runtime)
@@ -88,7 +88,7 @@ def _pod(plan: FunctionPlan, runtime: PodRuntime) -> PodPlan:
 
 
 def _said(order: FunctionOrder, runtime: PodRuntime) -> dict[str, object]:
-    """What the server in the pod is told of the function: as a call here is, with its routes."""
+    """Build the settings for the server in the pod: those of a local call, with routes."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     calls = conventions_of("cluster-orchestrator").of(runtime.language)
@@ -157,8 +157,8 @@ def _deployment(plan: FunctionPlan, pod: PodPlan, parts: tuple[str, ...]) -> Kub
 
 
 def _replicas(order: FunctionOrder) -> dict[str, object]:
-    """Nobody waits for a function that only a schedule calls. Where the config says nothing the
-    number is left to whoever scales."""
+    """Choose the number of replicas, none for a function with schedules only. Without a setting, an
+    autoscaler can choose it."""
     if not is_served(order.triggers):
         return {"replicas": 0}
     return {"replicas": order.provisioned_concurrency} if order.provisioned_concurrency else {}
@@ -181,7 +181,7 @@ def _metadata(plan: FunctionPlan) -> dict[str, object]:
 
 
 def _tags(order: FunctionOrder) -> dict[str, str]:
-    """Tags may say anything, and labels may not."""
+    """Build annotations for tags, because labels restrict their values."""
     return {TAGS: as_json(dict(order.tags))} if order.tags else {}
 
 

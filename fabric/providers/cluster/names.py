@@ -1,4 +1,4 @@
-"""What a service's objects are called in a cluster, and how they are known as ours. No effects."""
+"""Names and ownership labels of a service's Kubernetes objects. No effects."""
 
 import re
 
@@ -20,7 +20,8 @@ _DIGEST = 8
 
 
 def own_name(address: DeploymentAddress, function: str = "", end: str = "") -> str:
-    """Of small letters, digits and hyphens; a digest tells apart what would become the same."""
+    """Build a name of lowercase characters, digits and hyphens. A hash keeps similar names
+    distinct."""
     whole = resource_name(address, function) if function else f"{address.service}-{address.stage}"
     whole = f"{whole}-{end}" if end else whole
     plain = _OWN_SIGNS.sub("-", whole.lower()).strip("-")

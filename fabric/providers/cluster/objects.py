@@ -1,4 +1,4 @@
-"""Objects of a cluster as JSON has them: how they are looked into and compared. No effects."""
+"""Kubernetes objects as JSON: access to fields, and comparison. No effects."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
@@ -36,7 +36,7 @@ def texts_at(thing: object, *keys: str) -> dict[str, str]:
 
 
 def key_of(thing: object) -> str:
-    """What the tool takes it by: `Deployment/shop-dev-hello`."""
+    """Return the name for kubectl, such as `Deployment/shop-dev-hello`."""
     return f"{text_at(thing, 'kind')}/{text_at(thing, 'metadata', 'name')}"
 
 
@@ -45,7 +45,7 @@ def by_key(things: Iterable[KubeObject]) -> dict[str, KubeObject]:
 
 
 def includes(there: object, wanted: object) -> bool:
-    """Whether all that is wanted is there, whatever else the cluster has put beside it."""
+    """Return whether all desired fields are present, ignoring fields that the cluster adds."""
     if isinstance(wanted, Mapping):
         return isinstance(there, Mapping) and all(
             includes(there.get(key), value) for key, value in wanted.items()
@@ -56,7 +56,7 @@ def includes(there: object, wanted: object) -> bool:
 
 
 def _lists_include(there: list[object], wanted: list[object]) -> bool:
-    """Rows with names are found by them: others may have put rows of their own between."""
+    """Compare lists. Rows with names are matched by name, because other writers can insert rows."""
     key = next((one for one in _KEYS if all(_has(row, one) for row in wanted)), "")
     if not key or not wanted:
         return len(there) == len(wanted) and all(map(includes, there, wanted))

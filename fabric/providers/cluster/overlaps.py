@@ -1,6 +1,6 @@
-"""Whether an Ingress alone leads each request to its function. No effects.
+"""Whether an Ingress alone can route each request to its function. No effects.
 
-It knows paths, and what lies below them; neither methods nor parameters.
+It matches exact paths and prefixes, not methods or parameters.
 """
 
 from collections import defaultdict
@@ -14,8 +14,8 @@ _Segments = tuple[str, ...]
 
 
 class _Reach(Struct, frozen=True):
-    """What the row of one route takes: its own path, or all below the segments before its first
-    parameter."""
+    """The paths that one Ingress row matches: one exact path, or all paths below the segments
+    before the first parameter."""
 
     function: str
     template: _Segments
@@ -27,8 +27,11 @@ class _Reach(Struct, frozen=True):
 
 
 def needs_gate(functions: Sequence[Routed]) -> bool:
-    """Whether some request would have two rows that lead to two functions, is a browser's question
-    that no function is asked, or has escapes."""
+    """Return whether a gateway is needed.
+
+    Reasons: a request matches two rows of different functions, a route needs CORS preflights, or a
+    path has escapes.
+    """
     prefixes, exact = defaultdict[_Segments, list[_Reach]](list), dict[_Segments, str]()
     paths = tuple(http_paths(functions))
     if any(one.cors or not is_plain(one.path) for one in paths):
@@ -58,8 +61,11 @@ def _above(segments: _Segments) -> Iterator[_Segments]:
 
 
 def _meet(one: _Reach, other: _Reach) -> bool:
-    """`other` takes all below a path on the way to that of `one`. An exact row comes first, but a
-    method that it has not belongs to the other one's template, where that fits as well."""
+    """Return whether requests can match both rows; `other` matches all paths below a prefix of
+    `one`.
+
+    An exact row wins, but a method that it lacks belongs to a fitting template of the other row.
+    """
     return one.is_prefix or _takes(other.template, one.fixed)
 
 

@@ -1,4 +1,4 @@
-"""What a container needs to serve a handler: a public image, and fabric's own files beside it."""
+"""The container of a function: a public image, and fabric's own files beside it."""
 
 import functools
 import re
@@ -15,7 +15,7 @@ _PYTHON = re.compile(r"python(3\.1[1-4])?")
 
 
 class PodRuntime(Struct, frozen=True):
-    """`start` is the command; `files` pair a path with a text, below one folder."""
+    """A runtime. `start` is the command; `files` pairs a path with a text, below one directory."""
 
     language: str
     image: str
@@ -31,7 +31,7 @@ FOLDER = "/fabric/runtime"
 
 
 def pod_runtime(runtime: str) -> PodRuntime | None:
-    """None where no public image has it."""
+    """Return the runtime, or None if no public image has it."""
     if found := _NODE.fullmatch(runtime):
         start = ("node", f"{FOLDER}/server.mjs")
         return PodRuntime("nodejs", f"node:{found[1] or '22'}-slim", start, _node_files())

@@ -1,4 +1,4 @@
-"""The pod that serves a function, or calls it once. No effects."""
+"""The pod that serves a function or calls it once. No effects."""
 
 from msgspec import Struct
 
@@ -42,7 +42,7 @@ SERVING: KubeObject = {
 
 
 class PodPlan(Struct, frozen=True):
-    """`said` is what the server in it is told of the function."""
+    """The plan of a pod. `said` are the settings of the server inside."""
 
     address: DeploymentAddress
     function: str
@@ -59,7 +59,7 @@ class PodPlan(Struct, frozen=True):
 
 
 def pod_template(plan: PodPlan) -> KubeObject:
-    """For a Deployment."""
+    """Build the pod template of a Deployment."""
     container = {**_container(plan, {}), **SERVING}
     grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + END_SECONDS}
     return _template(
@@ -68,7 +68,8 @@ def pod_template(plan: PodPlan) -> KubeObject:
 
 
 def job_template(plan: PodPlan, event: str) -> KubeObject:
-    """For a Job, whose pods no Service may choose: they carry no label of the function."""
+    """Build the pod template of a Job. It has no function label, so that no Service selects its
+    pods."""
     spec = {**_spec(plan, _container(plan, {"FABRIC_EVENT": event})), "restartPolicy": "Never"}
     return _template(plan, {}, spec)
 

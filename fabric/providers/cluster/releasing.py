@@ -1,4 +1,4 @@
-"""A release in a cluster: what leads to the service, and the end of what nobody wants any more."""
+"""Release on Kubernetes: update the ingress and delete unused objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +27,7 @@ def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
 
 
 def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
-    """A controller gives an Ingress its address in its own time, or never."""
+    """Wait for the endpoint. A controller assigns the address of an Ingress later, or never."""
     name = f"Ingress/{own_name(work.address)}"
     found = endpoint_of(there.get(name), work.own)
     if found or not is_new:
@@ -47,7 +47,7 @@ def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: boo
 def _of_functions(
     work: ClusterWork, functions: Sequence[LiveFunction], there: Mapping[str, KubeObject]
 ) -> Iterator[str]:
-    """All that these have, and the archives that the record can go back to."""
+    """Yield all objects of these functions, and the archives of rollback targets."""
     for one in functions:
         name = f"Deployment/{own_name(work.address, one.name)}"
         yield name
@@ -66,7 +66,7 @@ def _past(work: ClusterWork) -> Iterator[str]:
 
 
 def _first_part(name: str, archives: set[str]) -> bool:
-    """Parts of an archive have its name with a number behind."""
+    """Return whether the name is a known archive, possibly followed by a part number."""
     whole = name.removeprefix("ConfigMap/")
     first, _, number = whole.rpartition("-")
     return whole in archives or (number.isdecimal() and first in archives)
@@ -88,7 +88,7 @@ def _outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple
 
 
 def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
-    """Single functions: first nobody is sent there any more."""
+    """Delete single functions after closing their routes."""
     there = work.there()
     gone = {one.name for one in functions}
     record = work.address.previous
@@ -101,7 +101,7 @@ def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
 
 
 def _entrance(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
-    """All objects that lead to functions, those of an older gate too."""
+    """List all ingress objects, including those of an older gateway."""
     name = own_name(work.address)
     return frozenset(
         one for one, thing in there.items() if _label(thing) == name or one == f"Ingress/{name}"
@@ -113,6 +113,6 @@ def _label(thing: KubeObject) -> str:
 
 
 def dissolved(work: ClusterWork) -> None:
-    """All that carries our labels; whoever leads to it goes first."""
+    """Delete all objects with our labels, ingress first."""
     there = work.there()
     _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))

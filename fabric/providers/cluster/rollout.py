@@ -1,4 +1,4 @@
-"""New pods until all of them are ready, or until one of them says why it never will be."""
+"""Wait for new pods until all are ready, or until one reports a permanent failure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b")
 
 
 class _Rolling(Struct, frozen=True):
-    """What was seen in one look."""
+    """The state of a rollout at one poll."""
 
     ready: int
     wanted: int
@@ -44,7 +44,7 @@ class _Rolling(Struct, frozen=True):
 
 
 class _RolloutTalk:
-    """Tells each state once."""
+    """Progress output that reports each state once."""
 
     def __init__(self, work: ClusterWork) -> None:
         self._work = work
@@ -58,7 +58,7 @@ class _RolloutTalk:
 
 
 def rolled_out(work: ClusterWork, names: Sequence[str]) -> None:
-    """`names` are those of Deployments, as `Kind/name`."""
+    """Wait for the Deployments `names`, each as `Kind/name`."""
     teller = _RolloutTalk(work)
     last: list[_Rolling] = []
 
@@ -95,7 +95,7 @@ def is_rolled_out(deployment: KubeObject) -> bool:
 
 
 def _replicas(deployment: KubeObject) -> int:
-    """One more than there are while the cluster has not even seen what is wanted."""
+    """Count the wanted pods, one more than exist until the cluster has processed the new spec."""
     wanted = count_at(deployment, "spec", "replicas")
     return wanted if _is_observed(deployment) else wanted or 1
 
@@ -106,7 +106,7 @@ def _is_observed(deployment: KubeObject) -> bool:
 
 
 def _ready(deployment: KubeObject) -> int:
-    """New pods that are available; the last one counts once the old ones are gone."""
+    """Count new available pods. The last one counts only when the old ones are deleted."""
     if not _is_observed(deployment):
         return 0
     status = ("updatedReplicas", "availableReplicas", "replicas")
@@ -116,7 +116,7 @@ def _ready(deployment: KubeObject) -> int:
 
 
 def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
-    """Pods that are not even made: a quota, or a rule of the cluster."""
+    """Find reasons for pods that cannot be created, such as a quota or an admission rule."""
     for row in rows_at(deployment, "status", "conditions"):
         if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
             why = text_at(row, "message")
@@ -128,7 +128,7 @@ def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
 def _of_pods(
     work: ClusterWork, deployments: Iterable[KubeObject], pods: Iterable[KubeObject]
 ) -> Iterator[Problem]:
-    """Of each function the first pod that fails, of those that are as ordered."""
+    """Find the first failing up-to-date pod of each function."""
     marks = {
         _function(one): texts_at(one, "metadata", "annotations").get(MARK) for one in deployments
     }
@@ -163,7 +163,8 @@ def _of_container(
 
 
 def _telling_line(log: str) -> str:
-    """The one that names an error, which a stack may follow; else the last one."""
+    """Return the line that names an error, which a stack trace can follow, otherwise the last
+    line."""
     lines = [one.strip() for one in log.splitlines()]
     return next((one for one in reversed(lines) if _ERROR.match(one)), lines[-1])
 

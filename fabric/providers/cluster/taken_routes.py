@@ -1,6 +1,6 @@
-"""Routes that an Ingress of somebody else leads away already. No effects.
+"""Routes that another Ingress has already. No effects.
 
-Where two lead the same path of the same host, controllers take one of them and say nothing.
+If two Ingresses have the same host and path, controllers choose one without an error.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ _HINT = "set a separate `hostname` for the service below `extensions.cluster-orc
 
 
 def taken_routes(wanted: KubeObject, others: Iterable[KubeObject]) -> Iterator[Problem]:
-    """One problem for each Ingress beside the wanted one that leads any of its paths."""
+    """Yield one problem for each other Ingress with any of the wanted paths."""
     own = frozenset(_routes(wanted))
     for other in others:
         taken = sorted(own.intersection(_routes(other)))
@@ -21,19 +21,20 @@ def taken_routes(wanted: KubeObject, others: Iterable[KubeObject]) -> Iterator[P
 
 
 def leads_all(known: KubeObject | None, wanted: KubeObject) -> bool:
-    """Whether all of these routes are its own already."""
+    """Return whether the Ingress has all these routes already."""
     return known is not None and frozenset(_routes(wanted)) <= frozenset(_routes(known))
 
 
 def _routes(ingress: KubeObject) -> Iterator[tuple[str, str, str]]:
-    """Host, path, and how it is compared."""
+    """Yield host, path and path type."""
     for rule in rows_at(ingress, "spec", "rules"):
         for row in rows_at(rule, "http", "paths"):
             yield text_at(rule, "host"), text_at(row, "path"), text_at(row, "pathType")
 
 
 def _may_meet(one: KubeObject, other: KubeObject) -> bool:
-    """Without a class of its own an Ingress is for whichever controller is the cluster's usual."""
+    """Return whether one controller can serve both. An Ingress without a class belongs to the
+    cluster's default controller."""
     classes = {text_at(each, "spec", "ingressClassName") for each in (one, other)}
     return "" in classes or len(classes) == 1
 

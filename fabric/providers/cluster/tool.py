@@ -1,4 +1,4 @@
-"""`kubectl`: one call of it, to a good end or to words about what went wrong."""
+"""Run `kubectl`: one call, which succeeds or raises a problem with the cause."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ _KINDS = "deployments,services,configmaps,secrets,cronjobs,ingresses"
 
 
 class ClusterTool(Struct, frozen=True):
-    """The tool in one place of one cluster. Values go to it by its standard input alone."""
+    """kubectl for one namespace of one cluster. Values are passed only through standard input."""
 
     place: ClusterPlace
     cwd: Path
@@ -37,31 +37,31 @@ class ClusterTool(Struct, frozen=True):
         return self._rows("get", kinds, "-l", selector)
 
     def named(self, names: Iterable[str]) -> list[KubeObject]:
-        """Of `Kind/name` those that are there, whoever made them."""
+        """Return the existing objects of these `Kind/name`, whatever their owner."""
         asked = sorted(names)
         return self._rows("get", *asked, "--ignore-not-found") if asked else []
 
     def ingresses(self) -> list[KubeObject]:
-        """All of the namespace, whoever made them."""
+        """Return all Ingresses of the namespace, whatever their owner."""
         return self._rows("get", "ingresses")
 
     def apply(
         self, things: Sequence[KubeObject], manager: str, *, takes_over: bool, watch: CallWatch
     ) -> None:
-        """All of them in one call; what another manager has set is left to it unless taken over."""
+        """Apply all objects in one call. Fields of other field managers stay, unless taken over."""
         document = {"apiVersion": "v1", "kind": "List", "items": list(things)}
         force = ("--force-conflicts",) if takes_over else ()
         words = ("apply", "--server-side", f"--field-manager={manager}", *force, "-f", "-")
         self._run((*words, "-o", "name"), json.dumps(document).encode(), watch)
 
     def delete(self, names: Iterable[str], watch: CallWatch = UNWATCHED) -> None:
-        """Of `Kind/name`; what is gone already is no error."""
+        """Delete objects by `Kind/name`. A missing one is not an error."""
         asked = tuple(names)
         if asked:
             self._run(("delete", *asked, "--ignore-not-found", "--wait=false"), b"", watch)
 
     def log(self, pod: str, container: str, lines: int, *, previous: bool) -> str:
-        """The last lines that a pod has said; nothing where there is no log."""
+        """Return the last log lines of a pod; empty without a log."""
         words = ("logs", pod, "-c", container, f"--tail={lines}")
         try:
             heard = self._run((*words, *(("--previous",) if previous else ())))
@@ -70,8 +70,8 @@ class ClusterTool(Struct, frozen=True):
         return heard.stdout.decode(errors="replace").strip()
 
     def lines_since(self, pod: str, since: str, watch: CallWatch) -> str:
-        """All that it has said since then, each line with its time; nothing of one that has not
-        begun, or is gone by now."""
+        """Return log lines since a time, each with its timestamp. Empty for a pod that has not
+        started or no longer exists."""
         words = ("logs", pod, "--all-containers", "--timestamps", f"--since-time={since}")
         heard = self._heard((*words, "--tail=-1"), b"", watch)
         said = heard.stderr.decode(errors="replace")
@@ -95,7 +95,8 @@ class ClusterTool(Struct, frozen=True):
         raise FabricError(refused(self.place, heard.stderr.decode(errors="replace")))
 
     def _rows(self, *words: str) -> list[KubeObject]:
-        """One object comes as itself, several as a list, and none as nothing."""
+        """Return the objects: kubectl prints one object directly, several as a list, and none as
+        empty output."""
         found = self._document(*words, "-o", "json")
         return rows_at(found, "items") if found.get("kind") == "List" else [found] if found else []
 

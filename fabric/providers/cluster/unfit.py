@@ -1,4 +1,4 @@
-"""What of a config a cluster would refuse, or cannot do, as far as no call is needed."""
+"""Settings that Kubernetes does not support, found without a call."""
 
 import json
 from collections.abc import Iterator, Sequence

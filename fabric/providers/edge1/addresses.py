@@ -1,4 +1,4 @@
-"""Where a service is met: below the account's own domain, or at a host name of a zone."""
+"""Addresses of a service: below the account's workers.dev subdomain, or at a hostname of a zone."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ def subdomain(work: Edge1Work) -> str:
 
 
 def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
-    """The address under which the gate is met from now on."""
+    """Open an address of the front Worker and return it."""
     if not work.own.hostname:
         with work.told(f"the address of the front Worker `{gate}`"):
             below = subdomain(work)
@@ -63,7 +63,7 @@ def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
 
 
 def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
-    """Whether the last release's address still leads to the gate."""
+    """Return whether the last release's address still routes to the front Worker."""
     zone = kept.texts.get(ZONE, "")
     if not zone:
         call = ProviderCall("GET", work.script(gate, "/subdomain"))
@@ -74,7 +74,7 @@ def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
 
 
 def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
-    """Routes of a zone stay when their Worker goes: so they are taken away."""
+    """Delete routes of a zone, which would outlive their Worker."""
     for zone in _zones(work, kept):
         try:
             _set_routes(work, zone, gate, "")
@@ -86,7 +86,7 @@ def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
 
 
 def _zones(work: Edge1Work, kept: KeptTexts) -> frozenset[str]:
-    """Where there may be routes to the gate."""
+    """Return the zones that can have routes to the front Worker."""
     may_be = work.own.hostname or not kept.is_sure
     return frozenset((kept.texts.get(ZONE, ""), work.api.account.zone if may_be else "")) - {""}
 
@@ -97,7 +97,7 @@ def _set_subdomain(work: Edge1Work, gate: str, *, is_on: bool) -> None:
 
 
 def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
-    """Just this one leads to the gate; routes to other Workers stay as they are."""
+    """Route only this pattern to the front Worker. Routes to other Workers stay."""
     routes = routes_of(zone)
 
     def act() -> None:

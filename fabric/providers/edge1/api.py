@@ -1,4 +1,4 @@
-"""edge1's interface: calls with a token, answers as typed values, refusals by their own codes."""
+"""Client of the Cloudflare API: calls with a token, typed responses and error codes."""
 
 from typing import TypeVar
 
@@ -16,8 +16,10 @@ T = TypeVar("T")
 
 
 class Edge1Account(Struct, frozen=True):
-    """Whose Workers, at which address. `zone` is empty where no route of a zone is wanted;
-    `workers_url` is where Workers are met in place of workers.dev, with `{worker}` in it."""
+    """A Cloudflare account and its endpoint. `zone` is empty without a zone route.
+
+    `workers_url` replaces workers.dev URLs, with a `{worker}` placeholder.
+    """
 
     base_url: str
     token: Secret[str]
@@ -33,7 +35,7 @@ class _Envelope(Struct, frozen=True):
 
 
 class Edge1Api:
-    """One account. Thread-safe."""
+    """Thread-safe client of one account."""
 
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
         self.account = account
@@ -44,7 +46,8 @@ class Edge1Api:
         self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
         reply = sent(self._http, self.account.base_url, self.account.token, call)
         self.rate.learn(reply.headers)
         envelope = understood(call, reply, _Envelope)

@@ -1,4 +1,4 @@
-"""Schedules as edge1 reads them: five fields, in UTC. No effects but the one call."""
+"""Schedules on Cloudflare: five cron fields in UTC. Only `set_crons` has effects."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class _Schedules(Struct, frozen=True):
 
 
 def wanted_crons(triggers: Sequence[str]) -> tuple[str, ...]:
-    """Each once; a ValueError says what five fields cannot say."""
+    """Convert distinct schedules. Raises a ValueError if five fields cannot express one."""
     found = (json.loads(text) for text in triggers)
     timed = [one for one in found if one.get("type") == "cron"]
     return tuple(sorted({own_schedule(one["schedule"], one.get("timezone", "")) for one in timed}))
@@ -30,7 +30,7 @@ def own_schedule(schedule: str, zone: str = "") -> str:
 
 
 def set_crons(work: Edge1Work, name: str, crons: Sequence[str], before: str | None) -> None:
-    """`before` is what is known to be there, as text; None where nobody knows."""
+    """Set the schedules. `before` are the known existing ones as text, or None if unknown."""
     there = crons_text(_found_crons(work, name)) if before is None else before
     if crons_text(crons) != there:
         rows = [{"cron": one} for one in crons]

@@ -1,4 +1,4 @@
-"""edge1 by its own interface: a Worker for each function, and one gate before all of a service."""
+"""The built-in deployer for Cloudflare: a Worker per function, and one front Worker per service."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -38,8 +38,11 @@ _OPERATIONS = Operations(one_by_one(made), released, destroyed, dissolved, found
 
 
 class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
-    """`connect` gives the interface, `own` is what the config says of this provider alone, `place`
-    is the account that the environment names."""
+    """The Cloudflare deployer. `connect` returns the client; `own` are the settings of this
+    provider's config section.
+
+    `place` is the account in the environment.
+    """
 
     connect: Callable[[], Edge1Api]
     own: Edge1Settings
@@ -54,7 +57,7 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         return _OPERATIONS
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Edge1Work:
-        """Raises for a record of another account."""
+        """Open the context of one call. Raises for a record of another account."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -90,7 +93,7 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`edge1-workers`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

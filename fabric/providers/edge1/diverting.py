@@ -1,4 +1,5 @@
-"""The gate of a service at edge1, led to a tunnel for a while: a version of its own, and back."""
+"""Temporarily divert the front Worker of a service to a tunnel with a separate version, and restore
+it."""
 
 from collections.abc import Sequence
 
@@ -44,7 +45,8 @@ def diverted(work: Edge1Work, address: DeploymentAddress, way: Diversion) -> Seq
 
 
 def turned_back(work: Edge1Work, way: Diversion) -> Sequence[str]:
-    """A gate that is gone leads nowhere; its versions stay, as all do at edge1."""
+    """Restore the front Worker's version. A deleted Worker needs no change; all versions stay, as
+    always on Cloudflare."""
     before = dict(way.before)
     name, account = before[_GATE], work.api.account.account
     if account != before[_ACCOUNT]:
@@ -63,7 +65,8 @@ def turned_back(work: Edge1Work, way: Diversion) -> Sequence[str]:
 
 
 def _functions(address: DeploymentAddress) -> tuple[LiveFunction, ...]:
-    """As the last release had them: what has no version is met by nobody."""
+    """Return the functions of the last release. A function without a version receives no
+    traffic."""
     recorded = address.previous.functions if address.previous else ()
     return tuple(
         LiveFunction(one.name, one.resource_name, one.resource_id, triggers=one.triggers)

@@ -1,4 +1,5 @@
-"""Functions at edge1: a deploy makes a version of a Worker ready; the release lets it be met."""
+"""Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
+to it."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
@@ -43,7 +44,7 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
 
 
 def refuse_variables(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for unsupported variables before any API call: values are first known here."""
     pairs = order.env.reveal()
     large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
     problems = [
@@ -66,7 +67,7 @@ def refuse_variables(order: FunctionOrder) -> None:
 def found(
     work: Edge1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     if mark:
         return made_under(work, address, function, mark)
     return met(work, address, function)
@@ -83,7 +84,7 @@ def made_under(
 
 
 def met(work: Edge1Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """The version that users meet; what is not ours is not there."""
+    """Find the version that receives traffic. A Worker of another owner is treated as missing."""
     name, owner = worker_name(address, function), owner_of(address, function)
     ident = met_version(work, name)
     found = version(work, name, ident) if ident else None

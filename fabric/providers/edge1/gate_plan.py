@@ -1,4 +1,4 @@
-"""The gate that a service is to have at edge1: routes over the Workers of its functions."""
+"""The desired front Worker of a service: routes to the Workers of its functions."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from fabric.providers.edge1.uploads import Upload, gate_upload, tunnel_upload
 
 
 class WantedGate(Struct, frozen=True):
-    """`upload` is None for a service that nobody meets by HTTP."""
+    """The desired front Worker. `upload` is None for a service without HTTP routes."""
 
     name: str
     upload: Upload | None
@@ -42,7 +42,7 @@ def wanted_gate(
 def tunnel_gate(
     address: DeploymentAddress, functions: Sequence[LiveFunction], way: Diversion, date: str
 ) -> WantedGate:
-    """The same routes, all of them led to one address."""
+    """Plan the same routes, all to one tunnel address."""
     routes, name = _routes(functions), gate_name(address)
     if not routes:
         return WantedGate(name, None)

@@ -1,4 +1,4 @@
-"""Whom edge1 takes us for, and whether we may look at Workers: asked without a change."""
+"""The identity of the Cloudflare token, and whether it can read Workers. Changes nothing."""
 
 from fabric.providers.edge1.addresses import subdomain
 from fabric.providers.edge1.versions import Edge1Work, routes_of
@@ -6,7 +6,7 @@ from fabric.providers.http_calls import ProviderCall
 
 
 def identity(work: Edge1Work) -> str:
-    """The token has no name that it may tell; the account is what it was made for."""
+    """Fetch the account. A token has no readable name, so the account identifies it."""
     work.tell(ProviderCall("GET", f"{work.workers}/scripts"))
     account = f"a token of the account {work.api.account.account}"
     if work.own.hostname:

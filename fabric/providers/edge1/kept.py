@@ -1,4 +1,4 @@
-"""What a release leaves for the next one, under which names; and where a service lies."""
+"""Names of the values that a release stores for the next one, and the place of a service."""
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
@@ -10,7 +10,8 @@ ZONE = "zone"
 
 
 def other_account(record: Record, account: str) -> Problem | None:
-    """Where nothing names an account, that is told with the credentials that are missing."""
+    """Return a problem if the record belongs to another account. A missing account is reported with
+    the missing credentials."""
     noted = (account_in(one.resource_id) for one in record.functions)
     accounts = {dict(record.kept).get(ACCOUNT, ""), *noted} - {"", account}
     if not accounts or not account:

@@ -1,4 +1,4 @@
-"""What a service has at edge1 besides the Workers of its functions: whether it is still there."""
+"""Check that the resources of a service on Cloudflare other than its functions still exist."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from fabric.providers.kept_texts import kept_texts
 
 
 def lost(work: Edge1Work, address: DeploymentAddress) -> Iterator[str]:
-    """Of what the last release made."""
+    """Yield the missing resources of the last release."""
     kept = kept_texts(address)
     if not kept.texts.get(GATE):
         return

@@ -1,4 +1,4 @@
-"""edge1's deployer from what surrounds a run: whose account, with which token, at which address."""
+"""Create the Cloudflare deployer from the environment: account, token and endpoint."""
 
 import json
 import shutil
@@ -32,14 +32,14 @@ def edge1_workers(
     hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
 
     def connect() -> Edge1Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         return _api(_account(env, own), connections)
 
     return Edge1Workers(connect, own, _place(env), hide=hide)
 
 
 def edge1_observer(around: CommandEnvironment, connections: Connections) -> Edge1Observer:
-    """Raises where somebody would have to be asked for the variables first."""
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
     hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
     tool = "" if is_on(_NO_TOOL, env) else shutil.which(_TOOL, path=env.get("PATH", ""))

@@ -1,4 +1,4 @@
-"""What the config says of edge1 alone, and what Workers are called. No effects."""
+"""Cloudflare settings of the config, and names of Workers. No effects."""
 
 import re
 
@@ -18,14 +18,14 @@ _MESSAGE = re.compile(r"archive ([0-9a-f]{64});")
 
 
 class Edge1Settings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says."""
+    """The settings of this provider's config section."""
 
     hostname: str = ""
     compatibility_date: str = COMPATIBILITY_DATE
 
 
 class Edge1Place(Struct, frozen=True):
-    """What the environment says of the account; empty where it says nothing."""
+    """The account in the environment; empty if unset."""
 
     account: str = ""
     zone: str = ""
@@ -37,7 +37,7 @@ class Edge1Place(Struct, frozen=True):
 
 
 def worker_name(address: DeploymentAddress, function: str) -> str:
-    """A name in an address: small letters, digits and hyphens."""
+    """Build a name for a hostname: lowercase characters, digits and hyphens."""
     return shortened(_plain(resource_name(address, function)), _NAME_LENGTH)
 
 
@@ -50,7 +50,7 @@ def _plain(name: str) -> str:
 
 
 class Owner(Struct, frozen=True):
-    """Whose a Worker is: a function's, or the gate's where there is no function."""
+    """The owner of a Worker: a function, or the front Worker if there is no function."""
 
     service: str
     stage: str
@@ -62,7 +62,7 @@ class Owner(Struct, frozen=True):
 
     @property
     def begin(self) -> str:
-        """What the tags of all its versions begin with; a tag has 100 bytes at most."""
+        """The prefix of the tags of all versions; a tag has at most 100 bytes."""
         digest = digest_fields((self.service, self.stage, self.function))
         return f"fabric:{digest[:_OWNER_LENGTH]}:"
 
@@ -81,7 +81,7 @@ def owner_of(address: DeploymentAddress, function: str = "") -> Owner:
 
 
 def message_of(owner: Owner, archive: str) -> str:
-    """For people, with the archive first: what is too long is cut off at its end."""
+    """Format a version message for people, archive hash first: a long text is cut at its end."""
     return f"archive {archive}; {owner.title}, deployed by fabric"
 
 
@@ -95,16 +95,16 @@ def version_id(account: str, worker: str, version: str) -> str:
 
 
 def account_in(resource_id: str) -> str:
-    """Empty for an id that names none."""
+    """Return the account of an id; empty if it names none."""
     return resource_id.rpartition("/")[0]
 
 
 def version_in(resource_id: str) -> str:
-    """Empty for an id that names none."""
+    """Return the version of an id; empty if it names none."""
     return resource_id.partition("@")[2]
 
 
 def timeout_of(order: FunctionOrder) -> int:
-    """In seconds; 0 is none."""
+    """Return the timeout in seconds; 0 means none."""
     text = dict(order.settings).get("timeout", "")
     return int(text) if text.isdigit() else 0

@@ -1,4 +1,4 @@
-"""What edge1's interface answers instead of doing as asked, in words: who, what, and what to do."""
+"""Cloudflare error responses as problems with a cause and a hint."""
 
 from msgspec import Struct
 
@@ -12,14 +12,14 @@ _LOGIN_STATUS = frozenset((401, 403))
 
 
 class Edge1Fault(Struct, frozen=True):
-    """One of the errors of an answer."""
+    """One error of a response."""
 
     code: int = 0
     message: str = ""
 
     @property
     def words(self) -> str:
-        """Of an upload the runtime's own alone."""
+        """The message. For an upload, only the runtime's own message."""
         return self.message if str(self.code) == _UPLOAD else f"{self.code} {self.message}"
 
 
@@ -30,7 +30,7 @@ class Edge1RefusedError(RefusedCallError):
 
     @property
     def is_gone(self) -> bool:
-        """An unknown account or zone is another matter."""
+        """Whether the resource is missing. An unknown account or zone does not count."""
         return super().is_gone and _NO_ROUTE not in self.codes
 
 

@@ -1,4 +1,4 @@
-"""A release at edge1: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Cloudflare: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -72,7 +72,7 @@ def _timed(
 def _gate(
     work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: KeptTexts
 ) -> tuple[str, dict[str, str]]:
-    """Its address, and what is to be kept of it."""
+    """Return the address of the front Worker, and the values to store."""
     if gate.upload is None:
         if kept.sure(GATE) != "":
             removed_gate(work, address)
@@ -95,7 +95,7 @@ def _gate(
 
 
 def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from version to version."""
+    """Build the outputs for other services, equal for all versions."""
     outputs = {"url": endpoint}
     for one in functions:
         below = function_endpoint(endpoint, one.triggers)

@@ -1,4 +1,4 @@
-"""What a service has at edge1, taken away: its gate first, then the Workers of its functions."""
+"""Delete a service on Cloudflare: the front Worker first, then the Workers of its functions."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def dissolved(
 
 
 def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
-    """Routes that lead to it go first; they may also be left from a removal that broke off."""
+    """Delete the front Worker after its routes, including routes of an interrupted deletion."""
     name, owner = gate_name(address), owner_of(address)
     with work.told(f"the front Worker `{name}` of `{address.service}`"):
         rows = versions(work, name)
@@ -46,7 +46,7 @@ def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
 
 
 def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
-    """Whether nothing of ours is there any more under this name, and nothing else either."""
+    """Delete the Worker and return whether the name is unused now."""
     rows = versions(work, name)
     if rows is not None and not has_own(rows, owner):
         _leave(work, name, owner)
@@ -57,11 +57,11 @@ def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
 
 
 def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
-    """What was never ours keeps nobody from taking away what is."""
+    """Report a Worker of another owner, which must not block the deletion of ours."""
     work.watch.hear(f"the Worker `{name}` does not belong to {owner.title} and was not deleted")
 
 
 def _delete(work: Edge1Work, name: str) -> None:
-    """What it is bound to, and bound by, does not hold it."""
+    """Delete a Worker even if it has bindings, or others bind to it."""
     with unless_gone():
         work.tell(ProviderCall("DELETE", work.script(name, "?force=true")))

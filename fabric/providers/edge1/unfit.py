@@ -1,4 +1,4 @@
-"""What of a config edge1 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that Cloudflare or fabric does not support there, found without an API call."""
 
 import datetime
 import json
@@ -20,7 +20,7 @@ _VARIABLES = 128
 
 
 def unfit_settings(own: Edge1Settings, place: Edge1Place) -> Iterator[Unfit]:
-    """What the service as a whole asks for."""
+    """Check the settings of the whole service."""
     if not _is_date(own.compatibility_date):
         why = f"`{own.compatibility_date}`, which is not a date"
         yield _of_setting("compatibilityDate", _CODE, why, "use a date such as 2026-01-31")

@@ -1,4 +1,4 @@
-"""What is uploaded as a version of a Worker: modules, what they are bound to, and who made them."""
+"""Uploads of Worker versions: modules, bindings and owner."""
 
 import functools
 import io
@@ -45,7 +45,8 @@ class WorkerModule(Struct, frozen=True):
 
 
 class Upload(Struct, frozen=True):
-    """`date` is that of the runtime. `bindings` hold values of variables: nobody is shown them."""
+    """A version to upload. `date` is the compatibility date. `bindings` contain variable values and
+    must not be shown."""
 
     owner: Owner
     mark: str
@@ -72,7 +73,7 @@ class Upload(Struct, frozen=True):
         }
 
     def form(self) -> tuple[str, bytes]:
-        """Its type and its bytes."""
+        """Return the content type and the bytes."""
         metadata = json.dumps(self.metadata(), sort_keys=True).encode()
         head = WorkerModule("metadata", "application/json", metadata)
         parts = [_part(one) for one in (head, *self.modules)]
@@ -105,7 +106,8 @@ def function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
 
 
 def made_mark(mark: str, date: str) -> str:
-    """What stands around a handler, and the runtime under it, are a part of what is made."""
+    """Extend the mark by a hash of the surrounding code and the runtime date, which affect the
+    version."""
     return f"{mark}:{_around_digest(date)}"
 
 
@@ -139,7 +141,8 @@ def _said(order: FunctionOrder, export: str) -> JsonObject:
 def gate_upload(
     routes: Sequence[JsonObject], owner: Owner, services: Mapping[str, str], date: str
 ) -> Upload:
-    """`services` pairs the name of each binding with a Worker. Its mark follows from all of it."""
+    """Build the front Worker. `services` maps binding names to Workers. Its mark is a hash of
+    everything."""
     text = _GATE.format(routes=json.dumps(list(routes), sort_keys=True))
     shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
     modules = (WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim)
@@ -158,8 +161,8 @@ export default gate({routes});
 
 
 def tunnel_upload(routes: Sequence[JsonObject], owner: Owner, way: Diversion, date: str) -> Upload:
-    """The same gate before one address elsewhere. Each time it is another version, which tells by
-    its mark that it is none of a release."""
+    """Build the front Worker for one tunnel address. Each upload is a new version, whose mark
+    differs from all releases."""
     said = json.dumps(list(routes), sort_keys=True), json.dumps(way.url), json.dumps(way.mark)
     text = _TUNNEL.format(routes=said[0], url=said[1], mark=said[2])
     shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
@@ -190,7 +193,7 @@ def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:
 
 
 def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
-    """What runs, and whatever lies beside it: that is read below `/bundle`."""
+    """Yield code modules and all other files, which functions read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
         names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
         packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
@@ -223,7 +226,7 @@ def _kind(name: str, module_folders: Mapping[str, bool]) -> str:
 
 
 def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str, bool]:
-    """Folders with a manifest, and whether scripts below them are modules."""
+    """Map each directory with a manifest to whether its scripts are ES modules."""
     found: dict[str, bool] = {}
     for name in names:
         if posixpath.basename(name) == "package.json":
@@ -237,8 +240,10 @@ def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str,
 
 
 def _with_address(name: str, kind: str, content: bytes) -> bytes:
-    """Modules of a Worker are not told where they are: ES modules not at all, and CommonJS by
-    another folder than the one that files are read below. No line moves."""
+    """Insert the module's path, because Workers do not provide it for ES modules.
+
+    For CommonJS they provide another directory than the files' one. Line numbers stay the same.
+    """
     path = f"/bundle/{name}"
     if content.startswith(b"#!"):
         content = b"//" + content[2:]

@@ -1,4 +1,4 @@
-"""Workers and their versions at edge1: looked for by whose they are, uploaded, met."""
+"""Workers and their versions: find them by owner, upload them, and route traffic to them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -39,7 +39,7 @@ class _VersionList(Struct, frozen=True):
 
 
 class _Uploaded(Struct, frozen=True):
-    """The answer to a new Worker names its first version so."""
+    """The response to a new Worker, with the id of its first version."""
 
     deployment_id: str
 
@@ -58,8 +58,7 @@ class _DeploymentList(Struct, frozen=True):
 
 
 class Edge1Work(Struct, frozen=True):
-    """What every call needs: the interface, the config's own settings, how edge1's words are
-    shown, and how long to wait."""
+    """The context of every call: client, provider settings, redaction and waiting limits."""
 
     api: Edge1Api
     own: Edge1Settings
@@ -75,14 +74,14 @@ class Edge1Work(Struct, frozen=True):
         return f"{self.workers}/scripts/{name}{rest}"
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def tell(self, call: ProviderCall) -> None:
         self.ask(call, object)
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
+        """Convert errors inside to problems of this resource."""
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
@@ -94,7 +93,7 @@ def routes_of(zone: str) -> str:
 
 
 def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    """Those that can be met, the newest first; None where there is no such Worker."""
+    """List deployable versions, newest first. None if the Worker does not exist."""
     return work.patient(lambda: _versions(work, name))
 
 
@@ -118,8 +117,10 @@ def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
 
 
 def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
-    """The id of a version that is this upload: of one that is there, or of a new one. What a try
-    has made whose answer was lost is found by the next."""
+    """Return the id of a matching version, existing or new.
+
+    A version from a call with a lost response is found by the next try.
+    """
     kind, content = upload.form()
 
     def act() -> str:
@@ -154,7 +155,7 @@ def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> Non
 
 
 def met_version(work: Edge1Work, name: str) -> str:
-    """The id of the version that users meet, most of them at least; empty where nobody does."""
+    """Return the id of the version with most of the traffic; empty without traffic."""
     call = ProviderCall("GET", work.script(name, "/deployments"))
     try:
         found = work.ask(call, _DeploymentList).deployments
@@ -168,7 +169,8 @@ def met_version(work: Edge1Work, name: str) -> str:
 
 
 def let_meet(work: Edge1Work, name: str, ident: str) -> None:
-    """All of its users. Values of secrets go back with it: they are a part of each version."""
+    """Route all traffic to a version. Secret values are part of a version and are rolled back with
+    it."""
     shares = [{"version_id": ident, "percentage": 100}]
     document = {"strategy": "percentage", "versions": shares}
     work.tell(sending("POST", work.script(name, "/deployments?force=true"), document))

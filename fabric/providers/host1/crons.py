@@ -1,4 +1,4 @@
-"""Schedules as host1 reads them: five fields of numbers, in UTC. No effects."""
+"""Schedules on Vercel: five numeric cron fields in UTC. No effects."""
 
 import re
 
@@ -12,7 +12,7 @@ _MONTHS = (
 
 
 def own_cron(schedule: str, zone: str = "") -> str:
-    """A ValueError says what host1 cannot say."""
+    """Convert a schedule. Raises a ValueError if Vercel cannot express it."""
     minute, hour, day, month, weekday = in_utc(schedule, zone, "Vercel").split()
     if day != "*" and weekday != "*":
         raise ValueError("a day of the month and a day of the week cannot be combined")

@@ -1,4 +1,4 @@
-"""The one deployment that a service is to be at host1. No effects but reading archives."""
+"""The desired Vercel deployment of a service. No effects except reading archives."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,8 @@ _CODE = "deploy/unfit-environment"
 
 
 class WantedDeployment(Struct, frozen=True):
-    """`said` is its metadata; `env` holds values of variables: nobody is shown them."""
+    """The desired deployment. `said` is its metadata; `env` contains variable values and must not
+    be shown."""
 
     owner: ProjectOwner
     said: dict[str, str]
@@ -30,8 +31,10 @@ class WantedDeployment(Struct, frozen=True):
         return mark_in(self.said)
 
     def document(self, project: str, name: str) -> JsonObject:
-        """Of production, which the project's domains do not lead to before they are told to. The
-        settings are those that it has anyway: host1 wants to be told of them the first time."""
+        """Build the document of a production deployment, which no domain points to yet.
+
+        The settings equal the defaults, but Vercel requires them for the first deployment.
+        """
         return {
             "name": name,
             "project": project,
@@ -45,7 +48,7 @@ class WantedDeployment(Struct, frozen=True):
 
 
 def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
-    """In whatever order the functions come, it is the same."""
+    """Plan the deployment, independent of the order of functions."""
     orders = sorted(orders, key=lambda one: one.name)
     env = dict(pair for order in orders for pair in order.env.reveal())
     files = output_of(address, orders)
@@ -57,7 +60,7 @@ def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> Want
 
 
 def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for unsupported orders before any API call: variable values are first known here."""
     found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
     problems = [problem for _, problem in found]
     if problems:
@@ -65,7 +68,7 @@ def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
 
 
 def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
-    """Each with the function that it is told of."""
+    """Yield problems, each with the function that it is reported for."""
     found: dict[str, tuple[str, str]] = {}
     for function, pairs in functions:
         for name, value in pairs:

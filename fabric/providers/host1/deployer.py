@@ -1,5 +1,5 @@
-"""host1 by its own interface: one project for a service, one
-deployment for all of its functions."""
+"""The built-in deployer for Vercel: one project per service, one deployment for all its
+functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -37,8 +37,8 @@ _OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
 
 
 class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
-    """`connect` gives the interface, `place` is the project that the environment
-    names."""
+    """The Vercel deployer. `connect` returns the client; `place` is the project in the
+    environment."""
 
     connect: Callable[[], Host1Api]
     place: Host1Place = Host1Place()
@@ -52,7 +52,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
         return _OPERATIONS
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host1Work:
-        """Raises for a record of another project."""
+        """Open the context of one call. Raises for a record of another project."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -69,7 +69,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
 
     @property
     def sole_place(self) -> str:
-        """What has room for one service alone."""
+        """The project, which can contain only one service."""
         return f"the project `{self.place.project}`" if self.place.project else ""
 
     def unfit(
@@ -92,7 +92,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host1`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

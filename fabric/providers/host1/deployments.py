@@ -1,4 +1,4 @@
-"""Deployments of a project at host1: looked for by their metadata, made, met, taken away."""
+"""Deployments of a Vercel project: find them by metadata, create and delete them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -36,7 +36,7 @@ _LONGER = 10
 
 
 class HostDeploymentRow(Struct, frozen=True, rename="camel"):
-    """A list calls `uid` what is `id` elsewhere."""
+    """A deployment. Lists name its id `uid`, other responses `id`."""
 
     id: str = ""
     uid: str = ""
@@ -59,7 +59,7 @@ class HostDeploymentRow(Struct, frozen=True, rename="camel"):
 
     @property
     def was_met(self) -> bool:
-        """Whether users have met it in production, now or once."""
+        """Whether it receives or has received production traffic."""
         return self.ready_substate == _PROMOTED
 
 
@@ -73,8 +73,7 @@ class _DeploymentPage(Struct, frozen=True):
 
 
 class Host1Work(Struct, frozen=True):
-    """What every call needs: the interface, who watches, how host1's words are shown, and how
-    long to wait."""
+    """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host1Api
     watch: CallWatch
@@ -86,11 +85,11 @@ class Host1Work(Struct, frozen=True):
         return self.api.account.project
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
+        """Convert errors inside to problems of this resource."""
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
@@ -98,7 +97,7 @@ class Host1Work(Struct, frozen=True):
 
 
 def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
-    """By its id, or by a domain that leads to it."""
+    """Fetch a deployment by id, or by a domain that points to it."""
     try:
         return work.ask(looking(work, name), HostDeploymentRow)
     except RefusedCallError as error:
@@ -113,7 +112,7 @@ def looking(work: Host1Work, name: str) -> ProviderCall:
 
 
 def all_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
-    """The newest first."""
+    """Yield all deployments, newest first."""
     page = _page(work)
     yield from page.deployments
     while page.pagination.next and page.deployments:
@@ -122,7 +121,7 @@ def all_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
 
 
 def newest_deployments(work: Host1Work) -> tuple[HostDeploymentRow, ...]:
-    """As many as one call tells."""
+    """Return the newest deployments, as many as one call returns."""
     return _page(work).deployments
 
 
@@ -148,8 +147,10 @@ def is_met_by(wanted: WantedDeployment, row: HostDeploymentRow) -> bool:
 
 
 def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
-    """One that is there under this mark, or a new one. What a try has made whose answer was lost
-    is among the newest: the next finds it. Files are brought that host1 asks for."""
+    """Return a deployment with this mark, existing or new, and upload requested files.
+
+    A deployment from a call with a lost response is among the newest, so the next try finds it.
+    """
     query = {"forceNew": "1", "prebuilt": "1", "skipAutoDetectionConfirmation": "1"}
     path = work.api.account.path("/v13/deployments", query)
     call = sending("POST", path, wanted.document(work.project, name))
@@ -178,7 +179,7 @@ def _bring_one(work: Host1Work, file: BuildFile) -> None:
 
 
 def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
-    """Waits until host1 has taken in all that was brought."""
+    """Wait until Vercel has processed all uploads."""
     seen = row.ready_state
 
     def look() -> HostDeploymentRow | None:

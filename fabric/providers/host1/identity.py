@@ -1,4 +1,4 @@
-"""Whom host1 takes us for, and whether we may look at the project: asked without a change."""
+"""The identity of the Vercel token, and whether it can read the project. Changes nothing."""
 
 from msgspec import Struct
 

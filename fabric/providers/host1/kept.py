@@ -1,4 +1,4 @@
-"""What the last release left for this one, and how far it can be taken for granted."""
+"""The values that the last release stored for this one, and whether they can be trusted."""
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import DOUBT, Record
@@ -9,7 +9,7 @@ PROJECT, DEPLOYMENT, DOMAIN = "project", "deployment", "domain"
 
 
 def sure_texts(address: DeploymentAddress) -> dict[str, str]:
-    """Empty where nobody knows how things are now."""
+    """Return the stored values, empty if they cannot be trusted."""
     record = address.previous
     if record is None or DOUBT in record.kept:
         return {}
@@ -17,7 +17,8 @@ def sure_texts(address: DeploymentAddress) -> dict[str, str]:
 
 
 def other_project(record: Record, project: str) -> Problem | None:
-    """Where nothing names a project, that is told with the credentials that are missing."""
+    """Return a problem if the record belongs to another project. A missing project is reported with
+    the missing credentials."""
     noted = (version_in(one.resource_id).project for one in record.functions)
     projects = {dict(record.kept).get(PROJECT, ""), *noted} - {"", project}
     if not projects or not project:

@@ -1,4 +1,4 @@
-"""What there is of a service at host1, as far as its deployments tell by their metadata."""
+"""The deployed state of a service on Vercel, as deployment metadata shows it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,7 +21,7 @@ from fabric.providers.host1.projects import domain_of
 
 
 def met(work: Host1Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """What else is known of it the record has noted."""
+    """Find the version that receives traffic, with further details from state."""
     there = _shown(work, address)
     known = next(_noted(address.previous, function, there.ident), None) if there else None
     if known is None:
@@ -37,7 +37,7 @@ def met(work: Host1Work, address: DeploymentAddress, function: str) -> LiveFunct
 def found(
     work: Host1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     if mark:
         return made_under(work, address, function, mark)
     return met(work, address, function)
@@ -46,8 +46,8 @@ def found(
 def made_under(
     work: Host1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """In the newest deployment alone: what older ones have was made together with something
-    else."""
+    """Search only the newest deployment: a function in an older one was deployed together with
+    others."""
     owner = owner_of(address)
     newest = next((one for one in newest_deployments(work) if owner.is_of(one.meta)), None)
     count = owner.count_in(newest.meta, function, mark) if newest and newest.is_ready else 0
@@ -60,8 +60,8 @@ def made_under(
 def kept_under(
     work: Host1Work, address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
-    """In any deployment, by one look for all: which one is gone back to follows from all functions
-    together."""
+    """Find marks in any deployment, with one search for all: a rollback target must contain all
+    functions together."""
     owner, found = owner_of(address), dict[str, str]()
     ready = [one for one in newest_deployments(work) if one.is_ready] if marks else []
     for function, mark in marks.items():

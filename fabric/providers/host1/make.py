@@ -1,4 +1,4 @@
-"""host1's deployer from what surrounds a run: which project, with whose token, at which address."""
+"""Create the Vercel deployer from the environment: project, token and endpoint."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def host1_projects(around: CommandEnvironment, connections: Connections) -> Host
     hide = redaction_of(secrets, env.items())
 
     def connect() -> Host1Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         account = _account(env)
         key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
         return connections.shared(key, lambda: Host1Api(account))
@@ -46,7 +46,7 @@ def _account(env: Mapping[str, str]) -> Host1Account:
 
 
 def _refuse_sites(sites: str) -> None:
-    """It goes into addresses that others are given, and that are recorded."""
+    """Raise for an invalid URL, which would appear in outputs and in state."""
     url = sites.replace(_DOMAIN, "shop.example")
     if sites and (not is_web_address(url) or _OTHERS.search(url)):
         message = f"`{_SITES}` is not a valid URL of sites"

@@ -1,4 +1,4 @@
-"""A deploy at host1: all functions of a service, brought to a deployment that nobody meets yet."""
+"""Deploy to Vercel: upload all functions of a service to a deployment without traffic."""
 
 from collections.abc import Sequence
 
@@ -43,8 +43,8 @@ def made(
 def _then(
     work: Host1Work, wanted: WantedDeployment, orders: Sequence[FunctionOrder]
 ) -> HostDeploymentRow | None:
-    """On a way back the deployment of then, if it is still there, and has what is ordered, whatever
-    stood around its handlers then."""
+    """Find the deployment to roll back to, if it still exists and contains the order. Its server
+    files can differ."""
     idents = {version_in(order.version).deployment for order in orders} - {""}
     for ident in sorted(idents):
         found = deployment_of(work, ident)

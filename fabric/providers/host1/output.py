@@ -1,5 +1,5 @@
-"""The files of a deployment: a build's output with each function's archive in it, and beside it
-what calls its handler. No network."""
+"""The files of a deployment: Build Output API files with each function's archive and server files.
+No network."""
 
 import functools
 import hashlib
@@ -42,7 +42,7 @@ export default await listener({said});
 
 
 class BuildFile(Struct, frozen=True, dict=True):
-    """`mode` is that of a file, with its kind."""
+    """A file. `mode` includes the file type."""
 
     path: str
     content: bytes
@@ -50,7 +50,7 @@ class BuildFile(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def sha1(self) -> str:
-        """host1 knows contents by it."""
+        """The SHA-1 hash, by which Vercel identifies content."""
         return hashlib.sha1(self.content, usedforsecurity=False).hexdigest()
 
     @property
@@ -163,7 +163,7 @@ def _around() -> tuple[tuple[str, str], ...]:
 
 
 def _said(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
-    """What the module beside the handler is told."""
+    """Build the settings for the module beside the handler."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     calls = conventions_of("host1").of("nodejs")

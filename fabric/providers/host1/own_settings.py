@@ -1,4 +1,4 @@
-"""What a service, its functions and its deployments are called at host1. No effects."""
+"""Names of a service, its functions and its deployments on Vercel. No effects."""
 
 import json
 import re
@@ -19,13 +19,13 @@ _OWNER, _NAME, _MARK, _PARTS = "fabric", "fabricService", "fabricMark", "fabricF
 
 
 class Host1Place(Struct, frozen=True):
-    """What the environment says of the project; empty where it says nothing."""
+    """The project in the environment; empty if unset."""
 
     project: str = ""
 
 
 class ProjectOwner(Struct, frozen=True):
-    """Whose a deployment is, as its metadata says it."""
+    """The owner of a deployment, as its metadata shows it."""
 
     service: str
     stage: str
@@ -39,7 +39,7 @@ class ProjectOwner(Struct, frozen=True):
         return digest_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def said(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """`marks` are names of functions with theirs."""
+        """Build the metadata. `marks` maps names of functions to their marks."""
         parts = " ".join(sorted(_part(*one) for one in marks))
         mark = mark[:_MARK_LENGTH]
         return {_OWNER: self._digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
@@ -48,7 +48,8 @@ class ProjectOwner(Struct, frozen=True):
         return said.get(_OWNER) == self._digest
 
     def count_in(self, said: Mapping[str, str], function: str, mark: str) -> int:
-        """How many functions are in a deployment, if this one is there under this mark; else 0."""
+        """Return the number of functions in a deployment, or 0 if this function with this mark is
+        not among them."""
         parts = said.get(_PARTS, "").split(" ") if self.is_of(said) else []
         return len(parts) if _part(function, mark) in parts else 0
 
@@ -62,7 +63,7 @@ def mark_in(said: Mapping[str, str]) -> str:
 
 
 def name_in(said: Mapping[str, str]) -> str:
-    """What fabric calls the service that a deployment is of; empty for somebody else's."""
+    """Return the name of the deployment's service; empty for another owner."""
     return said.get(_NAME, "") if _OWNER in said else ""
 
 
@@ -76,7 +77,7 @@ def function_name(address: DeploymentAddress, function: str) -> str:
 
 
 class ProjectVersion(Struct, frozen=True):
-    """One deployment in one project, of so many functions."""
+    """One deployment of one project, with its number of functions."""
 
     project: str = ""
     deployment: str = ""
@@ -88,7 +89,7 @@ class ProjectVersion(Struct, frozen=True):
 
 
 def version_in(resource_id: str) -> ProjectVersion:
-    """Of nothing for an id that names none."""
+    """Parse a resource id; the result is empty if the id names no version."""
     parts = resource_id.rsplit("/", 2)
     is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
     return ProjectVersion(parts[0], parts[1], int(parts[2])) if is_whole else ProjectVersion()
@@ -98,14 +99,16 @@ _VERSION_PARTS = 3
 
 
 def count_of(settings: Pairs, name: str) -> int:
-    """0 is none."""
+    """Return a number from the settings; 0 means none."""
     text = dict(settings).get(name, "")
     return int(text) if text.isdigit() else 0
 
 
 class FunctionClock(Struct, frozen=True):
-    """A schedule of a function as the config has it, and the path that the clock asks for there.
-    Nobody guesses that: it is made of what nobody is told."""
+    """A schedule of a function, and the secret path that the scheduler calls.
+
+    The path is derived from values that are not public, so it cannot be guessed.
+    """
 
     schedule: str
     zone: str
@@ -125,7 +128,7 @@ OWN_PATHS = "/_fabric/"
 
 
 def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Schedules with their time zones."""
+    """List the schedules with their time zones."""
     found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
@@ -136,7 +139,8 @@ _USUAL = "22"
 
 
 def own_runtime(runtime: str) -> str:
-    """Without a version the usual one; empty where host1 has none such."""
+    """Return the runtime, the default version if none is given; empty if Vercel does not support
+    it."""
     found = _NODE.fullmatch(runtime)
     version = (found[1] or _USUAL) if found else ""
     return f"nodejs{version}.x" if version in _VERSIONS else ""

@@ -1,4 +1,5 @@
-"""The project of a service at host1: its name, the domain that users meet, what that leads to."""
+"""The Vercel project of a service: its name, its domain, and the deployment that the domain points
+to."""
 
 import itertools
 from urllib.parse import quote
@@ -52,7 +53,7 @@ def project_of(work: Host1Work) -> ProjectRow:
 
 
 def domain_of(work: Host1Work) -> str:
-    """Where users meet production: a domain of their own, else host1's."""
+    """Return the production domain: a custom one, otherwise Vercel's."""
     account = work.api.account
     query = {"production": "true", "redirects": "false", "limit": "100", "order": "ASC"}
     path = account.path(account.project_path("v9", "/domains"), query)
@@ -66,7 +67,7 @@ def domain_of(work: Host1Work) -> str:
 
 
 def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRow | None:
-    """What users meet there, where nobody else has put it there."""
+    """Return the production deployment, unless another owner published it."""
     there = deployment_of(work, domain)
     if there is None or owner.is_of(there.meta):
         return there
@@ -83,7 +84,7 @@ def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRo
 
 
 def own_project(work: Host1Work) -> ProjectRow:
-    """One in which a build's output is looked for where it is put."""
+    """Return the project, if it reads a build's output from the expected directory."""
     project = project_of(work)
     if project.root_directory:
         folder = work.quoted(project.root_directory)
@@ -94,11 +95,11 @@ def own_project(work: Host1Work) -> ProjectRow:
 
 
 def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
-    """From now on the project's domains lead to it. What was met once is gone back to."""
+    """Point the project's domains to a deployment, with a rollback if it had traffic before."""
     tries = itertools.count()
 
     def act() -> None:
-        """What a try has done whose answer was lost is not done again."""
+        """Point the domains unless an earlier try with a lost response did."""
         if next(tries) == 0 or _shown_once(work, domain) != row.ident:
             _lead(work, row)
 
@@ -123,7 +124,7 @@ def _shown_once(work: Host1Work, domain: str) -> str:
 
 
 def _lead(work: Host1Work, row: HostDeploymentRow) -> None:
-    """Not every plan goes back as far as one likes: then it is promoted as if it was new."""
+    """Roll back to a deployment, or promote it if the plan limits rollbacks."""
     if row.was_met:
         try:
             work.api.once(_pointing(work, "v1", "rollback", row.ident), object)

@@ -1,4 +1,4 @@
-"""What host1's interface answers instead of doing as asked, in words: who, what, what to do."""
+"""Vercel error responses as problems with a cause and a hint."""
 
 import re
 

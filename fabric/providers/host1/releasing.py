@@ -1,4 +1,4 @@
-"""A release at host1: the project's domains are led to the deployment that was made ready."""
+"""Release on Vercel: point the project's domains to the prepared deployment."""
 
 from collections.abc import Sequence
 
@@ -52,7 +52,7 @@ def _one_deployment(address: DeploymentAddress, functions: Sequence[LiveFunction
 
 
 def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from deploy to deploy."""
+    """Build the outputs for other services, equal for all deployments."""
     outputs = {"url": endpoint}
     for one in functions:
         below = function_endpoint(endpoint, one.triggers)

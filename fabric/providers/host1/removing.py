@@ -1,4 +1,4 @@
-"""What a service has at host1, taken away: all of its deployments, and the project stays."""
+"""Delete a service on Vercel: all its deployments. The project stays."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ def dissolved(
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],  # noqa: ARG001 - metadata tells what is ours
 ) -> None:
-    """With what users meet go its domains' ways to it."""
+    """Delete all deployments. Deleting the production deployment also unlinks its domains."""
     owner = owner_of(address)
     own = [one for one in all_deployments(work) if owner.is_of(one.meta)]
     side_by_side(lambda one: _delete(work, one), own)

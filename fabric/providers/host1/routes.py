@@ -1,8 +1,10 @@
-"""Which requests each function of a project is sent. No effects.
+"""The routes of a project's functions on Vercel. No effects.
 
-host1 takes the first route that fits: so the closest path comes first, and a method before ANY, as
-fabric's own servers choose. What fits a path and no method of it is sent to any function that has
-the path: each knows all routes of the service, and answers 405, or a browser that asks before.
+Vercel uses the first matching route. So the most specific path comes first, and a method before
+ANY, as in fabric's own servers.
+
+A request with a known path and another method is routed to any function with that path. Each
+function knows all routes of the service, and answers 405 or the CORS preflight.
 """
 
 import re
@@ -23,7 +25,7 @@ _EXPRESSIONS = {"{}": "[^/]+", "{+}": ".+"}
 
 
 class ProjectRoute(Struct, frozen=True):
-    """`number` is that of the trigger; `cors` is as the config has it."""
+    """A route. `number` is the number of the trigger; `cors` is the config value."""
 
     function: str
     number: int
@@ -37,7 +39,7 @@ class ProjectRoute(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """Its segments; parameters lose their names, and a slash at the end says nothing."""
+        """Its segments, without parameter names or trailing slash."""
         return tuple(_PARAMETER.sub(r"{\1}", one) for one in self.path.strip("/").split("/"))
 
     @property
@@ -46,7 +48,7 @@ class ProjectRoute(Struct, frozen=True):
 
     @property
     def row(self) -> JsonObject:
-        """As what stands around a handler reads it."""
+        """The route in the format of the server files."""
         named: JsonObject = {"function": self.function, "method": self.method, "path": self.path}
         return {**named, "cors": cors_row(self.cors)}
 
@@ -65,7 +67,7 @@ def routes_in(function: str, triggers: Iterator[Mapping[str, object]]) -> Iterat
 
 
 def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
-    """Those that no request tells apart."""
+    """Yield pairs of routes that match the same requests."""
     seen: dict[tuple[str, tuple[str, ...]], ProjectRoute] = {}
     for one in routes:
         first = seen.setdefault((one.method, one.shape), one)
@@ -76,7 +78,8 @@ def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, Projec
 def own_routes(
     routes: Sequence[ProjectRoute], name_of: Callable[[str], str]
 ) -> Iterator[JsonObject]:
-    """In host1's own words and order; `name_of` is what a function is called there."""
+    """Build the routes in Vercel's format and order; `name_of` returns the deployed function
+    name."""
     ordered = sorted(routes, key=_order)
     for one in ordered:
         row = {**_written(one), "dest": f"/{name_of(one.function)}"}
@@ -89,7 +92,7 @@ def own_routes(
 
 
 def _order(one: ProjectRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, str]:
-    """GET takes HEAD, too, where nobody else does."""
+    """Return the sort key. GET routes also take HEAD, unless another function has a HEAD route."""
     return one.rank, one.shape, _LATER.get(one.method, 0), one.title
 
 
@@ -108,7 +111,8 @@ def expression_of(shape: tuple[str, ...]) -> str:
 
 
 def _literal(segment: str) -> str:
-    """A path comes as it was sent, and may be sent with escapes: in large letters or small ones."""
+    """Build the expression of a literal segment, which matches encoded characters in uppercase and
+    lowercase."""
     sent = re.sub(_ESCAPE, _in_both_cases, re.escape(quote(segment)))
     forms = sorted({re.escape(segment), sent})
     return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"

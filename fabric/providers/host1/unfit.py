@@ -1,4 +1,4 @@
-"""What of a config host1 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that Vercel or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -136,7 +136,7 @@ def _of_crons(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
 
 
 def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """Those whose values are known: the others are looked at before the first call."""
+    """Check variables with known values; the others are checked before the first call."""
     for function, problem in misfits_of_variables(
         [(one.name, one.known.reveal()) for one in functions]
     ):

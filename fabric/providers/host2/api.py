@@ -1,4 +1,4 @@
-"""host2's interface: calls with a token, answers as typed values, refusals by its own words."""
+"""Client of the Netlify API: calls with a token, typed responses and error messages."""
 
 from typing import TypeVar
 from urllib.parse import quote
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Host2Account(Struct, frozen=True):
-    """One site, at which address, with whose token."""
+    """One site, with its endpoint and token."""
 
     base_url: str
     token: Secret[str]
@@ -27,7 +27,7 @@ class Host2Account(Struct, frozen=True):
 
 
 class Host2Fault(Struct, frozen=True):
-    """What is not as asked for is told by one message, or by many."""
+    """A validation error with one message or several."""
 
     message: str = ""
     errors: object = None
@@ -38,7 +38,7 @@ class Host2Fault(Struct, frozen=True):
 
 
 class Host2Api:
-    """Thread-safe."""
+    """Thread-safe API client."""
 
     def __init__(self, account: Host2Account, http: Http | None = None) -> None:
         self.account = account
@@ -48,7 +48,8 @@ class Host2Api:
         self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
         reply = sent(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
             return understood(call, replace(reply, content=reply.content or b"null"), kind)

@@ -1,4 +1,4 @@
-"""The one deploy that a service is to be at host2. No effects but reading archives."""
+"""The desired Netlify deploy of a service. No effects except reading archives."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def _environment(orders: Sequence[FunctionOrder]) -> list[JsonObject]:
 
 
 def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for unsupported orders before any API call: variable values are first known here."""
     found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
     problems = [problem for _, problem in found]
     if problems:
@@ -112,7 +112,7 @@ def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
 
 
 def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
-    """Each with the function that it is told of."""
+    """Yield problems, each with the function that it is reported for."""
     found: dict[str, tuple[str, str]] = {}
     for function, pairs in functions:
         for name, value in pairs:

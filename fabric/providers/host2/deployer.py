@@ -1,4 +1,4 @@
-"""host2 by its own interface: one site for a service, and one deploy for all of its functions."""
+"""The built-in deployer for Netlify: one site per service, and one deploy for all its functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -36,7 +36,8 @@ _OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
 
 
 class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
-    """`connect` gives the interface, `place` is the site that the environment names."""
+    """The Netlify deployer. `connect` returns the client; `place` is the site in the
+    environment."""
 
     connect: Callable[[], Host2Api]
     place: Host2Place = Host2Place()
@@ -50,7 +51,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         return _OPERATIONS
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host2Work:
-        """Raises for a record of another site."""
+        """Open the context of one call. Raises for a record of another site."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -89,7 +90,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
             return tuple(lost(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host2`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

@@ -1,4 +1,4 @@
-"""Deploys of a site at host2: looked for by their titles, made, brought, published."""
+"""Deploys of a Netlify site: find them by title, create, upload and publish them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -32,7 +32,7 @@ _LONGER = 10
 
 
 class DeployRow(Struct, frozen=True):
-    """`required_functions` are digests of what host2 does not have yet."""
+    """A deploy. `required_functions` are hashes of functions that Netlify still needs."""
 
     id: str
     state: str = ""
@@ -61,8 +61,7 @@ class SiteRow(Struct, frozen=True):
 
 
 class Host2Work(Struct, frozen=True):
-    """What every call needs: the interface, who watches, how host2's words are shown, and how
-    long to wait."""
+    """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host2Api
     watch: CallWatch
@@ -77,11 +76,11 @@ class Host2Work(Struct, frozen=True):
         return self.api.account.site_path + rest
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
+        """Convert errors inside to problems of this resource."""
         return explained(whose, self.quoted, judged)
 
     def patient(self, act: Callable[[], T]) -> T:
@@ -93,7 +92,7 @@ def site_of(work: Host2Work) -> SiteRow:
 
 
 def deploy_of(work: Host2Work, ident: str) -> DeployRow | None:
-    """host2 takes away what was not published for long."""
+    """Fetch a deploy. Netlify deletes deploys that stay unpublished for long."""
     try:
         return work.ask(_looking(work, ident), DeployRow)
     except RefusedCallError as error:
@@ -107,7 +106,7 @@ def _looking(work: Host2Work, ident: str) -> ProviderCall:
 
 
 def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
-    """The newest first."""
+    """Yield all deploys, newest first."""
     page, rows = 1, _page(work, 1)
     while rows:
         yield from rows
@@ -116,7 +115,7 @@ def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
 
 
 def newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
-    """As many as one call tells."""
+    """Return the newest deploys, as many as one call returns."""
     return _page(work, 1)
 
 
@@ -130,8 +129,8 @@ def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
 
 
 class WantedDeploy(Struct, frozen=True):
-    """`document` holds values of variables: nobody is shown it. `digests` are those of functions
-    that can be brought."""
+    """The desired deploy. `document` contains variable values and must not be shown. `digests` are
+    hashes of uploadable functions."""
 
     title: str
     document: JsonObject
@@ -141,15 +140,17 @@ class WantedDeploy(Struct, frozen=True):
         return next((one for one in rows if self.is_met_by(one)), None)
 
     def is_met_by(self, row: DeployRow) -> bool:
-        """One that waits for what nobody has any more is of no use: the same files, packed
-        elsewhere, may be other bytes."""
+        """Return whether a deploy can be used. A deploy that waits for files with unknown hashes
+        cannot: repacking the same files can give other bytes."""
         can_end = self.digests.issuperset(row.required_functions or ())
         return row.title == self.title and not row.is_failed and can_end
 
 
 def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
-    """One that is there under this title, or a new one. What a try has made whose answer was lost
-    is among the newest: the next finds it."""
+    """Return a deploy with this title, existing or new.
+
+    A deploy from a call with a lost response is among the newest, so the next try finds it.
+    """
     path = work.path(f"/deploys?title={quote(wanted.title)}")
     call = sending("POST", path, wanted.document)
 
@@ -169,7 +170,7 @@ def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
 
 
 def made_ready(work: Host2Work, row: DeployRow) -> None:
-    """Waits until host2 has taken in all that was brought."""
+    """Wait until Netlify has processed all uploads."""
     seen = row.state
 
     def look() -> DeployRow | None:
@@ -195,7 +196,7 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
 
 
 def published(work: Host2Work, ident: str) -> None:
-    """From now on it is what the site's own address leads to."""
+    """Publish a deploy at the site's address."""
     call = ProviderCall("POST", work.path(f"/deploys/{quote(ident, safe='')}/restore"))
     work.ask(call, object)
 

@@ -1,4 +1,4 @@
-"""Whom host2 takes us for, and whether we may look at the site: asked without a change."""
+"""The identity of the Netlify token, and whether it can read the site. Changes nothing."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""What the last release left for this one, under which names."""
+"""Names of the values that a release stores for the next one."""
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
@@ -8,7 +8,8 @@ SITE, DEPLOY = "site", "deploy"
 
 
 def other_site(record: Record, site: str) -> Problem | None:
-    """Where nothing names a site, that is told with the credentials that are missing."""
+    """Return a problem if the record belongs to another site. A missing site is reported with the
+    missing credentials."""
     noted = (version_in(one.resource_id).site for one in record.functions)
     sites = {dict(record.kept).get(SITE, ""), *noted} - {"", site}
     if not sites or not site:

@@ -1,4 +1,4 @@
-"""What there is of a service at host2, as far as its deploys tell by their titles."""
+"""The deployed state of a service on Netlify, as deploy titles show it."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,8 @@ from fabric.providers.host2.own_settings import SiteVersion, function_name, owne
 
 
 def met(work: Host2Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """A deploy does not tell its functions: they are those that the record has noted of it."""
+    """Find the version that receives traffic. Its functions come from state, because a deploy does
+    not list them."""
     there = _shown(work, address)
     known = next(_noted(address.previous, function, there.id), None) if there else None
     if known is None:
@@ -35,7 +36,7 @@ def met(work: Host2Work, address: DeploymentAddress, function: str) -> LiveFunct
 def found(
     work: Host2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     if mark:
         return made_under(work, address, function, mark)
     return met(work, address, function)
@@ -44,7 +45,8 @@ def found(
 def made_under(
     work: Host2Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """In the newest deploy alone: what older ones have was made together with something else."""
+    """Search only the newest deploy: a function in an older one was deployed together with
+    others."""
     owner = owner_of(address)
     newest = next((one for one in newest_deploys(work) if owner.is_of(one.title)), None)
     count = owner.count_in(newest.title, function, mark) if newest and newest.is_ready else 0
@@ -57,8 +59,8 @@ def made_under(
 def kept_under(
     work: Host2Work, address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
-    """In any deploy, each looked at once: which one is gone back to follows from all functions
-    together."""
+    """Find marks in any deploy, reading each deploy once: a rollback target must contain all
+    functions together."""
     owner = owner_of(address)
     deploy = functools.cache(partial(deploy_of, work))
     newest = functools.cache(partial(newest_deploys, work))

@@ -1,4 +1,4 @@
-"""host2's deployer from what surrounds a run: which site, with whose token, at which address."""
+"""Create the Netlify deployer from the environment: site, token and endpoint."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ def host2_sites(around: CommandEnvironment, connections: Connections) -> Host2Si
     hide = redaction_of(secrets, env.items())
 
     def connect() -> Host2Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         account = _account(env)
         key = ("host2", account.base_url, account.site, account.token.reveal())
         return connections.shared(key, lambda: Host2Api(account))

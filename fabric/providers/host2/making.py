@@ -1,4 +1,4 @@
-"""A deploy at host2: all functions of a service, brought to a draft that nobody meets yet."""
+"""Deploy to Netlify: upload all functions of a service to a draft deploy without traffic."""
 
 import itertools
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def made(
 
 
 def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
-    """The site, where nobody else has published anything in it."""
+    """Return the site, unless another owner has published in it."""
     site = site_of(work)
     there = site.published_deploy
     if there is None or owner.is_of(there.title) or is_of_nobody(there.title):
@@ -77,8 +77,10 @@ def _then(
     plan: DeployPlan,
     orders: Sequence[FunctionOrder],
 ) -> DeployRow | None:
-    """On a way back the deploy of then, if it is still there, and is what is ordered: as the record
-    has noted of it, or as its title says, whatever stood around its handlers then."""
+    """Find the deploy to roll back to, if it still exists and contains the order.
+
+    State or the title shows its content. Its server files can differ.
+    """
     idents = {version_in(order.version).deploy for order in orders} - {""}
     if not idents:
         return None
@@ -106,7 +108,7 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
     tries = itertools.count()
 
     def act() -> None:
-        """What a try has brought whose answer was lost is not asked for again."""
+        """Upload the file unless an earlier try with a lost response did."""
         if next(tries) == 0 or is_required(work, ident, upload.sha256):
             work.api.once(call, object)
 

@@ -1,4 +1,4 @@
-"""What a record has noted of deploys at host2: a title may have no room for it. No effects."""
+"""Deploys of Netlify in state, because a title can be too short for their content. No effects."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ Marked = tuple[str, str]
 
 
 def noted_rows(record: Record | None) -> Iterator[FunctionRecord]:
-    """Of now, and of all that can be gone back to: the newest first."""
+    """Yield function records, current and rollback targets, newest first."""
     if record is not None:
         yield from record.functions
         for past in record.history:
@@ -19,7 +19,7 @@ def noted_rows(record: Record | None) -> Iterator[FunctionRecord]:
 
 
 def noted_versions(record: Record | None, function: str, mark: str) -> tuple[SiteVersion, ...]:
-    """Those in which this function is under this mark: a deploy never changes."""
+    """Return deploys that contain this function with this mark: a deploy never changes."""
     if record is None:
         return ()
     rows = (one for one in noted_rows(record) if one.name == function and one.key)
@@ -28,7 +28,7 @@ def noted_versions(record: Record | None, function: str, mark: str) -> tuple[Sit
 
 
 def noted_wholes(record: Record | None, marked: Iterable[Marked]) -> tuple[SiteVersion, ...]:
-    """Those that have just these functions under these marks."""
+    """Return deploys that contain exactly these functions with these marks."""
     wanted = tuple(marked)
     each = [noted_versions(record, *one) for one in wanted]
     first = each[0] if each else ()

@@ -1,4 +1,4 @@
-"""A release at host2: the deploy that was made ready is published, with all that is in it."""
+"""Release on Netlify: publish the prepared deploy with everything in it."""
 
 from collections.abc import Sequence
 
@@ -42,7 +42,7 @@ def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -
 
 
 def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from deploy to deploy."""
+    """Build the outputs for other services, equal for all deploys."""
     outputs = {"url": endpoint}
     for one in functions:
         below = function_endpoint(endpoint, one.triggers)

@@ -1,4 +1,4 @@
-"""What a service has at host2, taken away: an empty deploy in its place, then all of its own."""
+"""Delete a service on Netlify: publish an empty deploy, then delete its own deploys."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,8 @@ def dissolved(
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],  # noqa: ARG001 - titles tell what is ours
 ) -> None:
-    """host2 unpublishes nothing: something has to stand where the service was."""
+    """Publish an empty deploy and delete the others. Netlify cannot unpublish, so a deploy must
+    replace the service."""
     owner = owner_of(address)
     _put_nothing_there(work, owner)
     own = [one for one in all_deploys(work) if owner.is_of(one.title)]

@@ -1,8 +1,9 @@
-"""Which requests each function of a site is sent. No effects.
+"""The routes of a site's functions on Netlify. No effects.
 
-host2 says nowhere which of two functions wins where the paths of both fit: so no request fits two.
-A path that one function alone has comes with all methods, and what stands around its handler says
-405, answers browsers of other origins, and takes HEAD for GET.
+Netlify does not define which of two matching functions wins, so no request can match two.
+
+A path of only one function is routed with all methods. The server around its handler answers 405,
+CORS preflights and HEAD.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", _OPTIONS)
 
 
 class SiteRoute(Struct, frozen=True):
-    """`number` is that of the trigger; `is_open` to pages of other origins."""
+    """A route. `number` is the number of the trigger; `is_open` means CORS is enabled."""
 
     function: str
     number: int
@@ -42,7 +43,7 @@ class FunctionRoutes(Struct, frozen=True):
 
 
 class _PathOwner(Struct, frozen=True):
-    """One path of one function, with what it takes there."""
+    """One path of one function, with its methods."""
 
     function: str
     shape: Shape
@@ -70,7 +71,7 @@ def functions_routes(rows: Sequence[SiteRoute]) -> dict[str, FunctionRoutes]:
 
 
 def collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, SiteRoute]]:
-    """Pairs of routes of two functions whose requests host2 cannot tell apart."""
+    """Yield pairs of routes of two functions that Netlify cannot distinguish."""
     places = _places(rows)
     for at, one in enumerate(places):
         for other in places[at + 1 :]:
@@ -100,7 +101,7 @@ def _asked(one: _PathOwner) -> frozenset[str]:
 
 
 def _leaves(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -> bool:
-    """Whether the wider path can leave the closer one to the other function, with all of it."""
+    """Return whether the wider path can leave the narrower one completely to the other function."""
     if not is_within(close.shape, wide.shape) or not wide.methods <= close.methods:
         return False
     own = (one.shape for one in places if one.function == wide.function)
@@ -136,7 +137,7 @@ def _route(one: _PathOwner, places: Sequence[_PathOwner]) -> JsonObject:
 
 
 def _answers_browsers(one: _PathOwner, beside: Sequence[_PathOwner]) -> bool:
-    """Of the functions on one path the first one that may."""
+    """Return whether this function answers preflights: the first function on a path that can."""
     able = [place.function for place in (one, *beside) if any(row.is_open for row in place.rows)]
     is_taken = any(_OPTIONS in _asked(place) or place.takes_any for place in beside)
     return bool(able) and min(able) == one.function and not is_taken

@@ -1,4 +1,4 @@
-"""What of a config host2 would refuse, or fabric cannot do there, as far as no call is needed."""
+"""Settings that Netlify or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -123,7 +123,7 @@ def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) ->
 
 
 def _of_variables(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """Those whose values are known: the others are looked at before the first call."""
+    """Check variables with known values; the others are checked before the first call."""
     for function, problem in misfits_of_variables(
         [(one.name, one.known.reveal()) for one in functions]
     ):

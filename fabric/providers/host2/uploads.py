@@ -1,4 +1,4 @@
-"""What is uploaded of a function: its archive, and beside it what calls its handler. No network."""
+"""The upload of a function: its archive and the server files. No network."""
 
 import functools
 import io
@@ -29,7 +29,7 @@ _ENDS = (".js", ".mjs", ".cjs")
 
 
 class FunctionUpload(Struct, frozen=True):
-    """`name` is what host2 calls the function."""
+    """An upload. `name` is the function name on Netlify."""
 
     function: str
     name: str
@@ -51,15 +51,17 @@ def uploads_of(
 def names_of(
     address: DeploymentAddress, function: str, triggers: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """What one function is called at host2, with the schedule that calls it: users meet the first,
-    which has none, and each schedule has one more."""
+    """Yield the deployed names of a function, each with its schedule.
+
+    The first serves requests and has no schedule. Each schedule adds another one.
+    """
     yield function_name(address, function), ""
     for number, (schedule, _) in enumerate(crons_in(triggers)):
         yield clock_name(address, function, number), schedule
 
 
 def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Schedules with their time zones."""
+    """List the schedules with their time zones."""
     found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
@@ -71,7 +73,8 @@ def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
 
 
 def site_runtime(runtime: str) -> str:
-    """Without a version the site's own choice; empty where host2 has none such."""
+    """Return the runtime, the site's default if no version is given; empty if Netlify does not
+    support it."""
     found = _NODE.fullmatch(runtime)
     return (f"nodejs{found[1]}.x" if found[1] else "js") if found else ""
 
@@ -102,7 +105,7 @@ export const handler = await lambda({said});
 
 
 def _entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
-    """Equal files are equal bytes, whenever they are packed."""
+    """Build an archive entry without a time, so that equal files give equal bytes."""
     entry = zipfile.ZipInfo(path)
     entry.external_attr = attributes or 0o100644 << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -139,13 +142,13 @@ def _around() -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def around_digest() -> str:
-    """What stands around a handler is a part of what is deployed."""
+    """Hash the server files, which are part of a deployment."""
     return digest_fields((_ENTRY, *(part for pair in _around() for part in pair)))
 
 
 def _said(order: FunctionOrder, schedule: str) -> JsonObject:
-    """What the module beside the handler is told: what users meet no clock may call, and what a
-    clock calls has no route."""
+    """Build the settings for the server. The public function rejects scheduler calls, and a
+    scheduled one has no routes."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     http = [one for one in triggers if one.get("type") == "http"]

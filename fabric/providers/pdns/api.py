@@ -1,4 +1,4 @@
-"""PowerDNS' interface: zones and sets of records, as typed values, under a key."""
+"""Client of the PowerDNS API: zones and record sets as typed values."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -61,7 +61,7 @@ class PdnsServer(Struct, frozen=True):
 
 
 class PdnsApi:
-    """One server. What it is told to hold it may be told again: every call can be repeated."""
+    """Client of one server. Every call is idempotent."""
 
     def __init__(self, server: PdnsServer, http: Http) -> None:
         self.server = server
@@ -71,19 +71,19 @@ class PdnsApi:
         self._http.close()
 
     def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
-        """Those of one name; None where there is no such zone."""
+        """Fetch the record sets of a name, or None if the zone does not exist."""
         call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
         return patiently(lambda: self._found(call), _PATIENCE)
 
     def _found(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
-        """An answer that breaks off is asked for again."""
+        """Fetch record sets, again after a truncated response."""
         reply = self._sent(call)
         if reply.status in (404, 422):
             return None
         return understood(call, self._good(call, reply), _Zone).rrsets
 
     def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
-        """All of them or none."""
+        """Change record sets in one atomic call."""
         call = sending("PATCH", self._zone(zone), {"rrsets": changes})
         patiently(lambda: self._good(call, self._sent(call)), _PATIENCE)
 

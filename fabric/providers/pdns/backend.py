@@ -1,4 +1,4 @@
-"""A name kept by PowerDNS: one look for what is there, one change that is whole or not at all."""
+"""The PowerDNS backend: one read of existing records, and one atomic change."""
 
 import contextlib
 import re
@@ -20,7 +20,7 @@ _FORBIDDEN = (401, 403)
 
 
 class PdnsBackend:
-    """`hide` is what no message may show."""
+    """The PowerDNS backend. `hide` holds values that no message can show."""
 
     kind = "pdns"
 
@@ -46,8 +46,10 @@ class PdnsBackend:
         return tuple(_part(one, desired) for one in sets)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """The answer of another kind that is ours gives way in the same breath. The server takes
-        every change: what somebody else has put there since it was looked at is looked for."""
+        """Apply the records and replace records of ours of the other type in the same call.
+
+        The server accepts every change, so records that others added meanwhile are checked for.
+        """
         if not any(one.changes for one in actions):
             return
         name, kind = f"{desired.hostname}.", record_type(desired)
@@ -60,7 +62,7 @@ class PdnsBackend:
             self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
 
     def _sets(self, name: str) -> tuple[RecordSet, ...]:
-        """The zone is the closest one above the name that the server has."""
+        """Fetch the record sets from the closest zone above the name."""
         known = self._zones.get(name)
         for zone in (known,) if known else _zones_above(name):
             found = self._api.record_sets(zone, name)
@@ -80,7 +82,7 @@ class PdnsBackend:
 
 
 def _zones_above(name: str) -> Iterator[str]:
-    """Those above the name: at the top of a zone there is no alias."""
+    """Yield the zones above a name. At the zone apex, CNAME records are impossible."""
     labels = name.rstrip(".").split(".")
     for start in range(1, len(labels)):
         yield ".".join(labels[start:]) + "."
@@ -97,7 +99,7 @@ def _part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
 
 
 def _weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
-    """The record names hosts; whose they are is known from the endpoints of today."""
+    """Read the weights. A record contains hosts, which the current endpoints map to labels."""
     labels = {f"{one.host}.": one.label for one in desired.shares}
     found = (pair for text in texts for pair in _CHOICE.findall(text))
     return tuple((labels[host], int(weight)) for weight, host in found if host in labels)

@@ -1,4 +1,4 @@
-"""The back end `pdns` from what surrounds a run."""
+"""Create the PowerDNS backend from the environment."""
 
 from collections.abc import Mapping
 

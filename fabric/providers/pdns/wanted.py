@@ -1,4 +1,4 @@
-"""What PowerDNS would hold: one set of records, whose answers are drawn by weight."""
+"""The desired PowerDNS records: one record set whose answers are chosen by weight."""
 
 from fabric.model.routing import DesiredRouting, RouterPart, RouterResource
 
@@ -12,7 +12,7 @@ def wanted_rrset(desired: DesiredRouting) -> tuple[RouterPart, ...]:
 
 
 def record_type(desired: DesiredRouting) -> str:
-    """Where there is nothing to choose from, a plain alias does."""
+    """Return the record type: a plain CNAME if there is only one endpoint."""
     return "LUA" if len(desired.shares) > 1 else "CNAME"
 
 

@@ -1,5 +1,7 @@
-"""Functions as actions: a deploy makes an action for a version that nobody meets; the release lets
-it be met."""
+"""Deploy functions to OpenWhisk as actions.
+
+A deploy creates an action for a version without traffic; the release switches traffic to it.
+"""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -80,7 +82,8 @@ def _made(making: _VersionMaking) -> LiveFunction:
 
 
 def action_endpoint(work: WhiskWork, address: DeploymentAddress, live: LiveFunction) -> str:
-    """By its triggers: what a killed run has left tells nothing of where it is met."""
+    """Return the endpoint, from the triggers of the order: an interrupted run could have left an
+    outdated action."""
     web = f"{work.api.door.web}/{package_name(address)}/{live.name}"
     return function_endpoint(web, live.triggers)
 
@@ -99,7 +102,8 @@ def _put(making: _VersionMaking) -> None:
 
 
 def _there(making: _VersionMaking) -> ActionRow | None:
-    """The version of then, where it is still there; else one that is just as ordered."""
+    """Find the version to roll back to, if it still exists, otherwise a version that matches the
+    order."""
     work, address, plan = making.work, making.address, making.plan
     named = version_in(plan.order.version)
     then = action_row(work, address, named) if named and named != plan.name else None
@@ -124,14 +128,14 @@ def _live(work: WhiskWork, address: DeploymentAddress, function: str, version: s
 def found(
     work: WhiskWork, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What is there under this mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     return _under(work, address, function, mark) if mark else _met(work, address, function)
 
 
 def _under(
     work: WhiskWork, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """Whatever stands around it."""
+    """Find a version with this mark, whatever its surroundings."""
     package, owner = own_package(work, address), action_owner(address, function)
     for row in versions_of(package, owner) if package else ():
         if row.said(MARK) == mark:

@@ -1,4 +1,4 @@
-"""One call of an action, and what became of it: its end is looked for, so none is made twice."""
+"""Invoke an action and poll for its result, so that no invocation runs twice."""
 
 import time
 
@@ -30,7 +30,8 @@ class _Result(Struct, frozen=True):
 
 
 class Activation(Struct, frozen=True, rename="camel"):
-    """`logs` are lines; those of a sequence are the ids of what it called."""
+    """The result of an invocation. `logs` are lines; for a sequence, they are ids of its
+    invocations."""
 
     activation_id: str
     response: _Result = _Result()
@@ -43,7 +44,7 @@ class Activation(Struct, frozen=True, rename="camel"):
 
     @property
     def failure(self) -> str:
-        """Empty where it went well."""
+        """The error message; empty if it succeeded."""
         if self.response.success:
             return ""
         said = self.answer
@@ -79,7 +80,7 @@ def invoked(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAn
 
 
 def _lines(work: WhiskWork, ended: Activation) -> str:
-    """Of the version that the sequence has called; `when stream: line` each."""
+    """Fetch the log of the version that the sequence called; each line has time and stream."""
     if not ended.logs:
         return ""
     called = until(lambda: _ended(work, ended.logs[0]), _TO_TELL, work.watch)

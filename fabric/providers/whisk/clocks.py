@@ -1,4 +1,4 @@
-"""Clocks that call a function: how each is made is the provider's own."""
+"""Schedules of functions; each provider creates them its own way."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,8 +18,8 @@ _DIGEST = 8
 
 
 class WhiskClock(Struct, frozen=True):
-    """`function` is the action that it calls, with its package; `event` is what that is given,
-    and `number` that of the trigger in the config."""
+    """A schedule. `function` is the called action with its package. `event` is its argument, and
+    `number` is the number of the config trigger."""
 
     id: str
     function: str
@@ -43,21 +43,20 @@ class WhiskClock(Struct, frozen=True):
 
 
 class Clocks(Protocol):
-    """Thread-safe. Every call may be repeated."""
+    """A provider's schedules. Thread-safe; every call is idempotent."""
 
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
-        """All that call something of this package: their names, and the actions that they call,
-        with the package."""
+        """List the schedules that call actions of this package: their names and actions."""
 
     def set(self, work: WhiskWork, clock: WhiskClock) -> None:
-        """Made, or made what it is to be."""
+        """Create or update a schedule."""
 
     def delete(self, work: WhiskWork, ident: str) -> None:
-        """What is gone already is no error."""
+        """Delete a schedule. A missing one is not an error."""
 
 
 def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
-    """Each schedule once."""
+    """Plan one clock per distinct schedule."""
     found: dict[str, WhiskClock] = {}
     for number, text in enumerate(triggers):
         trigger = json.loads(text)
@@ -74,7 +73,7 @@ def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[
 
 
 def own_zone(trigger: Mapping[str, object]) -> str:
-    """Empty for UTC."""
+    """Return the time zone; empty for UTC."""
     zone = str(trigger.get("timezone") or "")
     return "" if zone in UTC_ZONES else zone
 

@@ -1,5 +1,5 @@
-"""A namespace of OpenWhisk by its own interface: an action for each version of a function, and one
-that users meet."""
+"""The built-in deployer for OpenWhisk namespaces: an action per version, and an active one per
+function."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -39,7 +39,7 @@ from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 
 class WhiskProvider(Struct, frozen=True):
-    """What is a provider's own. `connect` gives the interface."""
+    """The parts that differ between providers. `connect` returns the client."""
 
     titles: WhiskTitles
     limits: WhiskLimits
@@ -49,7 +49,7 @@ class WhiskProvider(Struct, frozen=True):
 
 
 class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
-    """`place` is what the environment names."""
+    """The OpenWhisk deployer. `place` comes from the environment."""
 
     provider: WhiskProvider
     place: WhiskPlace
@@ -70,7 +70,7 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
         )
 
     def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> WhiskWork:
-        """Raises for a record of another place."""
+        """Open the context of one call. Raises for a record of another namespace."""
         said = other_place(address.previous, self.place) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -119,7 +119,7 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
             return tuple(lost(work, address, self.provider.clocks))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call(f"`{self.provider.titles.id}`", address) as work:
             return identity(replace(work, waiting=self._hurried()))
 

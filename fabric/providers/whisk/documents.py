@@ -1,5 +1,4 @@
-"""Actions as they are sent: one for each version of a function, and the one that users meet. No
-effects."""
+"""Actions as API documents: one per version, and the active one of each function. No effects."""
 
 import base64
 import json
@@ -29,7 +28,7 @@ _RESERVED = frozenset(("http",))
 
 
 class VersionPlan(Struct, frozen=True):
-    """An order with what follows from it; `kind` is what runs it there."""
+    """An order with values computed from it; `kind` is its OpenWhisk runtime."""
 
     order: FunctionOrder
     name: str
@@ -39,7 +38,7 @@ class VersionPlan(Struct, frozen=True):
 
 
 class MetPlan(Struct, frozen=True):
-    """What a function's own action says: which version is met, and by whom."""
+    """The active action of a function: its version and its callers."""
 
     live: LiveFunction
     version: str
@@ -55,7 +54,7 @@ class MetPlan(Struct, frozen=True):
 
 
 def is_reserved(name: str) -> bool:
-    """A variable goes as a parameter, and takes the place of one of this name."""
+    """Return whether a parameter of this name is reserved: variables are sent as parameters."""
     return name in _RESERVED or name.lower().startswith(_RESERVED_BEGINS)
 
 
@@ -64,7 +63,8 @@ def is_own_annotation(name: str) -> bool:
 
 
 def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
-    """Variables are parameters that the code is given when it begins, and not with a call."""
+    """Build the action of a version. Variables are bound parameters, passed at start and not with a
+    call."""
     order = plan.order
     own: JsonObject = {
         OWNER: plan.owner,
@@ -92,7 +92,8 @@ def _limits(order: FunctionOrder) -> JsonObject:
 
 
 def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
-    """A sequence of one: what it was told before adds up, so that it is told all of it."""
+    """Build the active action, a sequence of one version. The API merges annotations, so all are
+    written."""
     texts: JsonObject = {
         OWNER: plan.owner,
         MARK: mark,
@@ -109,7 +110,7 @@ def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> Json
 
 
 def refuse_order(order: FunctionOrder, source: bytes) -> None:
-    """Before anything is called: contents are known now for the first time."""
+    """Raise for an unsupported order before any API call: variable values are first known here."""
     whose = f"function `{order.name}`"
     encoded = -(-len(source) // 3) * 4
     if encoded > CODE_BYTES:

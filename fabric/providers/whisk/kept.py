@@ -1,4 +1,4 @@
-"""What a release leaves for the next one, under which names; and where a service lies."""
+"""Names of the values that a release stores for the next one, and the place of a service."""
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
@@ -9,7 +9,8 @@ MET_NOW, CLOCKS = "met:", "clocks:"
 
 
 def other_place(record: Record, place: WhiskPlace) -> Problem | None:
-    """Where nothing names a namespace, that is told with the credentials that are missing."""
+    """Return a problem if the record belongs to another namespace. A missing namespace is reported
+    with the missing credentials."""
     places = [place_in(one.resource_id) for one in record.functions]
     other = [one for one in places if one and one != place.id]
     if not other or not place.namespace:

@@ -1,4 +1,4 @@
-"""What a service has besides its functions: whether it is still there; and who we are there."""
+"""Check the identity and the resources of a service other than its functions."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from fabric.providers.whisk.work import WhiskWork
 
 
 def lost(work: WhiskWork, address: DeploymentAddress, clocks: Clocks) -> Iterator[str]:
-    """Of what the last release made."""
+    """Yield the missing resources of the last release."""
     texts = kept_texts(address).texts
     told = [text for name, text in texts.items() if name.startswith(CLOCKS)]
     wanted = [pair.rpartition("=")[0] for text in told for pair in text.split()]

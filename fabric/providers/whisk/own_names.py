@@ -1,4 +1,4 @@
-"""What things of a service are called in a namespace, and whose they are. No effects."""
+"""Names and owners of a service's resources in a namespace. No effects."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,7 +21,7 @@ OWNER, MARK, AROUND, ARCHIVE, MET = (
 
 
 class WhiskPlace(Struct, frozen=True):
-    """A namespace; `host` tells those of several installations apart that have one name."""
+    """A namespace; `host` distinguishes equal names at several installations."""
 
     namespace: str
     host: str = ""
@@ -32,7 +32,7 @@ class WhiskPlace(Struct, frozen=True):
 
 
 def refuse_ways_out(variable: str, namespace: str) -> None:
-    """In an address such a part would mean the folder above, whatever is done to it."""
+    """Raise for a path part such as `..`, which escaping cannot make safe."""
     if namespace.strip(".") == "":
         message = f"`{variable}` is `{namespace}`, which is not a valid namespace"
         raise FabricError(Problem("credentials/unreadable", message))
@@ -47,7 +47,7 @@ Annotations = Sequence[WhiskAnnotation]
 
 
 def said_in(annotations: Annotations, name: str) -> str:
-    """A text, and an empty one for whatever else is there."""
+    """Return the text of an annotation, or an empty text for any other value."""
     found = next((one.value for one in annotations if one.key == name), "")
     return found if isinstance(found, str) else ""
 
@@ -77,11 +77,11 @@ def resource_id(place: WhiskPlace, package: str, version: str) -> str:
 
 
 def place_in(resource: str) -> str:
-    """Empty for an id of something else."""
+    """Return the place in a resource id; empty for another kind of id."""
     parts = resource.rsplit("/", 2)
     return parts[0] if len(parts) > 2 else ""  # noqa: PLR2004 - place, package, version
 
 
 def version_in(resource: str) -> str:
-    """The name of the action that is that version; empty for an id that names none."""
+    """Return the name of the version's action; empty if the id names none."""
     return resource.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""A service is a package of a namespace: all of its actions are told at once."""
+"""The OpenWhisk package of a service, which lists all its actions in one call."""
 
 from msgspec import Struct
 
@@ -47,7 +47,7 @@ def package_row(work: WhiskWork, address: DeploymentAddress) -> PackageRow | Non
 
 
 def own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
-    """Ours, or none."""
+    """Return the package, or None if it is missing or not ours."""
     row = package_row(work, address)
     if row is not None and not row.is_of(address):
         raise FabricError(foreign("package", row.name, package_owner(address)))
@@ -76,7 +76,7 @@ def _make_package(work: WhiskWork, address: DeploymentAddress) -> None:
 
 
 def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
-    """Once nothing is in it any more: what somebody else has put there stays, and so does it."""
+    """Delete the package if it is empty. Actions of other owners keep it in place."""
     name = package_name(address)
     work.api.see(name, is_own=False)
     try:

@@ -1,4 +1,4 @@
-"""Versions that nobody can go back to any more, taken away."""
+"""Delete versions that no rollback can need."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,8 +15,8 @@ from fabric.providers.whisk.work import WhiskWork
 
 
 def pruned(work: WhiskWork, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
-    """Also what was made by a run that never came to its release. A function that leaves goes with
-    all of its versions."""
+    """Delete stale versions, including those of runs without a release. A deleted function loses
+    all its versions."""
     named = frozenset(_named(address, functions))
     package = own_package(work, address)
     stale = [
@@ -31,7 +31,7 @@ def pruned(work: WhiskWork, address: DeploymentAddress, functions: Sequence[Live
 
 
 def _named(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> Iterator[str]:
-    """Versions that somebody meets, or has met until now, or that a record can go back to."""
+    """Yield versions with current or previous traffic, and the rollback targets of records."""
     yield from (version_in(one.resource_id) for one in functions)
     texts = kept_texts(address).texts
     yield from (text.partition(" ")[0] for name, text in texts.items() if name.startswith(MET_NOW))

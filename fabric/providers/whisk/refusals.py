@@ -1,4 +1,4 @@
-"""What OpenWhisk answers instead of doing as asked, in words: who, what, and what to do."""
+"""OpenWhisk error responses as problems with a cause and a hint."""
 
 from fabric.model.problems import Problem
 from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, own_words
@@ -8,7 +8,8 @@ CONFLICT = 409
 
 
 def judging(provider: str, login: str, rights: str) -> Judged:
-    """`login` and `rights` are what to do about one's own key, and about what it may not do."""
+    """Build a classifier. `login` is the hint for an invalid key, `rights` the one for missing
+    permissions."""
 
     def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
         words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"

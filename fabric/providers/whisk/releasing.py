@@ -1,4 +1,4 @@
-"""A release: the moment when users and clocks meet what deploys have made ready."""
+"""Release on OpenWhisk: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ from fabric.providers.whisk.work import WhiskWork
 
 
 class _FunctionRelease(Struct, frozen=True):
-    """What a function is to be."""
+    """The desired state of a function."""
 
     met: MetPlan
     clocks: dict[str, WhiskClock]
@@ -88,7 +88,7 @@ def _plan(address: DeploymentAddress, one: LiveFunction) -> _FunctionRelease:
 
 
 def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | None) -> None:
-    """One call moves all of it: code, variables, and who may call."""
+    """Switch code, variables and callers in one call."""
     met = plan.met
     version = package.action(met.version) if package else None
     if package is None or version is None:
@@ -136,8 +136,8 @@ def _timed(
 
 
 def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: what all of its paths are below."""
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public."""
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

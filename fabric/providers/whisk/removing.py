@@ -1,4 +1,4 @@
-"""What a service has in a namespace, taken away: clocks first, then what they call."""
+"""Delete a service in a namespace: schedules first, then actions."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,7 +18,7 @@ def removed(
     functions: Sequence[LiveFunction],
     clocks: Clocks,
 ) -> None:
-    """These functions, with all of their versions."""
+    """Delete these functions with all their versions."""
     owners = frozenset(action_owner(address, one.name) for one in functions)
     _taken_away(work, address, clocks, owners.__contains__)
 
@@ -29,7 +29,7 @@ def dissolved(
     functions: Sequence[LiveFunction],  # noqa: ARG001 - what is there says whose it is
     clocks: Clocks,
 ) -> None:
-    """All that says that it is of this service, and the package once nothing is in it."""
+    """Delete all resources of the service, and the package if it is empty then."""
     begin = f"{package_owner(address)}/"
     _taken_away(work, address, clocks, lambda owner: owner.startswith(begin))
 
@@ -69,5 +69,5 @@ def _taken_away(
 
 
 def _in_turn(row: ActionRow) -> int:
-    """What users meet goes first."""
+    """Order active actions before versions."""
     return len(row.name)

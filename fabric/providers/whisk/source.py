@@ -1,4 +1,4 @@
-"""What an action is made of: a function's archive, and what stands around it."""
+"""The source of an action: the function's archive and the server files."""
 
 import functools
 import json
@@ -18,14 +18,14 @@ _BEGIN = "activations"
 
 
 class WhiskRuntimes(Struct, frozen=True):
-    """Versions that a provider has; `words` are those for who asks for another."""
+    """The runtime versions of a provider; `words` lists them for error messages."""
 
     nodejs: tuple[str, ...]
     python: tuple[str, ...]
     words: str
 
     def of(self, runtime: str) -> SourceRuntime | None:
-        """None where there is no such runtime; one without a version is the provider's choice."""
+        """Return a runtime, or None if it is unknown. Without a version, the provider chooses."""
         found = _RUNTIME.fullmatch(runtime)
         if found is None:
             return None

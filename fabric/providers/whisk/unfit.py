@@ -1,4 +1,4 @@
-"""What of a config OpenWhisk would refuse, or fabric cannot do there: without a call."""
+"""Settings that OpenWhisk or fabric does not support there, found without an API call."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _NAME = re.compile(r"\w[\w@.&-]{0,199}", re.ASCII)
 
 
 class WhiskLimits(Struct, frozen=True):
-    """What one provider is able to, and how it is spoken of."""
+    """The abilities of one provider, with its display name."""
 
     name: str
     runtimes: WhiskRuntimes

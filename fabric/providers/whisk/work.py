@@ -1,4 +1,4 @@
-"""What every call in a namespace of OpenWhisk needs."""
+"""The context of OpenWhisk calls."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,15 +21,15 @@ ONCE = Waiting(most=0)
 
 
 class WhiskTitles(Struct, frozen=True):
-    """A provider by its names: its id, and how it is spoken of."""
+    """The names of a provider: its id and its display name."""
 
     id: str
     name: str
 
 
 class WhiskWork(Struct, frozen=True):
-    """`quoted` is how words of others are shown, and `judged` what their refusals are as
-    problems."""
+    """The context of one call. `quoted` redacts provider messages, and `judged` converts rejections
+    to problems."""
 
     api: WhiskApi
     place: WhiskPlace
@@ -40,11 +40,11 @@ class WhiskWork(Struct, frozen=True):
     waiting: Waiting = WAITING
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def look(self, path: str, kind: type[T]) -> T | None:
-        """None where there is no such thing."""
+        """Fetch a resource, or return None if it does not exist."""
         try:
             return self.ask(ProviderCall("GET", path), kind)
         except RefusedCallError as error:
@@ -53,7 +53,7 @@ class WhiskWork(Struct, frozen=True):
             raise
 
     def change(self, call: ProviderCall) -> None:
-        """TransientError where somebody was there before: look again."""
+        """Make a change. Raises a TransientError on a conflict, so that the caller looks again."""
         try:
             self.api.once(call, object)
         except RefusedCallError as error:
@@ -65,9 +65,9 @@ class WhiskWork(Struct, frozen=True):
         return patient(act, self.titles.name, self.waiting, self.watch)
 
     def trying(self, act: Callable[["WhiskWork"], T]) -> T:
-        """For changes: `act` looks first, and is begun again as a whole."""
+        """Retry a change as a whole; `act` must look first."""
         return self.patient(lambda: act(replace(self, waiting=ONCE)))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
+        """Convert errors inside to problems of this resource."""
         return explained(whose, self.quoted, self.judged)

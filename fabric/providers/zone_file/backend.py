@@ -1,4 +1,4 @@
-"""A name kept in a file: the back end `local`, and every other one while deploys are simulated."""
+"""The zone file backend `local`, which also replaces every other backend in simulated mode."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ _MOST_SERIAL = 0xFFFFFFFF
 
 
 class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing in the file, and the service and stage that it belongs to."""
+    """One record in the file, with its service and stage."""
 
     resource: RouterResource
     name: str
@@ -33,7 +33,7 @@ class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ZoneDocument(Struct, frozen=True):
-    """`serial` counts changes: by it others see that their copy is an old one."""
+    """The zone file. `serial` counts changes, so that readers notice an outdated copy."""
 
     version: int
     hostname: str
@@ -49,8 +49,8 @@ _DECODER = Decoder(ZoneDocument)
 
 
 class ZoneFile:
-    """`wanted` are the things that the back end of this kind would hold. With a `zone` path the
-    records are written there too, for name servers."""
+    """The zone file backend. `wanted` computes the records of the simulated kind. With a `zone`
+    path, a zone file for name servers is written too."""
 
     def __init__(self, kind: str, path: Path, wanted: Wanted, zone: Path | None = None) -> None:
         self.kind = kind
@@ -102,10 +102,10 @@ class ZoneFile:
                 write_atomic(self._zone, text.encode(), mode=0o600, durable=True)
 
     def close(self) -> None:
-        """A file needs no good-bye."""
+        """Do nothing: a file needs no closing."""
 
     def _lines(self, document: ZoneDocument) -> ZoneLines:
-        """The file of the name servers beside the text that was written last."""
+        """Compare the name servers' file with the text that was written last."""
         if self._zone is None or not document.hostname:
             written = ""
         else:
@@ -156,7 +156,7 @@ def _is_lost(part: RouterPart, lines: ZoneLines) -> bool:
 
 
 def _in_the_way(lines: ZoneLines, wanted: Sequence[RouterPart]) -> Iterator[RouterPart]:
-    """Records of another hand under names of ours: they are never changed."""
+    """Yield foreign records under our names; they are never changed."""
     names = {part.name.partition(" ")[0]: part for part in reversed(wanted)}
     for one in lines.foreign:
         own = names.get(one.name)

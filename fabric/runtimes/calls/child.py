@@ -1,4 +1,4 @@
-"""A warm child: it loads one handler, and then answers one call after the other."""
+"""A warm child process: it loads one handler, then answers one call after the other."""
 
 import contextlib
 import os
@@ -49,8 +49,11 @@ Settled = Callable[["HandlerChild", CallEnd], None]
 
 
 class HandlerChild:
-    """Belongs to the thread of its loop. `settled` is called once its module is loaded, or is not,
-    and once for each call; `gone` once its process is."""
+    """A child process, used only by the thread of its event loop.
+
+    `settled` is called after the module has loaded or failed to load, and after each call. `gone`
+    is called after the process has ended.
+    """
 
     def __init__(
         self,
@@ -88,13 +91,13 @@ class HandlerChild:
         return self._process.pid
 
     def call(self, event: bytes) -> None:
-        """One call at a time; `event` is JSON text in one line."""
+        """Start a call, one at a time. `event` is JSON text in one line."""
         self._number += 1
         self.life = ChildLife.BUSY
         self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
 
     def end(self) -> None:
-        """Without a word, as hosts do it: what has no call has nothing to finish."""
+        """End the child without notice, as hosts do: without a call it has nothing to finish."""
         self.life = ChildLife.ENDED
         self.kill()
 
@@ -173,7 +176,7 @@ class HandlerChild:
         self._settled(self, end)
 
     def _give_up(self, why: Failing, message: str) -> None:
-        """Whatever it was about, nothing more is expected of this child."""
+        """Fail the current call or load, and expect nothing more from this child."""
         was_asked = self.life in (ChildLife.LOADING, ChildLife.BUSY)
         was_idle = self.life is ChildLife.IDLE
         self.kill()
@@ -223,7 +226,7 @@ class HandlerChild:
         return self._deadline, self._next_look, self._silence, self._patience
 
     def _leave(self) -> None:
-        """What it started and left behind goes too."""
+        """Also end processes that the child has started and left running."""
         self.kill()
         forget(self._process)
         for one in self._waits:

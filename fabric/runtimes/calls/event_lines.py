@@ -1,4 +1,4 @@
-"""Events as children are told them: JSON in one line."""
+"""Events in the format of child processes: JSON in one line."""
 
 import json
 
@@ -15,7 +15,8 @@ def as_line(event: Json) -> bytes:
 
 
 def event_in_text(content: bytes) -> Json:
-    """Raises ValueError for what is no JSON, for what is too deep, and for NaN and its like."""
+    """Parse an event. Raises ValueError for invalid JSON, for too deep nesting, and for constants
+    such as NaN."""
     try:
         found: Json = json.loads(content.decode("utf-8-sig"), parse_constant=_refused)
     except RecursionError as error:

@@ -1,4 +1,4 @@
-"""Where a function's code lies while it is called: its archive, unpacked."""
+"""The directory of a function's code during calls: its unpacked archive."""
 
 import shutil
 import zipfile
@@ -18,7 +18,7 @@ _BROUGHT = "node_modules"
 
 
 class ChildFolder(Struct, frozen=True):
-    """The code, which all children of a function share, and what each has for itself."""
+    """The code, shared by all children of a function, and the directories of one child."""
 
     code: Path
     brought: Path
@@ -27,7 +27,7 @@ class ChildFolder(Struct, frozen=True):
 
 
 class FunctionFolder:
-    """The code of one version of a function; gone with `remove`."""
+    """The code of one version of a function, deleted by `remove`."""
 
     def __init__(self, function: LocalFunction, folder: Path) -> None:
         self._folder = folder

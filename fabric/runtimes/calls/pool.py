@@ -1,4 +1,4 @@
-"""The warm children of many functions: who is started, who answers, who ends."""
+"""The warm children of many functions: starts, calls and ends."""
 
 import collections
 import itertools
@@ -27,7 +27,7 @@ _LOOK = 5.0
 
 
 class PoolLimits(Struct, frozen=True):
-    """Children of one function, of all, and how long one may have nothing to do."""
+    """Limits: children per function, children in total, and idle time of a child."""
 
     instances: int = 4
     most: int = 40
@@ -48,7 +48,8 @@ class _WaitingCall(Struct):
 
 
 class _Version:
-    """One state of a function: its folder is made for the first child, and goes with the last."""
+    """One version of a function. Its directory is created for the first child and deleted with the
+    last."""
 
     def __init__(self, function: LocalFunction) -> None:
         self.function = function
@@ -65,13 +66,13 @@ class _Version:
 
     @property
     def idle(self) -> HandlerChild | None:
-        """The one that had a call last: what it keeps is warmest."""
+        """The idle child with the most recent call: its caches are warmest."""
         found = [child for child in self.children if child.life is ChildLife.IDLE]
         return max(found, key=lambda child: child.idle_since) if found else None
 
 
 class _Entry:
-    """A function: the version that answers, the one that is about to, and who waits."""
+    """A function: its active version, its next version, and waiting calls."""
 
     def __init__(self, function: LocalFunction) -> None:
         self.name = function.name
@@ -83,7 +84,8 @@ class _Entry:
 
 
 class HandlerPool:
-    """Belongs to the thread of its loop. Children start with the first call of their function."""
+    """A pool of children, used only by the thread of its event loop. Children start with the first
+    call of their function."""
 
     def __init__(
         self,
@@ -92,7 +94,8 @@ class HandlerPool:
         limits: PoolLimits = USUAL,
         told: Callable[[str, CallEnd], None] = _nobody_hears,
     ) -> None:
-        """`told` hears of a child that ended between two calls: what it wrote, and why."""
+        """Create a pool. `told` receives the output and cause of a child that ended between two
+        calls."""
         self._loop, self._parent, self._limits = loop, parent, limits
         self._told = told
         self._entries: dict[str, _Entry] = {}
@@ -103,8 +106,8 @@ class HandlerPool:
         self._is_looking = False
 
     def put(self, function: LocalFunction) -> None:
-        """A new function, or a new version of one: a child of it is loaded beside the old ones,
-        and takes over once it is."""
+        """Add a function or a new version of one. A child of it loads beside the old ones and then
+        takes over."""
         entry = self._entries.get(function.name)
         if entry is None:
             self._entries[function.name] = _Entry(function)
@@ -118,7 +121,7 @@ class HandlerPool:
             self._take_over(entry)
 
     def drop(self, name: str) -> None:
-        """Calls that are under way end; those that wait fail."""
+        """Remove a function. Running calls finish; waiting calls fail."""
         entry = self._entries.pop(name, None)
         if entry is None:
             return
@@ -131,13 +134,13 @@ class HandlerPool:
         self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
 
     def call(self, name: str, event: bytes, done: Done) -> None:
-        """`event` is JSON text in one line; `done` is called by the loop, once."""
+        """Start a call. `event` is JSON text in one line; the event loop calls `done` once."""
         entry = self._entries[name]
         entry.waiting.append(_WaitingCall(event, done))
         self._serve(entry)
 
     def when_ready(self, name: str, call: Callable[[], None]) -> None:
-        """At once, or once the new version of a function has taken over."""
+        """Call back immediately, or once the new version of a function has taken over."""
         entry = self._entries[name]
         if entry.next is None:
             call()
@@ -146,14 +149,14 @@ class HandlerPool:
 
     @property
     def pids(self) -> Mapping[str, tuple[int, ...]]:
-        """Of each function's children that live."""
+        """Return the process ids of each function's running children."""
         return {
             name: tuple(child.pid for child in entry.now.children)
             for name, entry in self._entries.items()
         }
 
     def close(self) -> None:
-        """All children are gone when it returns; who still waits has nobody to wait for."""
+        """Close the pool. All children have ended when it returns; waiting calls are abandoned."""
         for entry in self._entries.values():
             entry.waiting.clear()
         for child in tuple(self._owners):
@@ -165,7 +168,7 @@ class HandlerPool:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _serve(self, entry: _Entry) -> None:
-        """Give what waits to children that are idle, and start others as far as there is room."""
+        """Assign waiting calls to idle children, and start more children within the limits."""
         while entry.waiting:
             child = entry.now.idle
             if child is None:
@@ -182,7 +185,8 @@ class HandlerPool:
                 break
 
     def _has_room(self) -> bool:
-        """Room for one more; the child that has been idle for longest makes some."""
+        """Return whether one more child can start, possibly after ending the child that is idle
+        longest."""
         if len(self._owners) < self._limits.most:
             return True
         if any(child.life is ChildLife.ENDED for child in self._owners):
@@ -250,7 +254,7 @@ class HandlerPool:
             self._serve_all()
 
     def _take_over(self, entry: _Entry) -> None:
-        """From now on the next version answers; the last calls of the old one go on."""
+        """Make the next version active. The last calls of the old one continue."""
         old, new = entry.now, entry.next
         assert new is not None  # noqa: S101 - callers looked
         entry.now, entry.next = new, None
@@ -267,7 +271,8 @@ class HandlerPool:
         self._tidy(version)
 
     def _tidy(self, version: _Version) -> None:
-        """A large folder takes its time to go, and nobody has to wait for that."""
+        """Delete the directory of an unused version in the background, because a large one takes
+        time."""
         folder = version.folder
         if folder is not None and not version.children:
             version.folder = None
@@ -285,7 +290,7 @@ class HandlerPool:
         self._serve_all()
 
     def _serve_all(self) -> None:
-        """There may be room for who waits for some."""
+        """Serve waiting calls, because a slot is possibly free now."""
         for entry in tuple(self._entries.values()):
             if entry.waiting:
                 self._serve(entry)
@@ -296,7 +301,7 @@ class HandlerPool:
             one.done(msgspec.structs.replace(end, failure=failure))
 
     def _look_after_idle(self) -> None:
-        """One look for all of them, as long as there are any."""
+        """Check all idle children together, and again while there are any."""
         if self._is_looking:
             return
         self._is_looking = True

@@ -1,4 +1,4 @@
-"""What a handler's child runs, and all that it sees of its surroundings."""
+"""The program of a handler's child, and its complete environment."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ _PROGRAMS: dict[str, Callable[[str, Mapping[str, str]], tuple[str, ...]]] = {
 def environment_of(
     function: LocalFunction, folder: ChildFolder, parent: Mapping[str, str]
 ) -> dict[str, str]:
-    """Of the `parent`'s variables a handler sees none but PATH."""
+    """Build the environment. Of the `parent`'s variables, a handler sees only PATH."""
     return {
         "PATH": parent.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
@@ -56,7 +56,7 @@ def environment_of(
 
 
 def _lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
-    """Those of the runtime that are known here: none is made up."""
+    """Build the Lambda variables with known values; none is invented."""
     caller = function.caller
     memory, region = str(caller.memory or ""), caller.region
     known = {
@@ -72,7 +72,8 @@ def _lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str,
 
 
 def said_to(function: LocalFunction, folder: ChildFolder) -> dict[str, object]:
-    """What the harness is told of the function: `call.mjs` and `said.py` read it."""
+    """Build the description of the function that the harness receives. `call.mjs` and `said.py`
+    read it."""
     module, _, name = function.handler.rpartition(".")
     caller = function.caller
     return {

@@ -1,9 +1,9 @@
-"""Builds of Python in more than one interpreter: of each, only one thread computes at a time.
+"""Python builds in more than one interpreter, because each interpreter computes in one thread at a
+time.
 
-The first is this one. Once builds have held it for longer than it takes to start another, a child
-process that is free builds first, and this one beside it: a parser lets no other thread go on, so a
-child that had to wait for a word from here would mostly wait. What comes back is what would have
-been built here.
+The first interpreter is this process. Once its builds take longer than starting another one, an
+idle child process is preferred. The parser holds the interpreter lock, so a child that needed
+replies from here would mostly wait. Results are the same as of a build in this process.
 """
 
 import threading
@@ -28,8 +28,11 @@ _EACH_SECONDS = 0.01
 
 
 class Spreading(Struct, frozen=True):
-    """How many `children` there may be at most. They are worth it once builds took so long here,
-    of a processor: all of this run, and each on average. `environment` is that of this process."""
+    """Limits: the maximum number of `children`, and the processor time of local builds that
+    justifies them, in total and on average.
+
+    `environment` is that of this process.
+    """
 
     children: int
     environment: Mapping[str, str]
@@ -40,7 +43,7 @@ class Spreading(Struct, frozen=True):
 class ManyInterpreters:
     """A builder around another one, for one run. Thread-safe.
 
-    A child that is lost is not replaced: what it was asked for is built here, and so is the rest.
+    A lost child is not replaced: its builds, and all remaining ones, run in this process.
     """
 
     def __init__(self, builder: Builder, spreading: Spreading) -> None:
@@ -58,13 +61,13 @@ class ManyInterpreters:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The processes of the children that live."""
+        """The process ids of the running children."""
         with self._lock:
             return tuple(one.pid for one in self._all)
 
     @property
     def problem(self) -> Problem | None:
-        """What is to be told of the run, beside what its tasks say."""
+        """The warning of the run about lost children, in addition to task messages."""
         if not self.lost:
             return None
         return Problem(
@@ -84,7 +87,7 @@ class ManyInterpreters:
         return self._builder.seen(workspace, inputs)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
-        """One function's files, wherever they are made."""
+        """Build one function in any of the interpreters."""
         if inputs.command or not inputs.runtime.startswith("python"):
             return self._builder.build(workspace, inputs)
         child = self._child()
@@ -101,7 +104,7 @@ class ManyInterpreters:
             child.close()
 
     def _child(self) -> "BuildChild | None":
-        """One that is free, or a new one where that is worth it."""
+        """Return an idle child, or a new one if that pays off."""
         with self._lock:
             self._threads.add(threading.get_ident())
             if self._free:
@@ -112,12 +115,13 @@ class ManyInterpreters:
         return self._started()
 
     def _is_worth_it(self) -> bool:
-        """One thread alone would only wait for a child."""
+        """Return whether another child pays off. A single thread would only wait for it."""
         most = max(self._spreading.all_seconds, self._built * self._spreading.each_seconds)
         return len(self._threads) > 1 and self._spent >= most
 
     def _started(self) -> "BuildChild | None":
-        """None where this machine gives no process more: that is no reason to fail."""
+        """Start a child, or return None if the machine cannot create a process: the build must not
+        fail for that."""
         from fabric.runtimes.elsewhere.child import BuildChild, needed_of  # few runs want one
 
         try:
@@ -132,7 +136,7 @@ class ManyInterpreters:
         return None
 
     def _built_by(self, child: "BuildChild", workspace: Path, inputs: BuildInputs) -> Built | None:
-        """None where it has to be built here."""
+        """Build in a child, or return None if the build must run here."""
         from fabric.runtimes.elsewhere.child import LostChildError
 
         try:

@@ -1,4 +1,4 @@
-"""Another interpreter, as a process of this run: it builds what it is asked to, one at a time."""
+"""Another interpreter as a child process of this run, which builds one function at a time."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ _NEEDED = ("PATH", "PYTHON", "LANG", "LC_", "HOME", "LD_LIBRARY_PATH")
 
 
 class LostChildError(Exception):
-    """The process has ended, or says what nobody understands: it is asked nothing more."""
+    """The child has ended or sent an invalid message; it is not used again."""
 
 
 class BuildChild:
-    """For one thread at a time. It ends with this process, however that ends."""
+    """A build process for one thread at a time. It ends with this process, however that ends."""
 
     def __init__(self, environment: Mapping[str, str], program: str = _PROGRAM) -> None:
-        """Raises FabricError where no process can be started."""
+        """Start the child. Raises FabricError if no process can be started."""
         self._closing = contextlib.ExitStack()
         with contextlib.ExitStack() as stack:
             theirs, ours = os.pipe()
@@ -46,7 +46,8 @@ class BuildChild:
         return self.answer_to(BuildQuestion(str(workspace), inputs))
 
     def answer_to(self, question: BuildQuestion) -> BuildAnswer:
-        """Raises LostChildError; waits with the interpreter free for others."""
+        """Send a request and wait for the result without blocking other threads. Raises
+        LostChildError."""
         try:
             asked = message(question)
         except ValueError:
@@ -63,7 +64,7 @@ class BuildChild:
         return said
 
     def close(self) -> None:
-        """At once: what it has been asked for is not wanted any more."""
+        """End the child immediately: its results are no longer needed."""
         with contextlib.suppress(BrokenPipeError):
             self._closing.close()
         if self._process.stdout is not None:
@@ -71,7 +72,7 @@ class BuildChild:
 
 
 def needed_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """What leads an interpreter to its modules, and no more."""
+    """Select the variables that locate an interpreter's modules, and no others."""
     return {name: value for name, value in environment.items() if name.startswith(_NEEDED)}
 
 

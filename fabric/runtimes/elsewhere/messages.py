@@ -1,4 +1,4 @@
-"""What is said to a process that builds, and by it: a length, and so many bytes of msgpack."""
+"""Messages to and from a build process: a length, then that number of bytes of msgpack."""
 
 from typing import IO, TypeVar
 
@@ -18,8 +18,10 @@ Said = TypeVar("Said", bound=Struct)
 
 
 class BuildQuestion(Struct, frozen=True):
-    """With a `toolchain` it is built only by one of this identity; `environment` is what a command
-    is told of the machine that asks, where that is another one."""
+    """A build request. With a `toolchain`, only a process with this identity builds it.
+
+    `environment` is that of the requesting machine, if another one.
+    """
 
     workspace: str
     inputs: BuildInputs
@@ -28,8 +30,11 @@ class BuildQuestion(Struct, frozen=True):
 
 
 class BuildAnswer(Struct, frozen=True):
-    """What was built, or why it cannot be; with neither, it has to be asked where that can be
-    told. `other_toolchain` is what there is in place of the one that was asked for."""
+    """A build result or a problem. With neither, the requesting process must build it to get the
+    error.
+
+    `other_toolchain` is the available toolchain if it differs from the requested one.
+    """
 
     built: Built | None = None
     problems: tuple[Problem, ...] = ()
@@ -37,7 +42,8 @@ class BuildAnswer(Struct, frozen=True):
 
 
 def message(said: Struct) -> bytes:
-    """Raises ValueError for text that is no Unicode, as names of files can be, and for too much."""
+    """Encode a message. Raises ValueError if it is too large or not valid Unicode, as file names
+    can be."""
     body = msgspec.msgpack.encode(said)
     if len(body) > _LONGEST:
         raise ValueError
@@ -45,7 +51,7 @@ def message(said: Struct) -> bytes:
 
 
 def read_message(stream: IO[bytes], kind: type[Said]) -> Said | None:
-    """None where nothing more is said, the end is missing, or it is no message at all."""
+    """Read a message. None at the end, or for a truncated or invalid message."""
     head = stream.read(_LENGTH)
     length = int.from_bytes(head)
     if len(head) < _LENGTH or length > _LONGEST:

@@ -1,6 +1,6 @@
-"""The program of a process that builds for another one: question, answer, until nothing is asked.
+"""The program of a build process: it answers requests until its input ends.
 
-It writes nothing but its answers.
+It writes nothing except its answers.
 """
 
 import sys
@@ -17,7 +17,7 @@ from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, messa
 def answer_all(
     questions: IO[bytes], answers: IO[bytes], builder_for: Callable[[BuildQuestion], Builder]
 ) -> None:
-    """What builds may hang on what is asked."""
+    """Answer all requests. The builder can depend on the request."""
     while (asked := read_message(questions, BuildQuestion)) is not None:
         try:
             said = message(_answer(asked, builder_for(asked)))

@@ -1,4 +1,5 @@
-"""Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
+"""Build functions in TypeScript and JavaScript: bundled, or unchanged if no bundler is
+available."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -34,7 +35,8 @@ from fabric.runtimes.seen import merge, tried
 
 
 class NodeRuntime:
-    """Thread-safe; one warm bundler for all builds. `folder` keeps what fabric installs itself."""
+    """The Node.js runtime. Thread-safe; one warm bundler for all builds. `folder` contains tools
+    that fabric installs."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, install: bool = True
@@ -93,7 +95,8 @@ class NodeRuntime:
             return self._bundler
 
     def _pinned_folder(self) -> Path:
-        """Installed at most once a run; a failure is remembered, not tried for each function."""
+        """Install the bundler at most once per run; a failure is remembered and not repeated for
+        each function."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -112,7 +115,7 @@ def _asked(
     inputs: BuildInputs,
     wanted: str,
 ) -> Mapping[str, Any]:
-    """The bundle, without the packages that it can do without and that are not installed."""
+    """Bundle an entry without optional packages that are not installed."""
     answer = ask(options.bundle_options(entry, inputs, wanted))
     while missing := optional_packages.not_installed(entry, answer) - {*inputs.external}:
         inputs = replace(inputs, external=(*inputs.external, *sorted(missing)))

@@ -1,4 +1,4 @@
-"""The paths that Node's and the bundler's resolver try for one specifier, in their order."""
+"""The paths that the resolvers of Node and of the bundler try for one specifier, in order."""
 
 import os
 import re
@@ -27,7 +27,8 @@ NODE_MODULES = "node_modules"
 
 
 def path_candidates(base: str) -> Iterator[str]:
-    """A path as a specifier may write it: file, with an extension, rewritten, folder."""
+    """Yield the candidates of a path: file, with an extension, with a rewritten extension,
+    directory."""
     yield from _file_candidates(base)
     plain = re.split(r"[?#]", base)[0].rstrip("/")
     if plain != base:
@@ -57,7 +58,7 @@ def _folder_candidates(base: str) -> Iterator[str]:
 
 
 def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
-    """What was tried, up to the winner; all of it where none of them is the winner."""
+    """Yield the tried paths up to the match, or all paths if there is no match."""
     for path in paths:
         yield path
         if path == winner:
@@ -67,7 +68,7 @@ def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
 
 
 def ways_to_nothing(base: str, probe: Probe) -> Iterator[str]:
-    """The folders that a look-up without a result would have gone through.
+    """Yield the directories of a lookup without a result.
 
     A file in the place of one turns "not found" into an error.
     """
@@ -79,13 +80,14 @@ def ways_to_nothing(base: str, probe: Probe) -> Iterator[str]:
 
 
 def javascript_twins(winner: str) -> Iterator[str]:
-    """What a manifest may name for a TypeScript source: it wins as soon as it exists."""
+    """Yield JavaScript paths that a manifest can name for a TypeScript source: they take precedence
+    once they exist."""
     stem, extension = os.path.splitext(winner)
     return (stem + other for other in _SOURCE_OF.get(extension, ()))
 
 
 def package_candidates(folder: str, specifier: str, winner: str, probe: Probe) -> Iterator[str]:
-    """node_modules on the way up, until the package that won."""
+    """Yield the node_modules candidates of parent directories, up to the package that matched."""
     for parent in ancestors(folder):
         if os.path.basename(parent) == NODE_MODULES:
             continue
@@ -112,17 +114,19 @@ def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Ite
 
 
 def is_own(package: str) -> bool:
-    """Whether a package is linked in from the project: its files count one by one."""
+    """Return whether a package is linked from the project, so that its files are recorded
+    separately."""
     return NODE_MODULES not in os.path.realpath(package).split(os.sep)
 
 
 def is_versioned(package: str) -> bool:
-    """Whether the manifest stands for all of a package's files: they change with its version."""
+    """Return whether the manifest represents all files of a package, because they change only with
+    its version."""
     return bool(read_jsonc(f"{package}/package.json").get("version"))
 
 
 def imports_targets(folder: str, specifier: str) -> Iterator[str]:
-    """The targets that a manifest's `imports` has for a `#name`: paths, or names of packages."""
+    """Yield the targets of a `#name` in a manifest's `imports`: paths or package names."""
     manifest = _nearest_manifest(folder)
     above = os.path.dirname(manifest)
     found = export_maps.targets(read_jsonc(manifest).get("imports"), specifier) if manifest else ()
@@ -130,14 +134,15 @@ def imports_targets(folder: str, specifier: str) -> Iterator[str]:
 
 
 def own_package(folder: str) -> tuple[str, str]:
-    """The package that a folder is a part of, and the name that it may call itself by."""
+    """Return the package that contains a directory, and the package's own name for itself."""
     manifest = _nearest_manifest(folder)
     name = read_jsonc(manifest).get("name") if manifest else ""
     return os.path.dirname(manifest), name if isinstance(name, str) else ""
 
 
 def exported(package: str, specifier: str) -> Iterator[str]:
-    """The files that a package's `exports` name for a specifier, there or not."""
+    """Yield the files that a package's `exports` name for a specifier, whether they exist or
+    not."""
     subpath = export_maps.subpath_of(specifier, package_name(specifier))
     document = read_jsonc(f"{package}/package.json")
     for target in export_maps.targets(document.get("exports"), subpath):

@@ -30,7 +30,7 @@ class _Source(Struct, frozen=True):
 
 
 def build(entry: EntryFile, reason: FabricError) -> Built:
-    """The closure of one entry; TypeScript cannot do without the bundler that is missing."""
+    """Collect the import closure of one entry. TypeScript needs the missing bundler and fails."""
     sources = _follow(entry, reason)
     modules = [source.module for source in sources]
     vendored = packages.collect(entry.root, modules)

@@ -1,4 +1,5 @@
-"""`emitDecoratorMetadata`: whether a tsconfig asks for it, and which TypeScript does it."""
+"""`emitDecoratorMetadata`: whether a tsconfig enables it, and the TypeScript version that compiles
+it."""
 
 import os
 from collections.abc import Mapping
@@ -17,8 +18,11 @@ _DEFINES_FIELDS = frozenset({"es2022", "es2023", "es2024", "es2025", "esnext"})
 
 
 class Decorators(Struct, frozen=True):
-    """`typescript` is the package's folder, empty where none is installed; `tried` are the
-    manifests that decided it. `settings` are options of the compiler, true or false."""
+    """The settings of decorator compilation. `typescript` is the package's directory, empty if not
+    installed.
+
+    `tried` are the manifests that decided it. `settings` are boolean compiler options.
+    """
 
     typescript: str = ""
     tried: tuple[str, ...] = ()
@@ -26,7 +30,7 @@ class Decorators(Struct, frozen=True):
 
 
 def decorators_of(entry: EntryFile, inputs: BuildInputs) -> Decorators | None:
-    """None where no decorator says what types it stands at."""
+    """Return the settings, or None if decorator metadata is not enabled."""
     path = _tsconfig_of(entry, inputs)
     options = read_options(path) if path else {}
     if options.get("emitDecoratorMetadata") is not True:

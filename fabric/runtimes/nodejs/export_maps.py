@@ -1,10 +1,10 @@
-"""A manifest's `exports` and `imports`: where they may lead, whatever the conditions say."""
+"""The `exports` and `imports` of a manifest: possible targets under any conditions."""
 
 from collections.abc import Iterator
 
 
 def targets(mapping: object, name: str) -> Iterator[str]:
-    """Every target for a name (`.`, `./sub`, `#inner`), as it is written, `*` filled in."""
+    """Yield every target of a name (`.`, `./sub`, `#inner`), with `*` replaced."""
     if isinstance(mapping, dict) and any(key.startswith((".", "#")) for key in mapping):
         for key, value in mapping.items():
             yield from _of_key(key, value, name)
@@ -13,7 +13,7 @@ def targets(mapping: object, name: str) -> Iterator[str]:
 
 
 def subpath_of(specifier: str, package: str) -> str:
-    """The part of a specifier that an `exports` map knows: `.` for the package itself."""
+    """Return the part of a specifier that an `exports` map uses: `.` for the package itself."""
     return f".{specifier.removeprefix(package)}"
 
 

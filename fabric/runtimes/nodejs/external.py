@@ -1,8 +1,7 @@
-"""Packages that stay outside of a bundle: packed from node_modules as they are installed, with all
-that they need in production.
+"""Packages outside a bundle: packed from node_modules with all their production dependencies.
 
-The archive has no links, so each package stands where Node finds it from who asks: at the top, or
-below its parent where another version has that place.
+The archive has no links. Node must find each package from its importer. So it is placed at the top,
+or below its parent if another version occupies the top.
 """
 
 import collections
@@ -38,8 +37,8 @@ _NO_PACKAGE = re.compile(r"[./#]|[a-z]+:")
 
 
 class Packed(Struct, frozen=True):
-    """`modules` are the manifests, with one import for each dependency; `seen` are the searches
-    through packages of the project itself."""
+    """Packed packages. `modules` are the manifests, with one import per dependency. `seen` are the
+    recorded searches through packages of the project itself."""
 
     files: tuple[BuiltFile, ...] = ()
     modules: tuple[Module, ...] = ()
@@ -48,8 +47,8 @@ class Packed(Struct, frozen=True):
 
 
 class _Package(Struct, frozen=True):
-    """`at` is its path in the archive, `manifest` where it was found, `asked` the package that the
-    code itself imports and that brought it along."""
+    """A package to pack. `at` is its path in the archive, `manifest` its source. `asked` is the
+    package in the code that required it."""
 
     at: str
     manifest: str
@@ -61,7 +60,7 @@ class _Package(Struct, frozen=True):
 
 
 def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Packed:
-    """The external packages that a bundle imports and the provider's runtime does not bring."""
+    """Pack the external packages that a bundle imports and the provider's runtime lacks."""
     wanted = dict.fromkeys(_imported(inputs, modules))
     found = {name: path for name, path in wanted if path}
     packages = _arranged(found)
@@ -78,7 +77,8 @@ def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Pa
 
 
 def _imported(inputs: BuildInputs, modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
-    """Each external package with the manifest that Node would find; empty where there is none."""
+    """Yield each external package with the manifest that Node would find, empty if there is
+    none."""
     for module in modules:
         for item in module.imports:
             name = package_name(item.specifier)
@@ -107,7 +107,8 @@ def _not_there(inputs: BuildInputs, wanted: Iterable[tuple[str, str]]) -> Iterat
 
 
 def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
-    """Parents before what they need: who is asked first gets the place at the top."""
+    """Arrange parents before their dependencies: the first request for a package gets the place at
+    the top."""
     placed: dict[str, _Package] = {}
     waiting = collections.deque(
         _Package(f"{NODE_MODULES}/{name}", manifest, name) for name, manifest in found.items()
@@ -124,7 +125,7 @@ def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
 
 
 def _place_for(parent: str, item: Import, placed: dict[str, _Package]) -> str:
-    """Where a dependency must stand so that its parent finds it; empty where it does already."""
+    """Return the place where a parent finds its dependency; empty if it does already."""
     folder = os.path.realpath(os.path.dirname(item.path))
     for above in (parent, *_above(parent), ""):
         at = f"{above}/{NODE_MODULES}/{item.specifier}".lstrip("/")
@@ -135,14 +136,14 @@ def _place_for(parent: str, item: Import, placed: dict[str, _Package]) -> str:
 
 
 def _above(at: str) -> Iterator[str]:
-    """The packages that a nested one stands in, nearest first."""
+    """Yield the packages around a nested one, nearest first."""
     while f"/{NODE_MODULES}/" in at:
         at = at.rpartition(f"/{NODE_MODULES}/")[0]
         yield at
 
 
 def _dependencies(package: _Package) -> tuple[Import, ...]:
-    """What it needs to run; what is not installed for it has no path."""
+    """List the runtime dependencies; a missing one has no path."""
     document = read_jsonc(package.manifest)
     optional = document.get("peerDependenciesMeta")
     names = {
@@ -158,7 +159,8 @@ def _dependencies(package: _Package) -> tuple[Import, ...]:
 
 
 def _generated(package: _Package, name: str) -> str:
-    """Code that a package generates beside itself; its name is none that packages can have."""
+    """Find code that a package generates beside itself, in a directory whose name packages cannot
+    have."""
     for parent in ancestors(package.folder):
         path = os.path.join(parent, NODE_MODULES, name, "package.json")
         if os.path.isfile(path):
@@ -167,14 +169,14 @@ def _generated(package: _Package, name: str) -> str:
 
 
 def _searched(entry: EntryFile, folder: str) -> Seen:
-    """A package of the project itself: it changes file by file."""
+    """Record a package of the project itself, whose files change separately."""
     names = list_files(folder, "**")
     files = tried(entry.workspace, [os.path.join(folder, name) for name in names], entry.probe)
     return merge(files, Seen(listings=(Listing(place(entry.workspace, folder), "**", names),)))
 
 
 def _files(entry: EntryFile, package: _Package) -> Iterator[BuiltFile]:
-    """A package's own files; what lies in its node_modules is a package of its own."""
+    """Yield a package's own files. Packages in its node_modules are separate packages."""
     folder = package.folder
     for name in list_files(folder, "**") if is_own(folder) else _all_below(folder):
         path = os.path.join(folder, name)

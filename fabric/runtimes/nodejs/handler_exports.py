@@ -1,7 +1,7 @@
-"""Whether a bundle has the export that its handler is: told only where it is known for sure.
+"""Check that a bundle has the export of its handler; reported only if certain.
 
-A CommonJS module may get its exports in any way; what cannot be read from its text is taken to be
-there.
+A CommonJS module can define exports in any way; exports that cannot be excluded from its text are
+assumed.
 """
 
 import re
@@ -28,14 +28,15 @@ _MODULE_WORDS = re.compile(r"\b(?:module|exports|eval)\b")
 
 
 class WantedExport(Struct, frozen=True):
-    """One of the `names`, a function; or an object with one of the `methods`."""
+    """The required export: a function with one of the `names`, or an object with one of the
+    `methods`."""
 
     names: frozenset[str]
     methods: tuple[str, ...] = ()
 
 
 class Bundle(Struct, frozen=True):
-    """What the bundler made of an entry; `exports` are those that it knows of."""
+    """A bundled entry; `exports` are the exports that the bundler found."""
 
     file: BuiltFile
     exports: tuple[str, ...] = ()
@@ -44,7 +45,8 @@ class Bundle(Struct, frozen=True):
 def refuse_missing(
     entry: EntryFile, wanted: WantedExport, code: Bundle, modules: Iterable[Module]
 ) -> None:
-    """Raises where the entry surely lacks what the handler is called, or is no handler."""
+    """Raise if the entry certainly lacks the handler's export, or if the export is not a
+    handler."""
     there = {*code.exports, *_listed(code.file.content)}
     if not entry.path.endswith(NODE_EXTENSIONS) or wanted.names & there - {"default"}:
         return
@@ -57,7 +59,7 @@ def refuse_missing(
 
 
 def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
-    """Whether the default export is written as an object, with no method that is called."""
+    """Return whether the default export is an object literal without a callable method."""
     bare = _COMMENT_LINE.sub("", _text(entry.path))
     found = list(_DEFAULT.finditer(bare))
     if len(found) != 1 or not found[0]["object"]:
@@ -76,7 +78,7 @@ def _listed(code: bytes) -> list[str]:
 def _may_have(
     wanted: frozenset[str], path: str, modules: Mapping[str, Module], met: set[str]
 ) -> bool:
-    """Whether a module may have one of the names in a way that the bundler does not list."""
+    """Return whether a module can have one of the names in a way that the bundler does not list."""
     if path in met:
         return False
     met.add(path)
@@ -90,7 +92,7 @@ def _may_have(
 
 
 def _by_hand(wanted: frozenset[str], text: str) -> bool:
-    """Whether a text may set one of the names; `default` is in no list of the bundler's."""
+    """Return whether a text can set one of the names. The bundler never lists `default`."""
     bare = _COMMENT_LINE.sub("", text)
     names = set(_NAMED.findall(bare))
     words = _MODULE_WORDS if _SYNTAX.search(bare) else _SCRIPT_WORDS

@@ -1,6 +1,6 @@
-"""What bundled packages need beside the bundle: native modules, and files that they read.
+"""Files that bundled packages need beside the bundle: native modules, and data files.
 
-A bundle has none of them, and fails only when it runs; as external packages they are packed.
+A bundle lacks them and fails only at run time; as external packages they are packed.
 """
 
 import functools
@@ -45,7 +45,7 @@ _BANNER_END = b"globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url
 
 
 class _Left(Struct, frozen=True):
-    """Why a package does not work in a bundle."""
+    """The reason why a package does not work in a bundle."""
 
     package: str
     why: str
@@ -54,7 +54,7 @@ class _Left(Struct, frozen=True):
 def not_in_bundle(
     inputs: BuildInputs, modules: Iterable[Module], code: bytes
 ) -> tuple[Problem, ...]:
-    """A warning for each bundled package that needs more than its code."""
+    """Return a warning for each bundled package that needs more than its code."""
     bundled = tuple(modules)
     found = {one.package: one for one in (*_reading(bundled, code), *_native(bundled))}
     return tuple(_warning(inputs, found[name]) for name in sorted(found))
@@ -89,7 +89,7 @@ def _has_engine(folder: str) -> bool:
 
 
 def _state(path: str) -> tuple[int, int]:
-    """What changes with a file: functions of a service bundle the same packages."""
+    """Return values that change with a file: functions of a service bundle the same packages."""
     try:
         found = os.stat(path)
     except OSError:
@@ -123,7 +123,7 @@ def _is_for_one_platform(manifest: str) -> bool:
 
 
 def _reading(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
-    """Packages that read a file which is there and is in no bundle."""
+    """Find packages that read an existing file outside the bundle."""
     own = code.partition(_BANNER_END)[2] or code
     if not any(word in own for word in _PLACES):
         return
@@ -145,7 +145,7 @@ def _file_read(path: str, bundled: set[str]) -> str:
 
 @functools.lru_cache(4096)
 def _named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
-    """The paths below its own folder that a module names, if it reads files at all."""
+    """List the paths below its own directory that a module names, if it reads files at all."""
     del state
     try:
         text = read_bytes(path)

@@ -1,4 +1,4 @@
-"""Files that count for everything below them: lock files, manifests, settings."""
+"""Files that affect everything below them: lock files, manifests, settings."""
 
 import functools
 import os
@@ -18,7 +18,8 @@ LOCK_FILES = (
 
 
 def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> tuple[str, ...]:
-    """The names in every folder on the way up; outside of the workspace up to the first found."""
+    """List the names in every parent directory; outside the workspace only up to the first
+    match."""
     inside = _paths_inside(workspace, folder, names)
     if any(probe.kind(path) is Kind.FILE for path in inside):
         return inside

@@ -1,7 +1,8 @@
-"""From a metafile to Seen: what the bundler read, and where a new file would now win.
+"""Recorded inputs from a bundler metafile: files that were read, and paths where a new file would
+take precedence.
 
-The metafile tells what was found, not what was looked for. So the look-ups are made once more from
-each import's specifier; saying too much costs a build, saying too little would be a stale archive.
+The metafile contains results, not lookups. So the lookups are repeated from each import's
+specifier. Recording too much costs a build; recording too little would give a stale archive.
 """
 
 import os
@@ -28,8 +29,8 @@ _URL = re.compile(r"(node|https?|data|file):")
 
 
 def look_ups(entry: EntryFile, modules: Iterable[Module], tsconfig: str = "") -> Seen:
-    """Everything that decided a bundle, as paths of the workspace; `tsconfig` is the one that the
-    config names in place of those found."""
+    """Record everything that decided a bundle, as paths of the workspace. `tsconfig` is the
+    configured one, which replaces the ones found."""
     trail = _Trail(entry, tsconfig and os.path.normpath(os.path.join(entry.root, tsconfig)))
     paths = set(entry.looked_at)
     listings = list[Listing]()
@@ -56,7 +57,7 @@ def _found(workspace: str, listing: Listing) -> Iterator[str]:
 
 
 class _Trail:
-    """The look-ups of one build; each folder's settings and each package are answered once."""
+    """The lookups of one build; each directory's settings and each package are resolved once."""
 
     def __init__(self, entry: EntryFile, tsconfig: str) -> None:
         self._tsconfig = tsconfig
@@ -70,11 +71,11 @@ class _Trail:
 
     @property
     def unversioned(self) -> tuple[str, ...]:
-        """The packages without a version, met so far: nothing but their files tells of a change."""
+        """Packages without a version so far: only their files show a change."""
         return tuple(package for package, is_so in self._versioned.items() if not is_so)
 
     def of_module(self, module: Module) -> Iterable[str]:
-        """The module itself, and the manifests and settings that its folder is under."""
+        """Yield the module itself, with the manifests and settings of its directory."""
         if (package := package_folder(module.path)) is not None:
             if package not in self._versioned:
                 self._versioned[package] = candidates.is_versioned(package)
@@ -86,7 +87,7 @@ class _Trail:
         return (module.path, *manifests, *self._settings_of(folder).tried)
 
     def of_import(self, importer: str, item: Import) -> Iterator[str]:
-        """What is tried for one specifier, before the path that won."""
+        """Yield the paths tried for one specifier before the match."""
         folder = os.path.dirname(importer)
         if package_folder(importer) is None:
             for base in self._bases(importer, item.specifier):
@@ -101,7 +102,8 @@ class _Trail:
                 yield from self._own_name(folder, name)
 
     def _bases(self, importer: str, specifier: str) -> Iterator[str]:
-        """The paths that a specifier may mean: itself, by `paths` and `baseUrl`, by `imports`."""
+        """Yield the possible base paths of a specifier: itself, by `paths` and `baseUrl`, by
+        `imports`."""
         folder = os.path.dirname(importer)
         # To a stylesheet, `x.css` is a file beside it before it is a package.
         if _is_path(specifier) or importer.endswith(_STYLES):
@@ -115,7 +117,7 @@ class _Trail:
             yield from (os.path.normpath(path) for path in targets if path.startswith("/"))
 
     def _package_names(self, folder: str, specifier: str) -> Iterator[str]:
-        """The packages that a specifier may mean."""
+        """Yield the packages that a specifier can mean."""
         if specifier.startswith("#"):
             targets = candidates.imports_targets(folder, specifier)
             yield from (name for name in targets if not name.startswith("/"))
@@ -128,7 +130,7 @@ class _Trail:
             yield from candidates.package_candidates(folder, specifier, winner, self._probe)
 
     def _own_name(self, folder: str, specifier: str) -> Iterator[str]:
-        """What a package's own name leads to from within it."""
+        """Yield targets of a package's own name from inside it."""
         if folder not in self._packages:
             self._packages[folder] = candidates.own_package(folder)
         package, name = self._packages[folder]
@@ -151,7 +153,7 @@ class _Trail:
         return self._chains[path]
 
     def _once(self, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Those names on the way up; nothing where that was answered before."""
+        """Yield those names in parent directories, or nothing if done before."""
         if (folder, names[0]) in self._done:
             return ()
         self._done.add((folder, names[0]))
@@ -159,13 +161,14 @@ class _Trail:
 
 
 def package_folder(path: str) -> str | None:
-    """The package below node_modules that a path belongs to; None for the project's own files."""
+    """Return the package below node_modules that contains a path; None for the project's own
+    files."""
     before, found, after = path.rpartition(f"/{NODE_MODULES}/")
     return f"{before}/{NODE_MODULES}/{package_name(after)}" if found else None
 
 
 def modules_owner(path: str) -> str:
-    """The folder whose node_modules (the outermost) a path lies in."""
+    """Return the directory of the outermost node_modules that contains a path."""
     return path.partition(f"/{NODE_MODULES}/")[0]
 
 
@@ -174,7 +177,8 @@ def _is_path(specifier: str) -> bool:
 
 
 def _glob(workspace: str, importer: str, specifier: str) -> Listing | None:
-    """An import with a computed path is a search (`./pages/**/*.js`) through all there is below."""
+    """Record an import with a computed path, a search (`./pages/**/*.js`) through all files
+    below."""
     if not specifier.startswith(".") or "*" not in specifier:
         return None
     base = os.path.normpath(os.path.join(os.path.dirname(importer), specifier))

@@ -1,4 +1,4 @@
-"""The bundler's account of a build, as values: which modules, and what each imported."""
+"""The bundler's metafile as values: modules and their imports."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 
 class Import(Struct, frozen=True):
-    """`path` is the absolute path that won; empty where nothing was resolved (external)."""
+    """An import. `path` is the absolute path of the match; empty if nothing was resolved
+    (external)."""
 
     specifier: str
     path: str = ""
@@ -21,8 +22,10 @@ class Module(Struct, frozen=True):
 
 
 def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
-    """The modules of a metafile's `inputs`, whose paths are relative to `root`; sorted: the
-    bundler's own order depends on what else it read, and when."""
+    """Read the modules of a metafile's `inputs`, whose paths are relative to `root`.
+
+    Sorted, because the bundler's order depends on other files and on timing.
+    """
     return tuple(
         Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
         for name, entry in sorted(inputs.items())
@@ -30,7 +33,7 @@ def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
 
 
 def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
-    """The modules without the external imports that the bundle does not contain. A metafile's
+    """Return the modules without external imports that the bundle does not contain. A metafile's
     `inputs` list imports of types and of removed code as external ones."""
     return tuple(
         replace(one, imports=tuple(i for i in one.imports if i.path or i.specifier in outside))

@@ -1,4 +1,4 @@
-"""Native modules: for which system and processor a `.node` file was made."""
+"""Native modules: the system and processor that a `.node` file was built for."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,7 +15,7 @@ _TARGETS = {"": "x64", "x86_64": "x64", "arm64": "arm64"}
 
 
 def platform_of(content: bytes) -> str:
-    """`linux x64` and the like; empty where it cannot be told."""
+    """Return the platform, such as `linux x64`; empty if unknown."""
     if content.startswith(_ELF):
         machine = int.from_bytes(content[18:20], "little")
         return f"linux {_MACHINES[machine]}" if machine in _MACHINES else "linux"
@@ -25,8 +25,8 @@ def platform_of(content: bytes) -> str:
 
 
 def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]) -> None:
-    """Raises for each package that the code asks for, where none of the native modules that come
-    with it fits the target. `parts` pairs such a package with files that it brings."""
+    """Raise for each imported package whose native modules all mismatch the target. `parts` pairs
+    such a package with its files."""
     target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"
     native: dict[str, dict[str, str]] = {}
     for name, files in parts:

@@ -1,4 +1,4 @@
-"""What the bundler is asked for, and its answer as values."""
+"""Options of the bundler, and its answer as values."""
 
 import base64
 import os
@@ -25,10 +25,11 @@ _MOUNTED = "/opt/*"
 
 
 def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Json]:
-    """One file; CommonJS is what every Node loads with `require` and with `import`.
+    """Build the options for one output file; every Node can load CommonJS with `require` and with
+    `import`.
 
-    The working folder is the service's root, so that the comments in the output, the source map
-    and the metafile hold paths relative to it, and are the same in any folder.
+    The working directory is the service root. So comments, source map and metafile contain relative
+    paths, equal in any directory.
     """
     return {
         "absWorkingDir": entry.root,
@@ -51,7 +52,7 @@ def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> 
 
 
 def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Json]:
-    """No option of the bundler: the worker makes a plug-in of it."""
+    """Build options that are not the bundler's: the worker makes a plugin of them."""
     found = decorators_of(entry, inputs)
     if found is None:
         return {}
@@ -69,7 +70,7 @@ def _named(inputs: BuildInputs) -> set[str]:
 
 
 def _chosen(inputs: BuildInputs) -> dict[str, Json]:
-    """The options that the bundler is told only where somebody wants them."""
+    """Build the bundler options that are set only if configured."""
     options: dict[str, Json] = {
         "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
         "define": dict(inputs.define),
@@ -81,7 +82,7 @@ def _chosen(inputs: BuildInputs) -> dict[str, Json]:
 
 
 def node_target(runtime: str) -> str:
-    """`nodejs20.x` -> `node20`."""
+    """Convert `nodejs20.x` to `node20`."""
     version = re.fullmatch(r"nodejs(\d+)(?:\.x)?", runtime)
     return f"node{version[1]}" if version else _OLDEST
 
@@ -94,9 +95,10 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
 
 
 def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
-    """Says that the output is CommonJS, where the project's own manifest says otherwise.
+    """Build a manifest that marks the output as CommonJS, if the project's own manifest differs.
 
-    Beside the bundle, where it decides and leaves an included manifest of the project alone.
+    It is beside the bundle, where it takes precedence and leaves an included manifest of the
+    project unchanged.
     """
     if not is_module_package(entry):
         return ()
@@ -109,7 +111,7 @@ def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem,
 
 
 def build_failed(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> FabricError:
-    """All of the bundler's errors, each with its own place."""
+    """Build the error with all of the bundler's messages, each with its location."""
     found = ((item, import_hint(entry, inputs.tsconfig, item)) for item in answer["errors"])
     return FabricError(*(_problem("build/failed", entry, item, hint) for item, hint in found))
 

@@ -1,4 +1,4 @@
-"""The packages of node_modules that code without a bundler needs, with all that they need."""
+"""The node_modules packages of unbundled code, with all their dependencies."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -13,14 +13,14 @@ from fabric.system.disk import read_bytes
 
 
 class Packages(Struct, frozen=True):
-    """`modules` are the manifests, with one import for each dependency."""
+    """Collected packages. `modules` are the manifests, with one import per dependency."""
 
     files: tuple[BuiltFile, ...]
     modules: tuple[Module, ...]
 
 
 def collect(root: str, modules: Iterable[Module]) -> Packages:
-    """The packages that the modules import, and what these depend on."""
+    """Collect the packages that the modules import, with their dependencies."""
     found: dict[str, Module] = {}
     waiting = [item.path for module in modules for item in module.imports]
     waiting = [path for path in waiting if path.endswith("/package.json")]
@@ -34,7 +34,7 @@ def collect(root: str, modules: Iterable[Module]) -> Packages:
 
 
 def manifest_of(folder: str, specifier: str) -> str:
-    """Node's look-up of a package; empty for built-in modules and what is not installed."""
+    """Find a package like Node does; empty for built-in modules and missing packages."""
     for parent in ancestors(folder):
         path = os.path.join(parent, NODE_MODULES, package_name(specifier), "package.json")
         if os.path.isfile(path):
@@ -53,7 +53,7 @@ def _module(manifest: str) -> Module:
 
 
 def _files(root: str, manifest: str) -> Iterator[BuiltFile]:
-    """A package's own files; what lies in its node_modules is a package of its own."""
+    """Yield a package's own files. Packages in its node_modules are separate packages."""
     package = os.path.dirname(manifest)
     base = root if package.startswith(root + os.sep) else package.partition(f"/{NODE_MODULES}/")[0]
     for parent, folders, names in os.walk(package):

@@ -1,4 +1,5 @@
-"""Entries that no build can make work, by their text: a plan refuses them with the reason."""
+"""Entries that no build can make work, detected from their text: a plan rejects them with the
+reason."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ _LOCAL_NAME = re.compile(r"(?:\bas\s+)?([\w$]+)\s*(?:,|\}|$)")
 
 
 def refuse_unfit(entry: EntryFile, inputs: BuildInputs) -> None:
-    """Raises for an entry that only another host could run."""
+    """Raise for an entry that only another host could run."""
     if not entry.path.endswith(NODE_EXTENSIONS):
         return
     text = _COMMENTS.sub("", _text(entry))
@@ -58,7 +59,7 @@ def _workers_only(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem |
 
 
 def _imported(text: str) -> Iterator[str]:
-    """The imports that stay in a bundle: names that are only types are dropped from it."""
+    """Yield imports that stay in a bundle: names used only as types are dropped."""
     for match in _IMPORT.finditer(text):
         if match["bare"]:
             yield match["bare"]
@@ -72,7 +73,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _self_registered(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
-    """Registered functions have no export that a provider of fabric could call."""
+    """Find a function that registers itself: it has no export that a provider could call."""
     package = next((name for name, calls in _REGISTER.items() if _is_used(name, calls, text)), "")
     if not package or _may_export(wanted_of(entry, inputs).names, text):
         return None
@@ -90,7 +91,7 @@ def _is_used(package: str, calls: re.Pattern[str], text: str) -> bool:
 
 
 def _may_export(names: frozenset[str], text: str) -> bool:
-    """Whether a text may export one of the names."""
+    """Return whether a text can export one of the names."""
     if re.search(r"\bexport\s*\*|\bmodule\.exports\b", text):
         return True
     named = "|".join(re.escape(name) for name in sorted(names))

@@ -1,4 +1,4 @@
-"""Which bundler and which Node build a service: the project's own, else fabric's pinned one."""
+"""The bundler and Node of a service: the project's own, otherwise fabric's pinned version."""
 
 import importlib.util
 import json
@@ -42,7 +42,7 @@ _NPM_NOISE = re.compile(
 
 
 class ProjectBundler(Struct, frozen=True):
-    """The project's own bundler, or None; `tried` are the manifests that were looked at."""
+    """The project's own bundler, or None; `tried` are the manifests that were checked."""
 
     folder: Path | None
     version: str
@@ -54,7 +54,7 @@ class ProjectBundler(Struct, frozen=True):
 
 
 def find_bundler(root: str) -> ProjectBundler:
-    """Node's own look-up of `esbuild` from a service's folder: no process, no install."""
+    """Resolve `esbuild` like Node from a service directory, without a process or an install."""
     tried = []
     for parent in ancestors(root):
         manifest = os.path.join(parent, "node_modules", "esbuild", "package.json")
@@ -65,9 +65,10 @@ def find_bundler(root: str) -> ProjectBundler:
 
 
 class Tools(Struct, frozen=True):
-    """What there is to run and to install a bundler with; `tried` is where a missing one may come.
+    """The available tools to run and to install a bundler; `tried` are places where a missing one
+    could appear.
 
-    `installable`: the pinned bundler is there already, or npm is, to fetch it.
+    `installable`: the pinned bundler is present, or npm can fetch it.
     """
 
     node: bool
@@ -76,7 +77,7 @@ class Tools(Struct, frozen=True):
 
 
 def find_tools(toolchain: Path, environment: Mapping[str, str]) -> Tools:
-    """A look at PATH: what a build is going to meet, without starting it."""
+    """Find the tools of a build in PATH without starting them."""
     try:
         find_node(environment)
     except FabricError:
@@ -118,7 +119,7 @@ def pinned_folder(toolchain: Path) -> Path:
 
 
 def install_pinned(toolchain: Path, environment: Mapping[str, str]) -> Path:
-    """The pinned bundler's folder; installed once, also under several processes."""
+    """Return the directory of the pinned bundler, installed once even by parallel processes."""
     folder = pinned_folder(toolchain)
     if _version(str(folder / "package.json")):
         return folder
@@ -154,7 +155,7 @@ def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
 
 
 def npm_words(text: str) -> str:
-    """The line of npm's report that a person would read out: no code, no stack, no note."""
+    """Return the most readable line of npm's report: no code, no stack, no note."""
     lines = [_NPM_PREFIX.sub("", line).strip() for line in text.splitlines()]
     telling = (line for line in lines if line and not _NPM_NOISE.match(line))
     return next(telling, lines[-1])
@@ -173,7 +174,7 @@ def bundler_missing(reason: str, detail: str = "") -> FabricError:
 
 
 def find_node(environment: Mapping[str, str]) -> Path:
-    """Node from PATH, else from the `node` extra's package."""
+    """Find Node in PATH, otherwise in the package of the `node` extra."""
     if found := shutil.which("node", path=environment.get("PATH", "")):
         return Path(found)
     packaged = _packaged_node()
@@ -209,5 +210,5 @@ def _packaged_node() -> Path | None:
 
 
 def _path_with_node(environment: Mapping[str, str]) -> str:
-    """npm starts `node` by name."""
+    """Build a PATH that contains `node`, which npm starts by name."""
     return os.pathsep.join([str(find_node(environment).parent), environment.get("PATH", "")])

@@ -1,7 +1,8 @@
-"""tsconfig.json as far as look-ups care: the `extends` chain, `baseUrl` and `paths`.
+"""The parts of tsconfig.json that affect lookups: the `extends` chain, `baseUrl` and `paths`.
 
-Every file that a chain may mean counts, and every folder that `paths` may start from. Which of them
-wins is the bundler's to say: too many look-ups cost a build, one too few would be a stale archive.
+All candidate files of a chain are recorded, and all directories that `paths` can start from. The
+bundler decides which one is used. An extra lookup costs a build; a missing one would give a stale
+archive.
 """
 
 import json
@@ -23,7 +24,7 @@ _DEEPEST = 16
 
 
 class Alias(Struct, frozen=True):
-    """One pattern of `paths`, or the whole of `baseUrl` (`*`), and where it may lead."""
+    """One pattern of `paths`, or `baseUrl` as a whole (`*`), with its possible targets."""
 
     pattern: str
     targets: tuple[str, ...]
@@ -39,14 +40,14 @@ class Alias(Struct, frozen=True):
 
 
 class TsSettings(Struct, frozen=True):
-    """`tried` are all paths that were looked at for the chain, found or not."""
+    """The settings of a chain. `tried` are all paths checked for it, found or not."""
 
     tried: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
 
 
 class _Part(Struct, frozen=True):
-    """One file of a chain. `folder` is the real one: what it names is relative to that."""
+    """One file of a chain. `folder` is its real directory, to which its paths are relative."""
 
     folder: str
     document: dict[str, Any]
@@ -63,7 +64,7 @@ class _Part(Struct, frozen=True):
 
 
 def read_settings(path: str) -> TsSettings:
-    """A tsconfig and all that it extends. What cannot be parsed says nothing."""
+    """Read a tsconfig with everything that it extends. An invalid file counts as empty."""
     tried = [path]
     parts: dict[str, _Part] = {}
     waiting = [path]
@@ -81,7 +82,8 @@ def read_settings(path: str) -> TsSettings:
 
 
 def read_options(path: str, depth: int = 0) -> dict[str, Any]:
-    """The compiler's options of a tsconfig with those that it extends; the nearest wins."""
+    """Read the compiler options of a tsconfig and of its base configs; the nearest take
+    precedence."""
     if depth > _DEEPEST:
         return {}
     real = os.path.realpath(path)
@@ -95,7 +97,7 @@ def read_options(path: str, depth: int = 0) -> dict[str, Any]:
 
 
 def read_jsonc(path: str) -> dict[str, Any]:
-    """JSON with comments and trailing commas; anything else than an object is empty."""
+    """Read JSON with comments and trailing commas; anything except an object counts as empty."""
     try:
         text = read_bytes(path).decode("utf-8-sig", "replace")
         # A comment first, then the comma that stood before it.
@@ -109,7 +111,7 @@ def read_jsonc(path: str) -> dict[str, Any]:
 
 
 def _aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
-    """`baseUrl` and `paths` may stand in different files: each with each."""
+    """Combine `baseUrl` and `paths`, which can be in different files."""
     bases = [
         os.path.join(part.folder, _filled(base, config_folder))
         for part in parts
@@ -127,14 +129,14 @@ def _aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
 
 
 def _filled(name: str, config_folder: str) -> str:
-    """`${configDir}` is the folder of the file that the chain begins with."""
+    """Replace `${configDir}`, the directory of the first file of the chain."""
     if not name.startswith(_CONFIG_FOLDER):
         return name
     return os.path.normpath(f"{config_folder}/{name.removeprefix(_CONFIG_FOLDER)}")
 
 
 def _configs(folder: str, name: str) -> Iterator[str]:
-    """The files that a name in `extends` may mean; a package's manifest is never one of them."""
+    """Yield the files that a name in `extends` can mean, never a package's manifest."""
     if not _is_package(name):
         yield from _forms(os.path.normpath(os.path.join(folder, name)))
         return
@@ -144,7 +146,7 @@ def _configs(folder: str, name: str) -> Iterator[str]:
 
 
 def _exported(package: str, name: str) -> Iterator[str]:
-    """What a package's manifest says: its `tsconfig` field, and its `exports`."""
+    """Yield the targets in a package's manifest: its `tsconfig` field and its `exports`."""
     document = read_jsonc(f"{package}/package.json")
     if isinstance(field := document.get("tsconfig"), str):
         yield from _forms(os.path.normpath(os.path.join(package, field)))
@@ -154,7 +156,7 @@ def _exported(package: str, name: str) -> Iterator[str]:
 
 
 def _manifests(folder: str, name: str) -> Iterator[str]:
-    """The manifests that decide which file a package's name means."""
+    """Yield the manifests that decide which file a package name means."""
     for modules in _module_folders(folder) if _is_package(name) else ():
         yield f"{modules}/{package_name(name)}/package.json"
 
@@ -178,7 +180,7 @@ def package_name(specifier: str) -> str:
 
 
 def ancestors(folder: str) -> Iterator[str]:
-    """The folder itself, then each one above it."""
+    """Yield the directory itself, then each parent."""
     while True:
         yield folder
         parent = os.path.dirname(folder)

@@ -1,4 +1,4 @@
-"""What to do about an import that the bundler cannot resolve: the cause is read from the files."""
+"""Hints for imports that the bundler cannot resolve, from the files in the project."""
 
 import os
 import re
@@ -26,7 +26,7 @@ _TSCONFIGS = ("tsconfig.json", "jsconfig.json")
 
 
 class _PackageImport(Struct, frozen=True):
-    """One import of a file in `folder`. `tsconfig` is the file that the config names, or empty."""
+    """One import of a file in `folder`. `tsconfig` is the configured file, or empty."""
 
     entry: EntryFile
     tsconfig: str
@@ -39,7 +39,7 @@ class _PackageImport(Struct, frozen=True):
 
 
 def import_hint(entry: EntryFile, tsconfig: str, error: Mapping[str, Any]) -> str:
-    """The hint for an unresolved import of a package; empty for another error."""
+    """Return the hint for an unresolved import of a package; empty for another error."""
     found = _UNRESOLVED.search(error["text"])
     if found is None:
         return ""
@@ -61,7 +61,7 @@ def _of_missing(wanted: _PackageImport) -> str:
 
 
 def _member(wanted: _PackageImport) -> str:
-    """The folder of a workspace member of that name; empty if there is none."""
+    """Find the directory of a workspace member with this name; empty if there is none."""
     workspace = Path(wanted.entry.workspace)
     for folder in ancestors(wanted.folder):
         if not within(wanted.entry.workspace, folder):
@@ -74,7 +74,7 @@ def _member(wanted: _PackageImport) -> str:
 
 
 def _member_patterns(folder: str) -> Iterator[str]:
-    """The folders of members: `workspaces` of npm and Yarn, `packages` of pnpm."""
+    """Yield the directories of members: `workspaces` of npm and Yarn, `packages` of pnpm."""
     document = read_jsonc(os.path.join(folder, "package.json")).get("workspaces")
     named = document.get("packages") if isinstance(document, dict) else document
     found = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
@@ -90,7 +90,8 @@ def _text(path: str) -> str:
 
 
 def _of_alias(wanted: _PackageImport) -> str:
-    """A name of `paths` whose files do not exist, such as those of a library before its build."""
+    """Format the hint for a name of `paths` whose files do not exist, such as those of an unbuilt
+    library."""
     paths = [path for path in _aliased(wanted) if path]
     if not paths:
         return ""
@@ -119,7 +120,7 @@ def _tsconfig(wanted: _PackageImport) -> str:
 
 
 def _of_installed(wanted: _PackageImport) -> str:
-    """A package that is there, without the file that the import means."""
+    """Format the hint for an installed package without the imported file."""
     manifest = manifest_of(wanted.folder, wanted.specifier)
     if not manifest:
         return ""
@@ -135,7 +136,7 @@ def _of_installed(wanted: _PackageImport) -> str:
 
 
 def _unbuilt(wanted: _PackageImport, manifest: str, subpath: str) -> str:
-    """The hint for a package whose manifest names files that do not exist."""
+    """Format the hint for a package whose manifest names missing files."""
     folder = os.path.dirname(manifest)
     missing = [one for one in _entries(manifest, subpath) if not _is_there(folder, one)]
     if not missing:
@@ -149,7 +150,7 @@ def _unbuilt(wanted: _PackageImport, manifest: str, subpath: str) -> str:
 
 
 def _entries(manifest: str, subpath: str) -> Iterator[str]:
-    """The files that a manifest names for a subpath, types apart."""
+    """Yield the files that a manifest names for a subpath, except type files."""
     document = read_jsonc(manifest)
     if "exports" in document:
         found = export_maps.targets(document["exports"], subpath)

@@ -1,7 +1,9 @@
-"""Serves one function as an action of OpenWhisk: requests of its web address become our events, and
-answers what a web action gives back. Whoever has a key may send an event instead.
+"""Serve one function as an OpenWhisk action: web requests become events, and answers become web
+action results.
 
-The standard library only: of fabric there are the files beside this one.
+A caller with the key can send an event instead.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import base64
@@ -36,7 +38,7 @@ _Document = dict[str, object]
 
 
 def activated(folder: str, document: _Document) -> Callable[[_Document], _Document]:
-    """What the runtime calls; a path that is relative begins where the archive does."""
+    """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
     if function.said.seconds:
@@ -63,7 +65,7 @@ def _of_event(function: AnsweringFunction, given: _Document) -> _Document:
 
 
 def _taken(given: _Document) -> HttpTaken | None:
-    """As OpenWhisk tells it, or in one `http` as some who run it do."""
+    """Parse a request in the format of OpenWhisk, or nested in `http` as some hosts send it."""
     http = given.get("http")
     if isinstance(http, dict) and http.get("method"):
         headers = _headers(http.get("headers"))
@@ -93,7 +95,8 @@ def _headers(value: object) -> list[tuple[str, str]]:
 
 
 def _bytes(text: str, kind: str) -> bytes:
-    """Of a request JSON alone is base64; answers of its whole family may be."""
+    """Decode a body. Of requests, only `application/json` is base64; of answers, all JSON types can
+    be."""
     is_base64 = _plain(kind) == "application/json" or not _is_text(kind)
     return base64.b64decode(text) if is_base64 else text.encode()
 

@@ -1,8 +1,11 @@
-"""Functions in Python: the project's own modules that an entry imports, unchanged and in place.
+"""Build functions in Python: an entry with the project's own modules that it imports, unchanged and
+in place.
 
-The archive's top is the import path, as hosts have it: the service's folder as it is laid out, and
-every shared library that `include` names. What an entry in a subfolder imports from beside it by an
-absolute name is at the top, too: hosts look nowhere else. Third-party packages are vendored apart.
+The archive root is the import path, as hosts have it: the service directory, and every shared
+library in `include`.
+
+Absolute imports of an entry in a subdirectory resolve beside it locally. Such modules are placed at
+the root too, because hosts look only there. Third-party packages are vendored separately.
 """
 
 import os
@@ -41,7 +44,7 @@ _TOPS = (".",)
 
 
 class PythonRuntime:
-    """Thread-safe; holds nothing but what files of some content import."""
+    """The Python runtime. Thread-safe; it caches only the parsed imports of files."""
 
     def __init__(self) -> None:
         self._memory = ImportMemory()
@@ -67,12 +70,12 @@ class PythonRuntime:
         )
 
     def close(self) -> None:
-        """There is no child to end."""
+        """Do nothing: there is no child process."""
 
 
 class Sourced(Struct, frozen=True, order=True):
-    """A file, and the folder of the import path that it was found below: a module that is imported
-    by two names is two modules, at the host as well."""
+    """A file and its import path directory. A module imported by two names is two modules, as at
+    the host."""
 
     path: str
     base: str
@@ -84,7 +87,7 @@ class Sourced(Struct, frozen=True, order=True):
 
 
 class _Closure(Struct, frozen=True):
-    """The files, sorted; and every path that was looked at."""
+    """The files, sorted, and every path that was checked."""
 
     sources: dict[Sourced, bytes]
     tried: set[str]
@@ -100,7 +103,7 @@ def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
 
 
 class _Walk(Struct, frozen=True):
-    """From an entry to all that it loads."""
+    """The walk from an entry to all modules that it loads."""
 
     entry: EntryFile
     roots: list[SearchRoot]
@@ -142,7 +145,7 @@ class _Walk(Struct, frozen=True):
         return self.modules.find_below(folder, wanted.module, wanted.names).below(one.base)
 
     def _listed(self, path: str) -> tuple[str, ...]:
-        """The names that a star import of a package loads."""
+        """List the names that a star import of a package loads."""
         if not path.endswith("/__init__.py"):
             return ()
         return self._imports(path, _read(self.entry, path)).listed
@@ -171,7 +174,7 @@ def _read(entry: EntryFile, path: str) -> bytes:
 
 
 def _placed(sources: Mapping[Sourced, bytes]) -> dict[Sourced, bytes]:
-    """Sorted, one for each path in the archive: namesakes are where Python looks first."""
+    """Keep one file per archive path, sorted: of equal names, the first on the import path."""
     found: dict[str, Sourced] = {}
     for one in sorted(sources, key=lambda one: (one.inside, len(one.base))):
         found.setdefault(one.inside, one)

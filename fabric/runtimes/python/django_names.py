@@ -1,4 +1,4 @@
-"""Modules that Django imports by their names in texts: settings, apps, URLs. Reads, never runs."""
+"""Modules that Django imports by name: settings, apps, URLs. The source is read, never run."""
 
 import ast
 import os
@@ -23,7 +23,7 @@ _FILES = ("templates", "templatetags", "locale")
 
 
 class TextName(Struct, frozen=True):
-    """A module that a text might name, with possible submodules."""
+    """A module that a text possibly names, with possible submodules."""
 
     module: str
     names: tuple[str, ...]
@@ -31,7 +31,7 @@ class TextName(Struct, frozen=True):
 
 
 def django_names(source: bytes, tree: ast.Module) -> Iterator[TextName]:
-    """Only candidates: a text might name anything."""
+    """Yield candidates only: a text can name anything."""
     has_urls = b"django" in source and _URLS.search(source)
     if not has_urls and not any(word in source for word in _WORDS):
         return
@@ -56,7 +56,7 @@ def _apps(value: ast.expr) -> Iterator[TextName]:
 
 
 def not_packed(root: Path, inputs: BuildInputs, files: Iterable[BuiltFile]) -> Iterator[Problem]:
-    """A warning for each folder of files that Django reads and the archive lacks."""
+    """Yield a warning for each directory that Django reads and the archive lacks."""
     packed = {file.path: file.content for file in files}
     if not any(b"INSTALLED_APPS" in text for path, text in packed.items() if path.endswith(".py")):
         return

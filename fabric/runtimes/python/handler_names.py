@@ -1,4 +1,4 @@
-"""Which name of a module its handler is, and whether it is there: reads text, never runs it."""
+"""Find the handler name of a module and check that it exists. The source is read, never run."""
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
@@ -8,7 +8,8 @@ from fabric.runtimes.seen import place
 
 
 def handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:
-    """The export that the entry names; else `handler`, else what the provider looks for besides."""
+    """Return the export that the entry names; otherwise `handler`, otherwise the provider's default
+    names."""
     names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
     for is_there in (surely_has, may_have):
         for name in names:

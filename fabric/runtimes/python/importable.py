@@ -1,4 +1,4 @@
-"""Whether a provider's runtime can import an entry: it does so by the name of its path."""
+"""Whether a provider's runtime can import an entry by its path."""
 
 import ast
 from collections.abc import Collection
@@ -13,15 +13,15 @@ from fabric.system.disk import read_bytes
 
 
 def refuse_not_importable(entry: EntryFile, inputs: BuildInputs) -> None:
-    """Raises for a path that comes out as another module or none, and for a module that registers
-    its functions instead of defining a handler."""
+    """Raise for a path that cannot be imported as that module. Also raise for a module that
+    registers functions instead of defining a handler."""
     problem = _dotted(entry) or _standard(entry, inputs) or _registered(entry, inputs)
     if problem is not None:
         raise FabricError(problem)
 
 
 def _dotted(entry: EntryFile) -> Problem | None:
-    """Between two dots a name is a module: a folder `a.b` would be `b` in `a`."""
+    """Find a dot in a path: a directory `a.b` would be imported as `b` in `a`."""
     part = next((one for one in entry.module.split("/") if "." in one), "")
     if not part:
         return None
@@ -34,8 +34,8 @@ def _dotted(entry: EntryFile) -> Problem | None:
 
 
 def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
-    """What is loaded, or built in, is not looked for again; and a folder without `__init__.py`
-    comes after every module of that name."""
+    """Find a conflict with a loaded or built-in module. Also, a directory without `__init__.py`
+    ranks after all modules of its name."""
     top = entry.module.partition("/")[0]
     if top not in standard_modules(inputs.runtime):
         return None
@@ -50,8 +50,8 @@ def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
 
 
 def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
-    """The second programming model of Azure Functions: its decorators leave objects, not functions,
-    and only Azure's own worker can call them."""
+    """Find the second programming model of Azure Functions. Its decorators create objects, not
+    functions, and only Azure's own worker can call them."""
     tree = _tree(entry)
     app = next(filter(None, map(_decorating_app, tree.body if tree else ())), "")
     names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
@@ -67,7 +67,8 @@ def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
 
 
 def _tree(entry: EntryFile) -> ast.Module | None:
-    """None without that package, and for a file that the build reports itself."""
+    """Return None without the parser package, and for a file whose syntax error the build
+    reports."""
     try:
         source = read_bytes(entry.path)
         return parsed(source) if b"azure.functions" in source else None
@@ -84,7 +85,7 @@ def _decorating_app(node: ast.stmt) -> str:
 
 
 def _is_plain(node: ast.stmt, names: Collection[str]) -> bool:
-    """A function that has one of the names, and no decorator."""
+    """Return whether a node is a function with one of the names and no decorator."""
     match node:
         case ast.FunctionDef(name=name, decorator_list=[]):
             return name in names

@@ -1,4 +1,4 @@
-"""The imports of one Python source, as values; reads text, never runs it."""
+"""The imports of one Python source as values. The source is read, never run."""
 
 import ast
 import threading
@@ -33,9 +33,10 @@ _PARSING = threading.Lock()
 
 
 class ImportedName(Struct, frozen=True):
-    """`module` is dotted and may be empty; `names` may be submodules of it; `level` counts dots.
+    """An import. `module` is dotted, possibly empty; `names` are possibly submodules; `level`
+    counts dots.
 
-    `is_optional` where the source goes on without it: it is tried, or for a type checker alone.
+    `is_optional` is true for an import in `try`, or only for type checkers.
     """
 
     module: str
@@ -46,20 +47,20 @@ class ImportedName(Struct, frozen=True):
 
 
 class SourceImports(Struct, frozen=True):
-    """Every import at any depth; and `__all__`: a star import loads those that are submodules."""
+    """Every import at any depth, and `__all__`, because a star import loads its submodules."""
 
     names: tuple[ImportedName, ...]
     listed: tuple[str, ...]
 
 
 def parsed(source: bytes) -> ast.Module:
-    """The tree of a source. Raises SyntaxError or ValueError as the parser does."""
+    """Parse a source. Raises SyntaxError or ValueError like the parser."""
     with _PARSING:
         return ast.parse(source)
 
 
 def read_imports(source: bytes) -> SourceImports:
-    """Raises SyntaxError or ValueError as the parser does."""
+    """Read the imports. Raises SyntaxError or ValueError like the parser."""
     tree = parsed(source)
     nodes = _nodes(tree, calls=_may_call(source))
     names = [name for node, optional in nodes for name in _of_node(node, is_optional=optional)]
@@ -71,13 +72,14 @@ def read_imports(source: bytes) -> SourceImports:
 
 
 def _may_call(source: bytes) -> bool:
-    """Beyond ASCII, and in another encoding, one word may be written in many ways."""
+    """Return whether the text can contain an import call. In other encodings, one word has several
+    spellings."""
     return not source.isascii() or any(word in source for word in _WORDS)
 
 
 def _nodes(tree: ast.Module, *, calls: bool) -> Iterable[tuple[ast.AST, bool]]:
-    """All statements, and with `calls` all expressions too, in the order of `ast.walk`; each with
-    whether something guards it."""
+    """Return all statements, and with `calls` all expressions, in the order of `ast.walk`. Each is
+    paired with whether it is guarded."""
     found: list[tuple[ast.AST, bool]] = [(tree, False)]
     for node, guarded in found:  # it grows while it is gone through
         inner = guarded or (isinstance(node, _GUARDS) and _is_guard(node))

@@ -1,7 +1,7 @@
-"""The interpreter that a function's calls run in here: the runtime's own version, if there is one.
+"""The interpreter for local calls: the runtime's version if installed.
 
-Compiled packages are for one version of Python. So `python3.12` on PATH counts, and those that uv
-and pyenv manage; shims do not, as they may start any version, or none.
+Compiled packages support one Python version. So `python3.12` on PATH is used, and those of uv and
+pyenv; shims are not, because their version is unknown.
 """
 
 import os
@@ -21,7 +21,7 @@ _VERSION = re.compile(r"python(\d+)\.(\d+)")
 
 
 class Interpreter(Struct, frozen=True):
-    """`wanted` is the version of the runtime, where `program` has another one."""
+    """An interpreter. `wanted` is the runtime's version if `program` has another one."""
 
     program: str
     flags: tuple[str, ...]
@@ -30,7 +30,8 @@ class Interpreter(Struct, frozen=True):
 
 
 def version_problems(runtimes: Mapping[str, str], env: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Warnings for functions, by name, whose runtime has another version than runs them here."""
+    """Return warnings for functions, by name, whose local interpreter has another version than the
+    runtime."""
     others: dict[tuple[str, str], list[str]] = {}
     for name, runtime in sorted(runtimes.items()):
         if runtime.startswith("python"):
@@ -50,7 +51,8 @@ def _other_version(wanted: str, version: str, names: list[str]) -> Problem:
 
 
 def interpreter_for(runtime: str, env: Mapping[str, str]) -> Interpreter:
-    """For `python3.12`; for `python`, or where no such version is found, fabric's own."""
+    """Find the interpreter for `python3.12`; for `python`, or if the version is missing, fabric's
+    own."""
     found = _VERSION.match(runtime)
     own = Interpreter(sys.executable, _flags(sys.version_info[:2]), _title(sys.version_info[:2]))
     asked = (int(found[1]), int(found[2])) if found else sys.version_info[:2]
@@ -63,7 +65,8 @@ def interpreter_for(runtime: str, env: Mapping[str, str]) -> Interpreter:
 
 
 def _flags(version: tuple[int, ...]) -> tuple[str, ...]:
-    """Neither fabric's packages nor the user's: what is not in the archive is not there."""
+    """Choose flags that hide fabric's and the user's packages: only archive modules are
+    available."""
     safe_path = ("-P",) if version >= (3, 11) else ("-I",)
     return ("-u", "-s", "-S", *safe_path)
 
@@ -87,7 +90,7 @@ def _programs(version: str, env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _managed(version: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Where uv and pyenv install interpreters, and what their directories are called."""
+    """Yield the directories where uv and pyenv install interpreters, with their name patterns."""
     home = env.get("HOME", "")
     data = env.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
     uv = env.get("UV_PYTHON_INSTALL_DIR") or (data and f"{data}/uv/python")

@@ -1,8 +1,10 @@
-"""Serves one function as Function Compute calls it: the event of a route becomes ours, and so does
-a clock's; what is answered goes back as that platform reads it. Whoever may call it by its name
-sends an event instead.
+"""Serve one function in Alibaba Cloud Function Compute: route and schedule events become fabric's
+events.
 
-The standard library only: of fabric there are the files beside this one.
+Responses are converted to the platform's format. A caller of the function by name sends an event
+instead.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import base64
@@ -28,7 +30,7 @@ _Document = dict[str, object]
 
 
 def invoked(folder: str, document: _Document) -> Callable[[bytes], object]:
-    """What the runtime calls; a path that is relative begins where the archive does."""
+    """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
     if function.said.seconds:
@@ -67,14 +69,14 @@ def _of_event(function: AnsweringFunction, given: object) -> object:
 
 
 def _time(said: str) -> str:
-    """When it was due, or now; without parts of a second."""
+    """Return the due time of a schedule call, or now, without fractions of a second."""
     if said:
         return said.partition(".")[0].removesuffix("Z") + "Z"
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _taken(given: object) -> HttpTaken | None:
-    """None for what is no request."""
+    """Return the request, or None for another event."""
     context = given.get("requestContext") if isinstance(given, dict) else None
     http = context.get("http") if isinstance(context, dict) else None
     if not isinstance(given, dict) or not isinstance(http, dict) or _EVENT in given:
@@ -96,7 +98,7 @@ def _pairs(value: object) -> list[tuple[object, object]]:
 
 
 def _told(given: HttpGiven, method: str) -> _Document:
-    """Each header once: there is no other way there."""
+    """Build the response, with each header once, because the platform has no repeated headers."""
     if sum(name == "set-cookie" for name, _ in given.headers) > 1:
         sys.stderr.write("warning: only one cookie of the response is sent at Alibaba Cloud\n")
         given = message(502, "Bad Gateway")

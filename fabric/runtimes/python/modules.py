@@ -1,4 +1,4 @@
-"""Where a dotted name leads: Python's own order of package, module and namespace folder."""
+"""Resolution of dotted names in Python's own order: package, module, namespace directory."""
 
 import os
 from collections.abc import Iterator
@@ -9,15 +9,18 @@ from fabric.runtimes.seen import Probe
 
 
 class SearchRoot(Struct, frozen=True):
-    """A folder on the import path. `only` limits it to one top-level name (a shared library)."""
+    """A directory on the import path. `only` limits it to one top-level name (a shared library)."""
 
     folder: str
     only: str = ""
 
 
 class Resolution(Struct, frozen=True):
-    """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups.
-    `bases` has the folder of the import path that each was found below."""
+    """A resolved import. `loaded` are the files that it runs, outermost package first; `tried` are
+    all lookups.
+
+    `bases` has the import path directory of each file.
+    """
 
     loaded: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
@@ -28,7 +31,8 @@ class Resolution(Struct, frozen=True):
 
 
 def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> list[SearchRoot]:
-    """The service's folder, the entry's folder and those between, then shared libraries."""
+    """Return the service directory, the entry's directory and those between, then shared
+    libraries."""
     folders = [root]
     folder = os.path.dirname(entry)
     while len(folder) > len(root):
@@ -38,21 +42,24 @@ def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> li
 
 
 class Modules:
-    """Look-ups of one build: each path is asked once, and so is each absolute import."""
+    """The lookups of one build: each path and each absolute import is resolved once."""
 
     def __init__(
         self, roots: list[SearchRoot], probe: Probe, standard: frozenset[str] = frozenset()
     ) -> None:
-        """`standard` are Python's own modules: only the first root goes before them."""
+        """Create the lookups. `standard` are Python's own modules: only the first root takes
+        precedence over them."""
         self._roots = roots
         self._standard = standard
         self._probe = probe
         self._found: dict[tuple[str, tuple[str, ...]], Resolution] = {}
 
     def find(self, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-        """An absolute import: the first root that has the top-level name as a package or a module.
+        """Resolve an absolute import: the first root that has the top-level name as a package or a
+        module.
 
-        A folder without `__init__.py` is a namespace: every root may hold a portion of it.
+        A directory without `__init__.py` is a namespace package: every root can contain a portion
+        of it.
         """
         found = self._found.get((dotted, names))
         if found is None:
@@ -71,7 +78,7 @@ class Modules:
                 return
 
     def find_below(self, folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-        """`dotted` below a folder, then each of `names` as a possible submodule."""
+        """Resolve `dotted` below a directory, then each of `names` as a possible submodule."""
         loaded: list[str] = []
         tried: list[str] = []
         for part in filter(None, dotted.split(".")):
@@ -95,7 +102,8 @@ class Modules:
 
 
 def packages_above(path: str, root: str) -> Iterator[str]:
-    """The `__init__.py` candidates that run before a module: from its folder up to the root."""
+    """Yield the `__init__.py` candidates that run before a module: from its directory up to the
+    root."""
     folder = os.path.dirname(path)
     while len(folder) > len(root):
         yield os.path.join(folder, "__init__.py")

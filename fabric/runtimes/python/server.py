@@ -1,7 +1,9 @@
-"""Serves one function in a container of its own: an archive in parts and what fabric says of it
-come in, HTTP goes in and out. With FABRIC_EVENT it is called once instead, and the process ends.
+"""Serve one function in a separate container: archive parts and settings are inputs, and HTTP is
+served.
 
-The standard library only: of fabric the container has the files beside this one.
+With FABRIC_EVENT it calls the function once and exits.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import contextlib
@@ -32,7 +34,7 @@ _LOOK = 0.05
 
 
 class FunctionServer(AnsweringFunction):
-    """The function, and how many calls of it are under way."""
+    """The function, and the number of its running calls."""
 
     def __init__(self, document: dict[str, object]) -> None:
         super().__init__(document)
@@ -44,7 +46,7 @@ class FunctionServer(AnsweringFunction):
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
-        """From the first byte of a request to the last one of its answer."""
+        """Count a call from the first byte of the request to the last byte of the response."""
         with self._guard:
             self._under_way += 1
         try:
@@ -120,7 +122,7 @@ class RequestHandler(BaseHTTPRequestHandler):
         return "fabric"
 
     def log_message(self, *_words: object) -> None:
-        """What a handler says is the log; requests are the ingress's to tell of."""
+        """Log nothing: the log belongs to the handler, and the ingress logs requests."""
 
 
 def _bounded(chunks: Iterator[bytes]) -> bytes | None:
@@ -142,7 +144,7 @@ class Listening(ThreadingHTTPServer):
 
 
 def _end(server: Listening) -> None:
-    """Requests still come for a moment, until nobody is sent here any more."""
+    """Shut down after a delay, because requests still arrive until routing has changed."""
     server.function.is_ending = True
 
     def later() -> None:

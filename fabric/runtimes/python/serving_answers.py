@@ -1,6 +1,6 @@
-"""What is answered whoever serves a handler: in time, or with the words for what went wrong.
+"""Responses of any server around a handler: in time, or with an error message.
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Standard library only: it runs in a container without fabric.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""Between a server's requests and answers, and the events and answers of functions (version 2.0).
+"""Conversion between HTTP requests and function events, and between responses (version 2.0).
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Standard library only: it runs in a container without fabric.
 """
 
 import base64
@@ -24,11 +24,11 @@ Pairs = list[tuple[str, str]]
 
 
 class UnfitAnswerError(Exception):
-    """An answer that no host would pass on."""
+    """A response that no host would accept."""
 
 
 class HttpTaken:
-    """A request as it came; names of headers are in small letters."""
+    """An incoming request; header names are lowercase."""
 
     def __init__(self, method: str, target: str, headers: Pairs, body: bytes, peer: str) -> None:
         self.method = method
@@ -109,7 +109,7 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _body(taken: HttpTaken) -> dict[str, object]:
-    """Text where its type says so and it is; all else as base64."""
+    """Encode a body as text if its type and content allow it, otherwise as base64."""
     if not taken.body:
         return {"isBase64Encoded": False}
     kind = taken.header("content-type").lower()
@@ -122,7 +122,8 @@ def _body(taken: HttpTaken) -> dict[str, object]:
 
 
 def answer_of(response: object) -> HttpGiven:
-    """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
+    """Convert `{statusCode, headers, body, …}`, or any other value, which becomes the JSON of a 200
+    response."""
     said: Mapping[str, object] = response if isinstance(response, dict) else {}
     status = said.get("statusCode")
     if status is None and isinstance(said.get("status"), int):

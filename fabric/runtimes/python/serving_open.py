@@ -1,6 +1,6 @@
-"""Where nothing stands before a function that would answer pages of other origins.
+"""Answer CORS preflights in functions that have nothing in front of them.
 
-The standard library only: this runs where nothing else of fabric's is.
+Standard library only: it runs without the rest of fabric.
 """
 
 from fabric.runtimes.python.serving_answers import AnsweringFunction
@@ -26,6 +26,6 @@ class OpenFunction(AnsweringFunction):
 
 
 def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
-    """What the handler says of its own is told once; what its answer depends on adds up."""
+    """Merge headers. The handler's own take precedence, and `Vary` values are added up."""
     rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
     return HttpGiven(given.status, [*rest, *told.items()], given.body)

@@ -1,7 +1,8 @@
-"""Which route of a function a request takes, here and on the developer's machine: the closest path
-that has the method. Literal segments win over templates, those over `{name+}`; a method over ANY.
+"""Route matching of a function, in containers and locally: the most specific path with the method.
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Literal segments rank before parameters, and those before `{name+}`; a method ranks before ANY.
+
+Standard library only: it runs in a container without fabric.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ _SHAPES = {1: "{}", 2: "{+}"}
 
 
 class ServedRoute:
-    """`cors` is what pages of other origins may do, where whoever serves it answers them."""
+    """A route. `cors` are its CORS settings, if the server answers preflights."""
 
     def __init__(self, method: str, path: str, cors: object = None) -> None:
         self.method = method
@@ -24,7 +25,8 @@ class ServedRoute:
 
 
 class TakenRoute:
-    """A route with what its path says, or the key of all; else the routes that the path has."""
+    """A matched route with its path parameters, or the catch-all key; otherwise the routes of the
+    path."""
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
 
 
 def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
-    """Without routes everything is taken."""
+    """Match a request. Without routes, everything matches."""
     if not routes:
         return TakenRoute("$default")
     asked = [unquote(one) for one in _segments(path)]

@@ -1,4 +1,4 @@
-"""The names that a Python module has once it is loaded; reads text, never runs it."""
+"""The names that a loaded Python module has. The source is read, never run."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def surely_has(source: bytes, name: str) -> bool:
-    """Whether a statement at the top of the module binds the name."""
+    """Return whether a top-level statement of the module binds the name."""
     if re.search(
         rb"^(?:async\s+)?(?:def|class)\s+%b\b" % re.escape(name.encode()), source, re.MULTILINE
     ):
@@ -19,19 +19,19 @@ def surely_has(source: bytes, name: str) -> bool:
 
 
 def may_have(source: bytes, name: str) -> bool:
-    """Whether the module may have a name; False only where it surely has not."""
+    """Return whether the module can have a name; False only if it certainly has not."""
     return surely_has(source, name) or _hides_names(parsed(source))
 
 
 def names_of(source: bytes) -> tuple[str, ...]:
-    """The functions at the top, in the order of the file."""
+    """List the top-level functions in source order."""
     body = parsed(source).body
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return tuple(node.name for node in body if isinstance(node, functions))
 
 
 def _hides_names(tree: ast.Module) -> bool:
-    """Whether names may come in a way that is not to be seen: a star import, `globals()`."""
+    """Return whether names can appear invisibly: by a star import or `globals()`."""
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(names=[ast.alias(name="*")]) | ast.Global():
@@ -46,7 +46,7 @@ def _hides_names(tree: ast.Module) -> bool:
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements bind where they stand: what is in a function is its own."""
+    """Yield the names that top-level statements bind, without those inside functions."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""A source that Python cannot read: why, and in which line."""
+"""Python syntax errors: reason and line."""
 
 import re
 
@@ -9,7 +9,7 @@ _AT = re.compile(r"in position (\d+)")
 
 
 def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Problem:
-    """What the parser said; where it names no line, the one that it must mean."""
+    """Build the problem from the parser's message; without a line, the line is inferred."""
     if b"\0" in source:
         line = _line_at(source, source.index(b"\0"))
         message = "the source contains a NUL byte"
@@ -29,7 +29,7 @@ def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Prob
 
 
 def _line_of_encoding(source: bytes, said: str) -> int:
-    """Where the byte is that was met; else the line that names the encoding."""
+    """Return the line of the invalid byte, otherwise the line that declares the encoding."""
     if at := _AT.search(said):
         return _line_at(source, int(at[1]))
     heads = source.splitlines()[:2]

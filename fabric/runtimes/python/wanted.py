@@ -1,4 +1,4 @@
-"""Which modules a function's own files import, and where its archive would have to hold them."""
+"""The modules that a function's own files import, and the archive paths that would satisfy them."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from fabric.runtimes.python.imports import ImportedName
 
 
 class SourcePlace(Struct, frozen=True):
-    """A source: as people know it, and where it stands in the archive."""
+    """A source: its display path, and its path in the archive."""
 
     shown: str
     inside: str
@@ -22,7 +22,8 @@ def wanted_modules(
     tops: Sequence[str],
     standard: frozenset[str],
 ) -> Iterator[WantedModule]:
-    """All but Python's own; `tops` are the folders of the archive that imports begin at."""
+    """Yield all imports except standard modules; `tops` are the import root directories of the
+    archive."""
     for one in names:
         if one.is_optional or (not one.level and one.module.partition(".")[0] in standard):
             continue

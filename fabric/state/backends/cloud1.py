@@ -1,4 +1,4 @@
-"""Clients for cloud1's services: whose keys, which endpoint, and what their errors mean."""
+"""Clients of cloud1 services: credentials, endpoints and error conversion."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ _WORDS_END = 300
 
 
 def account(env: Mapping[str, str], service: str) -> Cloud1Account:
-    """`service` is the name that endpoints of one service have in variables, such as `S3`."""
+    """Read the account. `service` is the service name in endpoint variables, such as `S3`."""
     names = ("OBJSTORE1_ENDPOINT_URL", f"AWS_ENDPOINT_URL_{service}", "AWS_ENDPOINT_URL")
     return account_of(env, names)
 
@@ -54,8 +54,10 @@ def client(service: str, account: Cloud1Account, place: str, patience: Patience)
 
 @contextlib.contextmanager
 def cut_off() -> Iterator[None]:
-    """One that ends in the middle may be whole the next time: the client tries its calls again
-    by itself, but nothing that goes wrong after the head of an answer."""
+    """Return whether a response was cut off, so that a retry can succeed.
+
+    The client retries failed calls itself, but not failures after the response headers.
+    """
     from botocore.exceptions import IncompleteReadError, ResponseStreamingError
     from botocore.httpsession import ProtocolError
 
@@ -67,7 +69,7 @@ def cut_off() -> Iterator[None]:
 
 @contextlib.contextmanager
 def explained(place: str) -> Iterator[None]:
-    """What the client raises, and no caller answered, as problems."""
+    """Convert client errors that no caller handled into problems."""
     from botocore import exceptions as wrong
     from botocore.parsers import ResponseParserError
 

@@ -1,4 +1,4 @@
-"""What goes wrong between fabric and a store, in words. No credential comes in here."""
+"""Errors of state stores as messages. They never contain credentials."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _WHY_END = 200
 
 
 class NoAccessError(FabricError):
-    """This machine was never given what it takes to look into the store."""
+    """This machine has no credentials for the state store."""
 
 
 def unreachable(place: str, why: str) -> FabricError:
@@ -25,7 +25,7 @@ CHECK_MODE = "check the owner and the mode of the file and its parent directorie
 
 
 def unusable(path: Path, why: str, hint: str = CHECK_MODE) -> FabricError:
-    """A state on this machine that cannot be read: no network is to blame."""
+    """Return the error for unreadable local state. The network is not the cause."""
     message = f"cannot read the state in `{path}`: {why}"
     return FabricError(Problem("backend/unreachable", message, hint=hint))
 
@@ -57,13 +57,14 @@ def no_credentials(place: str, names: str) -> NoAccessError:
 
 
 def bad_url(name: str, why: str) -> FabricError:
-    """The URL itself is not shown: there may be a password in it, in whatever shape."""
+    """Return the error for an invalid URL. The URL is not shown, because it can contain a
+    password."""
     return FabricError(Problem("backend/bad-url", f"invalid URL in `{name}`: {why}"))
 
 
 @contextlib.contextmanager
 def reaching(place: str) -> Iterator[None]:
-    """What is still transient after all tries is a store that cannot be reached."""
+    """Convert errors that are still transient after all retries into an unreachable-store error."""
     try:
         yield
     except TransientError as error:
@@ -72,7 +73,7 @@ def reaching(place: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def understood(place: str) -> Iterator[None]:
-    """Around what takes an answer apart: one that is not of its form is the store's failure."""
+    """Convert parsing errors of a response into a store failure."""
     try:
         yield
     # A parser of XML ends in a SyntaxError.
@@ -89,7 +90,7 @@ def understood(place: str) -> Iterator[None]:
 
 
 def new_mark(mark: object, last: str | None) -> str:
-    """Where the next page of a list begins; the same once more would be asked for without end."""
+    """Require a new page token. A repeated token would cause an endless loop."""
     if not isinstance(mark, str) or mark == last:
         raise ValueError("a list has an invalid continuation token")
     return mark
@@ -97,7 +98,7 @@ def new_mark(mark: object, last: str | None) -> str:
 
 @contextlib.contextmanager
 def extra(name: Extra) -> Iterator[None]:
-    """Around imports of what only the users of one back end install."""
+    """Wrap imports of packages that only one backend needs."""
     try:
         with requiring(PackageNeed("this state backend requires", name, "backend/not-installed")):
             yield

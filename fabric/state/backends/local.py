@@ -112,12 +112,12 @@ def _files(start: Path) -> Iterator[Path]:
 
 
 def _unless_gone(error: OSError) -> None:
-    """A folder that was never made, or that a delete took away meanwhile, is an empty one."""
+    """Ignore a missing directory: it counts as empty."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
 
 def _is_content(name: str) -> bool:
-    """Not a backup, nor what a writer has not finished yet."""
+    """Return whether the file is content: neither a backup nor an unfinished write."""
     unfinished = name.startswith(".") and name.endswith(".tmp")
     return not unfinished and not name.endswith(_BACKUP)

@@ -1,6 +1,6 @@
-"""Locks beside a bucket of objstore1: a table of cloud1, made on first use where that is allowed.
+"""Locks beside an objstore1 bucket: a cloud1 table, created on first use if permitted.
 
-An item is far smaller than a state may become: this is for locks only.
+Items are much smaller than a state can be, so the table is for locks only.
 """
 
 import secrets
@@ -22,12 +22,12 @@ _UNTIL_ACTIVE = {"Delay": 1, "MaxAttempts": 60}
 
 
 class _NoLockTableError(Exception):
-    """The table is not there. Nothing was changed."""
+    """The lock table does not exist. Nothing was changed."""
 
 
 class LockTable:
     def __init__(self, account: Cloud1Account, table: str, prefix: str, patience: Patience) -> None:
-        """`prefix` keeps apart what several buckets keep in one table."""
+        """`prefix` separates several buckets in one table."""
         self._table = table
         self._folder = folder(prefix)
         self._patience = patience

@@ -1,4 +1,4 @@
-"""State in a bucket of objstore1; an object's ETag is its version."""
+"""State in an objstore1 bucket. An object's ETag is its version."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ class Objstore1:
         return Stored(content, _version(answer))
 
     def _content(self, body: "StreamingBody") -> bytes:
-        """Read to its end: only there the client compares what came with the announced length."""
+        """Read a body to its end, because only then the client compares its length."""
         content = bytearray()
         while chunk := body.read(_CHUNK):
             content += chunk

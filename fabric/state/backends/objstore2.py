@@ -1,4 +1,4 @@
-"""State in a bucket of objstore2, through its JSON API; an object's generation is its version."""
+"""State in an objstore2 bucket, through its JSON API. An object's generation is its version."""
 
 import json
 from collections.abc import Iterator
@@ -105,7 +105,8 @@ def _generation_of(told: object) -> Version:
 
 
 def _generation(key: str, version: Version) -> str:
-    """Anything else is refused by the service; zero would stand for "not there"."""
+    """Require a valid generation. The service rejects others, and zero would mean "does not
+    exist"."""
     if not version.isdecimal() or version == _ABSENT:
         raise MovedError(key)
     return version

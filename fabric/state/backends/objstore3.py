@@ -1,4 +1,4 @@
-"""State in a container of objstore3; a blob's ETag is its version."""
+"""State in an objstore3 container. A blob's ETag is its version."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator

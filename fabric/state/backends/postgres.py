@@ -41,7 +41,7 @@ class Postgres:
     def __init__(
         self, url: str, name: str, patience: Patience, silence: float = READ_SECONDS
     ) -> None:
-        """`name` is the variable that the URL comes from, `silence` how long an answer may take."""
+        """`name` is the variable with the URL. `silence` is the response timeout."""
         with extra(Extra.POSTGRES):
             import psycopg.conninfo
         try:
@@ -150,7 +150,7 @@ def _marked(statement: str) -> bytes:
 
 @contextlib.contextmanager
 def _limited(connection: "psycopg.Connection", seconds: float) -> Iterator[None]:
-    """A server that hangs, or a row that somebody keeps locked, is not waited for without end."""
+    """Limit the wait for a hanging server or a locked row."""
     timer = threading.Timer(seconds, _hang_up, (connection,))
     timer.daemon = True
     timer.start()
@@ -161,7 +161,7 @@ def _limited(connection: "psycopg.Connection", seconds: float) -> Iterator[None]
 
 
 def _hang_up(connection: "psycopg.Connection") -> None:
-    """Who waits on the other thread sees a connection that broke."""
+    """Close the socket, so that the waiting thread gets a connection error."""
     import psycopg
 
     with (

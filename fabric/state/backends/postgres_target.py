@@ -1,6 +1,6 @@
-"""Where libpq connects to for a URL, and what of the user's it takes along.
+"""The hosts that libpq connects to for a URL, and the user's credentials that it sends.
 
-Read by libpq's own parser: a URL names hosts in its query as well, and several at a time.
+Parsed by libpq itself, because a URL can contain several hosts, also in its query.
 """
 
 from msgspec import Struct
@@ -13,8 +13,11 @@ _FILES = ("service", "servicefile", "passfile")
 
 
 class PostgresTarget(Struct, frozen=True):
-    """`has_other_address` is whether the client looks up the password of one host, and connects to
-    another one. A URL that cannot be read has no hosts: opening the backend reports it."""
+    """The target of a URL. `has_other_address` means that the password of one host is sent to
+    another.
+
+    An invalid URL has no hosts: opening the backend reports it.
+    """
 
     hosts: tuple[str, ...] = ()
     has_password: bool = False

@@ -31,8 +31,10 @@ _POSTGRES = ("postgresql", "postgres")
 
 
 class _Wish(Struct, frozen=True):
-    """What a store is opened from. `home` is the project's `.fabric` folder. With `most_bytes` an
-    object store reads no object that has more."""
+    """The settings of a store. `home` is the project's `.fabric` directory.
+
+    With `most_bytes` an object store rejects larger objects.
+    """
 
     settings: Mapping[str, str]
     env: Secret[Mapping[str, str]]
@@ -41,7 +43,7 @@ class _Wish(Struct, frozen=True):
     most_bytes: int = MOST_BYTES
 
     def setting(self, kind: BackendKind, key: str) -> str:
-        """As the config says, or as it is when nobody said anything."""
+        """Return the setting from the config, or its default."""
         return self.settings.get(key) or dict(back_end_facts(kind).defaults)[key]
 
     def needed(self, key: str) -> str:
@@ -60,7 +62,7 @@ def open_backend(
     home: Path,
     patience: Patience = PATIENT,
 ) -> BackEndPair:
-    """The stores of a config; whether they can be reached shows on the first call."""
+    """Open the stores of a config without connecting. The first call connects."""
     return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
 
 
@@ -90,8 +92,8 @@ def open_bare_backend(
     home: Path,
     most_bytes: int,
 ) -> Backend:
-    """The store by itself: of contents under names of their own no lost reply is settled, and none
-    is asked for a second time."""
+    """Open the bare store, for content-addressed objects. Lost replies are not resolved and nothing
+    is retried."""
     wish = _Wish(settings, Secret(env), home, Patience(tries=1), most_bytes)
     state = _OPENERS[kind](wish).state
     return state.bare if isinstance(state, LostReplies) else state
@@ -227,7 +229,8 @@ def _checked(name: str, url: str) -> str:
 
 
 def _sqlite_path(name: str, url: str, folder: Path) -> Path:
-    """`sqlite:///file` lies below the project, `sqlite:////file` at an absolute path."""
+    """Parse an SQLite URL. `sqlite:///file` is relative to the project, `sqlite:////file` is
+    absolute."""
     parts = urlsplit(url)
     path = unquote(parts.path.removeprefix("/"))
     if parts.netloc or path in ("", ":memory:"):

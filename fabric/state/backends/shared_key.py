@@ -88,7 +88,7 @@ def _text_to_sign(request: HttpRequest, headers: Mapping[str, str], account: str
 
 
 def _connection_words(text: str) -> dict[str, str]:
-    """`Name=value;…`; a value may have `=` in it."""
+    """Parse a connection string `Name=value;…`. A value can contain `=`."""
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
     return {name.strip(): value.strip() for name, _, value in pairs}
 

@@ -1,4 +1,4 @@
-"""State in a table: a row per key. What differs between databases is behind `Database`."""
+"""State in a table, one row per key. Differences between databases are behind `Database`."""
 
 import re
 import secrets
@@ -14,11 +14,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 class NoTableError(Exception):
-    """The statement names a table that is not there. Nothing was changed."""
+    """The table does not exist. Nothing was changed."""
 
 
 class Database(Protocol):
-    """Thread-safe; marks in statements are `?`. Each statement is a transaction of its own."""
+    """A database. Thread-safe. The parameter mark is `?`. Each statement is one transaction."""
 
     @property
     def place(self) -> str: ...
@@ -26,10 +26,11 @@ class Database(Protocol):
     def bytes_type(self) -> str: ...
     def query(self, statement: str, values: tuple[Value, ...]) -> Rows: ...
     def change(self, statement: str, values: tuple[Value, ...]) -> int:
-        """How many rows were changed; a statement that was sent may have been done twice."""
+        """Return the number of changed rows. After a connection failure a statement can run
+        twice."""
 
     def define(self, statement: str) -> None:
-        """Make a table; one that another process makes at the same moment is fine."""
+        """Create the table. Parallel creation by another process is not an error."""
 
     def close(self) -> None: ...
 
@@ -90,7 +91,7 @@ class Sql:
         self._database.close()
 
     def _rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
-        """Reading makes no table: a command that only looks leaves no trace."""
+        """Select rows without creating the table, so that reading commands leave no trace."""
         try:
             return self._database.query(statement, values)
         except NoTableError:
@@ -118,7 +119,7 @@ class Sql:
 
 
 def _quoted(table: str) -> str:
-    """The name as an identifier; what this lets through needs no escaping inside of quotes."""
+    """Quote the table name. Accepted names need no escaping within quotes."""
     if not _NAME.fullmatch(table):
         hint = "use 1 to 63 characters: letters, digits or `_`, first a letter or `_`"
         raise FabricError(Problem("config/bad-table", f"invalid table name `{table}`", hint=hint))

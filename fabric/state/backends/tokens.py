@@ -1,4 +1,4 @@
-"""Who we are for objstore2: a given token, or one that a service account signs for."""
+"""Access tokens for objstore2: a given token, or one from a service account."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 
 
 class ServiceAccount:
-    """Thread-safe; asks for a new token when the last one is about to end."""
+    """Thread-safe. Fetches a new token before the last one expires."""
 
     def __init__(self, file: Path, http: Http, clock: Clock) -> None:
         self._account = _read(file)

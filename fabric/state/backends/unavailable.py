@@ -1,4 +1,4 @@
-"""A back end that nobody can look into: every record is absent, and nothing can be written."""
+"""An unavailable backend: it contains no records and rejects writes."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.state.contract import Stored, Version
@@ -7,7 +7,7 @@ NOTHING = "nothing"
 
 
 class Unavailable:
-    """For previews on machines that have no credentials for the state."""
+    """For previews on machines without credentials for the state."""
 
     @property
     def kind(self) -> str:

@@ -1,4 +1,4 @@
-"""What the two HTTP stores share: a call that reached its store and was let in, or a problem."""
+"""Common parts of the two HTTP stores: authorized calls and their problems."""
 
 from fabric.state.backends.failures import failed, reaching, refused
 from fabric.system.http_client import Http, HttpReply, HttpRequest
@@ -14,7 +14,7 @@ class Web:
         self._place = place
 
     def ask(self, request: HttpRequest) -> HttpReply:
-        """Any reply that says something about the state; 404, 409 and 412 are the caller's."""
+        """Call the store. Returns every reply about the state; callers handle 404, 409 and 412."""
         with reaching(self._place):
             reply = self._http.send(request)
         if reply.status in _LOCKED_OUT:

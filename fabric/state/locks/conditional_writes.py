@@ -1,4 +1,5 @@
-"""Does a store keep its conditions? One that ignores them would let two deploys write at once."""
+"""Check that a store enforces write conditions. Otherwise two deploys could write at the same
+time."""
 
 import contextlib
 
@@ -9,7 +10,7 @@ _FOLDER = ".probe/"
 
 
 def refuse_unconditional(backend: Backend, token: str) -> None:
-    """Raise when a store takes a write whose condition does not hold. `token`: new each time."""
+    """Raise if a store accepts a write with a false condition. `token` must be new each time."""
     key = f"{_FOLDER}{token}"
     try:
         conditional = _keeps_conditions(backend, key)
@@ -26,7 +27,8 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
 
 
 def _keeps_conditions(backend: Backend, key: str) -> bool:
-    """Each content is another one: the same bytes twice could pass for one write."""
+    """Test conditional writes. Each content differs, because identical bytes can pass as one
+    write."""
     first = backend.write(key, b"first", None)
     if _accepts(backend, key, b"second", None):
         return False
@@ -43,7 +45,7 @@ def _accepts(backend: Backend, key: str, content: bytes, expected: Version | Non
 
 
 def _keeps(backend: Backend, key: str, stale: Version) -> bool:
-    """Whether a delete that names an old version leaves the key alone."""
+    """Test that a delete with an old version leaves the key unchanged."""
     try:
         backend.delete(key, stale)
     except MovedError:

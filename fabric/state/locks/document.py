@@ -1,4 +1,4 @@
-"""A lock as it is stored: who holds it, since when, and with which fence."""
+"""The stored form of a lock: holder, start time and fencing token."""
 
 import datetime
 import json
@@ -16,7 +16,7 @@ Form = TypeVar("Form")
 
 
 class LockHolder(Struct, frozen=True):
-    """The times are for people: nobody decides by another machine's clock."""
+    """A lock holder. The times are for people only, because clocks of machines differ."""
 
     id: str
     ref: RecordRef
@@ -29,7 +29,7 @@ class LockHolder(Struct, frozen=True):
 
 
 class _Proof(Struct, frozen=True):
-    """With these, another process on the same host can tell whether the holder is dead."""
+    """Process facts with which another process on this host can detect a dead holder."""
 
     boot: str = ""
     namespace: str = ""
@@ -40,7 +40,7 @@ _NO_PROOF = _Proof()
 
 
 class _Held(Struct, frozen=True, rename="camel"):
-    """A lock that somebody holds, in the order of the file."""
+    """A held lock, in file order."""
 
     id: str
     service: str
@@ -57,14 +57,14 @@ class _Held(Struct, frozen=True, rename="camel"):
 
 
 class _Mark(Struct, frozen=True):
-    """What every lock says, held or free."""
+    """The fields of every lock, held or free."""
 
     fence: int = 0
     free: object = None
 
 
 def holder_document(holder: LockHolder) -> JsonObject:
-    """What people are told of a holder."""
+    """Describe a holder for people."""
     document: dict[str, Json] = to_builtins(_held(holder))
     del document["process"]
     return document
@@ -75,7 +75,7 @@ def encode_lock(holder: LockHolder) -> bytes:
 
 
 def decode_lock(content: bytes) -> LockHolder | None:
-    """Who holds it; None when it is free, or when nobody can be made out."""
+    """Decode the lock holder. Returns None if the lock is free or unreadable."""
     if _mark(content).free:
         return None
     found = _parsed(content, _Held)
@@ -83,7 +83,7 @@ def decode_lock(content: bytes) -> LockHolder | None:
 
 
 def encode_free(fence: int) -> bytes:
-    """A lock that nobody holds. The fence stays behind, so that the next holder's is above it."""
+    """Encode a free lock. It keeps the fence, so that the next holder's fence is higher."""
     return json.dumps({"free": True, "fence": fence}).encode()
 
 
@@ -141,7 +141,7 @@ def record_options(ref: RecordRef) -> str:
 
 
 def held_problem(ref: RecordRef, holder: LockHolder | None, clock: Clock, options: str) -> Problem:
-    """Who is in the way, for how long, and what to do about it; `options` name the record."""
+    """Return the lock conflict: holder, age and remedy. `options` select the record."""
     by = f" by {holder.process.who} (pid {holder.process.pid})" if holder else ""
     doing = f" for `{holder.operation}`" if holder else ""
     age = f", {_age(holder.created_at, clock)} ago" if holder else ""

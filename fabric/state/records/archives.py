@@ -1,4 +1,4 @@
-"""Deployed archives by their digest: on this machine, and beside records that others can read."""
+"""Deployed archives by hash: on this machine, and beside shared records."""
 
 import contextlib
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from fabric.system.disk import read_bytes, remove, write_atomic
 
 
 class ArchiveMissingError(FabricError):
-    """Neither this machine nor the back end keeps what a record would go back to."""
+    """Neither this machine nor the backend has the archive that a rollback needs."""
 
     def __init__(self, ref: RecordRef, sha256: str) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ def archive_path(home: Path, sha256: str) -> Path:
 def keep_archive(
     record_store: RecordStore, ref: RecordRef, content: bytes, *, durable: bool = True
 ) -> Path:
-    """Durable before a provider is asked to run it: a rollback must never need the source."""
+    """Store the archive durably before the deploy, so that a rollback never needs the source."""
     sha256 = digest_bytes(content)
     path = archive_path(record_store.home, sha256)
     backend = record_store.stores.state
@@ -46,7 +46,7 @@ def keep_archive(
 
 
 def find_archive(record_store: RecordStore, ref: RecordRef, sha256: str) -> bytes:
-    """A kept archive, from this machine or from the back end; checked, and kept here again."""
+    """Find an archive locally or in the backend. It is verified and stored locally."""
     path = archive_path(record_store.home, sha256)
     content = _read(path, sha256)
     if content is not None:
@@ -61,7 +61,7 @@ def find_archive(record_store: RecordStore, ref: RecordRef, sha256: str) -> byte
 
 
 def archives_of(record: Record | None) -> frozenset[str]:
-    """All archives that a record may come back to."""
+    """List all archives that a record can be rolled back to."""
     if record is None:
         return frozenset()
     lists = (record.functions, *(one.functions for one in record.history))
@@ -71,14 +71,14 @@ def archives_of(record: Record | None) -> frozenset[str]:
 
 
 def lost_archives(record_store: RecordStore, record: Record) -> tuple[str, ...]:
-    """What a record may come back to and nobody keeps any more."""
+    """List the archives of a record's history that are stored nowhere."""
     return missing_archives(record_store, record.ref, archives_of(record))
 
 
 def missing_archives(
     record_store: RecordStore, ref: RecordRef, digests: Collection[str]
 ) -> tuple[str, ...]:
-    """Those of these that neither this machine nor the back end has."""
+    """Find the archives that neither this machine nor the backend has."""
     backend = record_store.stores.state
     away = [
         sha256
@@ -92,7 +92,7 @@ def missing_archives(
 
 
 def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha256: str) -> None:
-    """From where one back end keeps it to where another one does; raises where it is lost."""
+    """Copy an archive between backends. Raises if it is lost."""
     keep_archive(target, ref, find_archive(source, ref, sha256))
     if target.is_own_folder:
         return
@@ -110,7 +110,8 @@ def copy_archive(source: RecordStore, target: RecordStore, ref: RecordRef, sha25
 def drop_archives(
     record_store: RecordStore, ref: RecordRef, gone: Collection[str], kept: Collection[str]
 ) -> None:
-    """Forget what a record's history does not name any more; `kept` is what others here name."""
+    """Delete archives that the record's history no longer names. `kept` are used by other records
+    here."""
     backend = record_store.stores.state
     for sha256 in sorted(gone):
         if sha256 not in kept:

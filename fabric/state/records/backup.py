@@ -18,7 +18,7 @@ VERSION = 1
 
 
 class BrokenBackupError(FabricError):
-    """A file that is no sound backup: nothing is taken from it."""
+    """An invalid backup file. Nothing is restored from it."""
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,7 +32,7 @@ class Backup(Struct, frozen=True):
 
 
 class _BackupDocument(Struct, frozen=True, rename="camel"):
-    """Each record has a checksum, and a form, of its own."""
+    """A backup. Each record has its own checksum and format version."""
 
     service: str
     backend: str
@@ -41,7 +41,7 @@ class _BackupDocument(Struct, frozen=True, rename="camel"):
 
 
 def encode_backup(backup: Backup) -> bytes:
-    """The same bytes for the same backup, its digest at the end."""
+    """Encode a backup deterministically, with its hash at the end."""
     document: dict[str, object] = {
         "version": VERSION,
         "service": backup.service,
@@ -59,7 +59,7 @@ def _entry(record: Record) -> Document:
 
 
 def decode_backup(content: bytes, name: str) -> Backup:
-    """A backup, if every part of it is sound; `name` is its file, for people."""
+    """Decode a valid backup. `name` is its file name for messages."""
     document = _parsed(content, name)
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
@@ -85,7 +85,7 @@ def _parsed(content: bytes, name: str) -> Mapping[str, object]:
 
 
 def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
-    """All of them, or the problems of all that are broken."""
+    """Decode all records, or raise the problems of all invalid ones."""
     records: dict[RecordRef, Record] = {}
     errors: list[FabricError] = []
     for number, entry in enumerate(entries, 1):
@@ -103,7 +103,7 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
 
 
 def sound(record: Record) -> None:
-    """Raises where a record from a file names a place that no record may have."""
+    """Raise if a record from a file contains a path outside its directory."""
     ref = record.ref
     bad = [name for name in (ref.service, ref.provider) if not _NAME.fullmatch(name)]
     problems = [

@@ -1,4 +1,4 @@
-"""Many records at once, as they can be read now: one that cannot be is a problem, not the end."""
+"""Read many records at once. An unreadable record is reported as a problem."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,7 +13,7 @@ from fabric.state.store import RecordStore
 
 
 class RecordListing(Struct, frozen=True):
-    """`refs` are all that lie there; `records` those that can be read and were ever deployed."""
+    """`refs` are all records in the store. `records` are the readable ones with a deploy."""
 
     refs: tuple[RecordRef, ...]
     records: Mapping[RecordRef, Record]
@@ -29,7 +29,7 @@ class RecordListing(Struct, frozen=True):
 def refs_in(
     record_store: RecordStore, service: str = "", stage: str = "", provider: str = ""
 ) -> tuple[RecordRef, ...]:
-    """The records that lie in a back end; an empty word stands for all."""
+    """List the records in a backend. An empty filter matches all."""
     prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
     refs = (ref_of(key) for key in record_store.stores.state.list(prefix))
     return tuple(
@@ -38,7 +38,7 @@ def refs_in(
 
 
 def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> RecordListing:
-    """Takes no lock, writes nothing. A back end that cannot be reached is the end after all."""
+    """List the records without a lock or a write. An unreachable backend raises."""
     refs = tuple(refs)
     records: dict[RecordRef, Record] = {}
     problems: list[Problem] = []
@@ -55,6 +55,6 @@ def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> Rec
 
 
 def holder_of(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
-    """Who holds the lock of a record now."""
+    """Read the current lock holder of a record."""
     stored = record_store.stores.locks.read(lock_key(ref))
     return decode_lock(stored.content) if stored else None

@@ -1,4 +1,4 @@
-"""One record while a run holds its lock: intents first, results as they come, closed at the end."""
+"""One record under the lock of a run: intents first, then results, then the final write."""
 
 import threading
 from collections.abc import Sequence
@@ -20,8 +20,10 @@ from fabric.system.clock import Clock, stamp
 
 
 class FoundRecord(Struct, frozen=True):
-    """A record as it is found under its lock. `version` is None where nothing is stored yet;
-    `base` is what this run found, before its own fence and mode were laid in."""
+    """A record as read under its lock. `version` is None if nothing is stored.
+
+    `base` is its content before this run's fence and mode.
+    """
 
     record: Record
     base: Record
@@ -29,8 +31,11 @@ class FoundRecord(Struct, frozen=True):
 
 
 class LockedRecord:
-    """Thread-safe. `base` is the record as it was before this run touched it. Once closed:
-    `is_overtaken` where somebody else has the record now, `called` what functions were called."""
+    """A record under this run's lock. Thread-safe. `base` is its content before this run.
+
+    After closing: `is_overtaken` if another process has the record, `called` are the called
+    functions.
+    """
 
     def __init__(
         self, record_store: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
@@ -59,8 +64,10 @@ class LockedRecord:
 
     @property
     def as_found(self) -> Record:
-        """What the record says of the world: not what this run means to do, but what a dead one
-        did. Asked for by each dependent, so it is made anew only after a change."""
+        """Return the deployed state without this run's intents, but with those of a dead run.
+
+        The result is cached until the next change, because every dependent reads it.
+        """
         seen, as_found = self._as_found
         record = self.record
         if seen is not record:
@@ -70,7 +77,7 @@ class LockedRecord:
 
     @property
     def unsettled(self) -> tuple[Intent, ...]:
-        """What an earlier run was about to do, as far as this run has not settled it."""
+        """Return intents of an earlier run that this run has not settled."""
         left = {one.task for one in self.record.pending}
         return tuple(one for one in self.base.pending if one.task in left)
 
@@ -79,9 +86,9 @@ class LockedRecord:
         return self._record_store.stores.state
 
     def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
-        """Durable before the first call: who holds the record, and what is about to happen.
+        """Durably record the holder and the intents before the first call.
 
-        MovedError: it was written since it was opened. Nothing was changed then.
+        Raises MovedError if the record was written since it was opened. Nothing was changed then.
         """
         self._intents = intents
         with self._changes:
@@ -100,13 +107,14 @@ class LockedRecord:
         self._keeper.confirm(self.base.ref)
 
     def require_lock(self) -> None:
-        """To be asked before each call of the provider."""
+        """Raise if the lock can have expired. Call this before each API call."""
         self._keeper.require(self.base.ref)
 
     def add(self, *entries: RecordChange, durable: bool = True) -> None:
-        """Results: on this machine's disk when this returns, in the back end within a second.
+        """Add results. They are on the local disk on return, and in the backend within a second.
 
-        What is only simulated can be had again: it outlives a kill, and need not a power cut.
+        Simulated results survive a kill, but not always a power failure, because they can be
+        repeated.
         """
         with self._changes:
             for entry in entries:
@@ -115,7 +123,7 @@ class LockedRecord:
         self._wal.append(*entries, durable=durable and self.record.mode is not Mode.SIMULATED)
 
     def flush(self) -> None:
-        """Write what is new; a back end that cannot be reached now is tried again."""
+        """Write new results to the backend. An unreachable backend is retried later."""
         with self._changes:
             dirty, self._dirty = self._dirty, False
         if not dirty:
@@ -127,7 +135,7 @@ class LockedRecord:
                 self._dirty = True
 
     def close(self, final: Record | None) -> None:
-        """The last write; None takes the record away. What cannot be written is kept aside."""
+        """Write the final record; None deletes it. A failed write is stored locally."""
         self.called = self._called()
         with self._changes:
             self._record = final or self._record
@@ -146,13 +154,13 @@ class LockedRecord:
         discard_logs(self._record_store.home, self.base.ref, self.record.fence)
 
     def _called(self) -> tuple[str, ...]:
-        """The functions of which this run heard how its call of the provider ended."""
+        """List the functions whose API call has ended."""
         left = {one.task for one in self.record.pending}
         ended = [one for one in self._intents if one.task not in left]
         return tuple(sorted({name for one in ended for name in functions_of(self.base, one)}))
 
     def abandon(self) -> None:
-        """Leave everything as it is on disk: the next run goes on from there."""
+        """Stop and leave everything on disk, so that the next run continues from there."""
         self._wal.close()
 
     def _write(self) -> None:
@@ -163,7 +171,7 @@ class LockedRecord:
             raise LockLostError(self.base.ref) from error
 
     def _write_first(self) -> None:
-        """The record as it is now, under the next serial, if nobody wrote since."""
+        """Write the record under the next serial, unless another process wrote in the meantime."""
         with self._writes:
             record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
             record = replace(record, serial=record.serial + 1)
@@ -172,7 +180,7 @@ class LockedRecord:
                 self._record = replace(self._record, serial=record.serial)
 
     def _put(self, record: Record) -> Version:
-        """A write whose reply never came may have landed: what lies there says whose it is."""
+        """Write the record. After a lost reply, the stored content shows whose write succeeded."""
         key, content = state_key(record.ref), encode(record)
         try:
             return self._backend.write(key, content, self._version)
@@ -209,6 +217,6 @@ def _is_ours(stored: Stored, record: Record) -> bool:
 
 
 def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
-    """Intents of an earlier run stay until their outcome is known, one for each task."""
+    """Merge intents. Those of an earlier run stay until their outcome is known, one per task."""
     named = {one.task for one in new}
     return (*(one for one in old if one.task not in named), *new)

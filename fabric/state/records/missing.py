@@ -1,4 +1,4 @@
-"""A record that is gone though something tells of it: never the same as one that never was."""
+"""A missing record that other data mentions is lost, as opposed to one that never existed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ _ARCHIVE = ".zip"
 def missing_problem(
     record_store: RecordStore, ref: RecordRef, options: Options = record_options
 ) -> Problem | None:
-    """To be asked of a record that was looked for and not found."""
+    """Return why a missing record should exist. Call this after a search without result."""
     if record_store.stores.state.kind == NOTHING or _is_there(record_store, ref):
         return None
     found = tuple(_witnesses(record_store, ref))
@@ -46,13 +46,13 @@ def missing_problem(
 
 
 def backup_path(record_store: RecordStore, ref: RecordRef) -> Path | None:
-    """Where a local state keeps the record as it was before its last write."""
+    """Return where local state stores the record's previous content."""
     state = record_store.stores.state
     return Path(f"{state.place}/{state_key(ref)}.bak") if record_store.is_own_folder else None
 
 
 def drop_backup(record_store: RecordStore, ref: RecordRef) -> bool:
-    """Whether there was one."""
+    """Delete the backup. Returns whether there was one."""
     path = backup_path(record_store, ref)
     if path is None or not path.exists():
         return False
@@ -96,7 +96,7 @@ def _kept_archives(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
 
 
 def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
-    """The first command that has what it needs."""
+    """Suggest the first recovery command whose requirements are met."""
     backup, kept = backup_path(record_store, ref), record_store.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
         push = f"fabric state push {options} --file {backup}"

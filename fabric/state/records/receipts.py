@@ -1,4 +1,4 @@
-"""The files that people and scripts read after a deploy; made anew from the record each time."""
+"""Receipts: files for people and scripts, rewritten from the record after each deploy."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ def write_receipts(home: Path, record: Record, *, last: bool = True) -> None:
 
 
 def write_lost_receipts(home: Path, record: Record) -> None:
-    """Those that are not there. One that is there may be newer than this record."""
+    """Write missing receipts. Existing receipts can be newer than this record."""
     receipt = read_document(receipt_path(home, record.ref.stage))
     own = record.ref.service, record.ref.provider
     if own not in ((one.get("service"), one.get("provider")) for one in entries_of(receipt)):
@@ -48,7 +48,7 @@ def write_lost_receipts(home: Path, record: Record) -> None:
 
 
 def drop_receipts(home: Path, ref: RecordRef) -> None:
-    """Only what describes the record that is gone."""
+    """Delete the receipts of the deleted record only."""
     with _shared(home):
         path = receipt_path(home, ref.stage)
         rest = without_entry(read_document(path), ref.stage, ref.service, ref.provider)
@@ -63,7 +63,7 @@ def drop_receipts(home: Path, ref: RecordRef) -> None:
 
 
 def read_document(path: Path) -> object:
-    """A JSON file as it is; None where there is none, or none that can be read."""
+    """Read a JSON file. Returns None if it is missing or unreadable."""
     try:
         found: object = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError):

@@ -1,6 +1,6 @@
-"""Marks in a store that a record is not there because it was taken away, and not lost.
+"""Markers in a store that a record was deleted, not lost.
 
-Other machines have receipts of it still. What lies on one machine alone needs no mark.
+Other machines still have its receipts. Local-only state needs no marker.
 """
 
 from fabric.model.records.record import RecordRef
@@ -21,7 +21,7 @@ def mark_removed(record_store: RecordStore, ref: RecordRef) -> None:
 
 
 def unmark_removed(record_store: RecordStore, ref: RecordRef) -> None:
-    """There is a record again, which may be lost again."""
+    """Delete the marker, because the record exists again and can be lost again."""
     state = record_store.stores.state
     stored = None if record_store.is_own_folder else state.read(removed_key(ref))
     if stored is not None:
@@ -29,7 +29,7 @@ def unmark_removed(record_store: RecordStore, ref: RecordRef) -> None:
 
 
 def _try(record_store: RecordStore, ref: RecordRef, version: Version | None) -> None:
-    """Somebody else has just done the same: so be it."""
+    """Try a change, and accept that another process has just made the same one."""
     state = record_store.stores.state
     try:
         if version is None:

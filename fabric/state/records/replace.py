@@ -15,7 +15,7 @@ from fabric.state.store import RecordStore
 
 
 class Before(Struct, frozen=True):
-    """What lies in the place of a record: nothing, a record, or what nobody can read."""
+    """The existing content in place of a record: nothing, a record, or unreadable data."""
 
     record: Record | None
     version: Version | None
@@ -36,7 +36,8 @@ def found_before(record_store: RecordStore, ref: RecordRef) -> Before:
 
 
 def lineage_problem(record: Record, before: Before) -> Problem | None:
-    """Why a record is no earlier or later state of what is stored; a stub tells of nothing yet."""
+    """Return why a record has another lineage than the stored one. A stub without deploys always
+    matches."""
     if before.record is None or before.record.is_stub:
         return None
     if before.record.lineage == record.lineage:
@@ -50,7 +51,7 @@ def lineage_problem(record: Record, before: Before) -> Problem | None:
 
 
 def serial_problem(record: Record, before: Before) -> Problem | None:
-    """Why a record is older than what is stored."""
+    """Return why a record is older than the stored one."""
     if before.record is None or record.serial >= before.record.serial:
         return None
     return Problem(
@@ -62,20 +63,20 @@ def serial_problem(record: Record, before: Before) -> Problem | None:
 
 
 def refuse_late(ref: RecordRef, before: Before, fence: int) -> None:
-    """Raise when somebody has taken the lock after us and has written: fences only grow."""
+    """Raise if another process took the lock later and wrote. Fences only grow."""
     if before.record is not None and before.record.fence >= fence:
         raise LockLostError(ref)
 
 
 def successor(record: Record, before: Before, fence: int) -> Record:
-    """The record with numbers above all that were: they only grow, whatever it is taken from."""
+    """Return the record with higher serial and fence than before, whatever its source."""
     refuse_late(record.ref, before, fence)
     stored = before.record.serial if before.record else 0
     return replace(record, serial=max(record.serial, stored) + 1, fence=fence)
 
 
 def put(record_store: RecordStore, record: Record, before: Before) -> None:
-    """Under its lock: the record is stored, and what this machine says of it agrees."""
+    """Store the record under its lock, and update this machine's files."""
     try:
         record_store.stores.state.write(state_key(record.ref), encode(record), before.version)
     except MovedError as error:

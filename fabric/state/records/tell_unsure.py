@@ -1,4 +1,4 @@
-"""After a lock was lost with calls under way: the record says what nobody knows any more."""
+"""Record unknown functions after a lock was lost during API calls."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from fabric.state.store import RecordStore
 
 
 def tell_unsure(record_store: RecordStore, locked_record: LockedRecord, around: LockPolicy) -> None:
-    """First a note that stays on this machine; then the record, under a lock of its own."""
+    """Write a local note first, then update the record under a new lock."""
     ref, names = locked_record.base.ref, locked_record.called
     if not names or locked_record.record.mode is Mode.SIMULATED:
         return

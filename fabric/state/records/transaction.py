@@ -1,4 +1,4 @@
-"""All records of one run: looked at without a lock, claimed together before the first change."""
+"""All records of one run: read without a lock, then claimed together before the first change."""
 
 import secrets
 import threading
@@ -33,7 +33,7 @@ _TRIES = 5
 
 
 class Claim(Struct, frozen=True):
-    """What a run is about to do to a record, and what would forbid it."""
+    """The planned change of a run on one record, and the conditions that forbid it."""
 
     ref: RecordRef
     operation: str
@@ -49,7 +49,7 @@ class Claim(Struct, frozen=True):
 
 
 class LockPolicy(Struct, frozen=True):
-    """Who we are, how we hold and wait for locks, and how a command names a record from here."""
+    """The holder's identity, the lease and wait times, and the command options of records."""
 
     me: Process
     clock: Clock
@@ -58,7 +58,7 @@ class LockPolicy(Struct, frozen=True):
 
 
 class RecordTransaction:
-    """Thread-safe. `claims` are all records that a run may change."""
+    """The records of a run. Thread-safe. `claims` are all records that the run can change."""
 
     def __init__(self, record_stores: Mapping[RecordRef, RecordStore], around: LockPolicy) -> None:
         self._record_stores = record_stores
@@ -76,7 +76,7 @@ class RecordTransaction:
         self._flusher: threading.Thread | None = None
 
     def tell(self, tell: Tell, go_on: Callable[[], None]) -> None:
-        """Who hears what a lock is waited for, and raises in `go_on` when nobody wants it more."""
+        """Set the receiver of wait messages. Its `go_on` raises to cancel a wait."""
         self._tell, self._go_on = tell, go_on
 
     def expect(self, claims: Iterable[Claim]) -> None:
@@ -105,7 +105,7 @@ class RecordTransaction:
         return locked_record.base if locked_record else self.record(ref)
 
     def locked_record(self, ref: RecordRef) -> LockedRecord:
-        """The record under its lock; the first to ask takes the locks of all, in one order."""
+        """Return a record under its lock. The first call takes all locks, in a fixed order."""
         with self._guard:
             if self._failure:
                 raise WithheldError(self._failure, is_told=True)
@@ -142,7 +142,7 @@ class RecordTransaction:
         self._release()
 
     def _open_each(self, opened: dict[RecordRef, LockedRecord]) -> tuple[Problem, ...]:
-        """One after the other, in one order for all runs: two never wait in a circle."""
+        """Open the records one by one, in the same order for all runs, to prevent deadlocks."""
         for ref in sorted(self._claims):
             try:
                 opened[ref] = self._opened(self._claims[ref])
@@ -153,7 +153,7 @@ class RecordTransaction:
         return ()
 
     def _begin(self, opened: dict[RecordRef, LockedRecord], ref: RecordRef) -> None:
-        """A holder that was overtaken may have written once more before we did: that counts."""
+        """Begin, including a last write of an overtaken holder that happened before."""
         claim = self._claims[ref]
         for _ in range(_TRIES):
             try:
@@ -234,7 +234,7 @@ class RecordTransaction:
         return self._record_stores[locked_record.base.ref].is_own_folder
 
     def close(self, final: Callable[[LockedRecord], Record | None]) -> tuple[Problem, ...]:
-        """Write every record as it has to be at the end, and give the locks back."""
+        """Write the final content of every record and release the locks."""
         self._end_flushing()
         problems = for_each(
             self.locked_records, lambda locked_record: locked_record.close(final(locked_record))
@@ -243,7 +243,7 @@ class RecordTransaction:
         return problems
 
     def abandon(self) -> None:
-        """Give up at once: what is on disk is where the next run goes on."""
+        """Stop immediately. The next run continues from the state on disk."""
         self._end_flushing()
         for locked_record in self.locked_records:
             locked_record.abandon()
@@ -267,14 +267,14 @@ def _unexpected(ref: RecordRef) -> Problem:
 
 
 def peek(record_store: RecordStore, ref: RecordRef) -> Record | None:
-    """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
+    """Read the record with this machine's unwritten results. Takes no lock and writes nothing."""
     found = read_record(record_store, ref)
     record = _with_log(record_store, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
 def read_record(record_store: RecordStore, ref: RecordRef) -> tuple[Record, Stored] | None:
-    """The record as it is stored, stubs too; raises where it cannot be read."""
+    """Read the stored record, including stubs. Raises if it is unreadable."""
     stored = record_store.stores.state.read(state_key(ref))
     if stored is None:
         return None
@@ -283,7 +283,7 @@ def read_record(record_store: RecordStore, ref: RecordRef) -> tuple[Record, Stor
 
 
 def _with_log(record_store: RecordStore, record: Record) -> Record:
-    """With all that only this machine knows: what was learned, and what is not known any more."""
+    """Add the facts that only this machine has: new results and unknown functions."""
     log = read_log(wal_path(record_store.home, record.ref, record.fence))
     return with_note(record_store.home, replayed(record, log))
 

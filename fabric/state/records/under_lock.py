@@ -1,4 +1,4 @@
-"""Records under their locks, for who changes them by other means than a run."""
+"""Lock records for changes outside a run."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -17,10 +17,10 @@ def locked(
     operation: str,
     around: LockPolicy,
 ) -> Iterator[Mapping[RecordRef, int]]:
-    """The locks of records that are changed by other means than a run: restore, push, remove.
+    """Lock records for restore, push and remove.
 
-    `fences` are those of what is to be written. Gives one for each record that is above them and
-    above that of every holder before: no record is ever ahead of its lock.
+    `fences` are those of the new content. Returns a fence per record above them and above every
+    earlier holder: no record is ever ahead of its lock.
     """
     keeper = LockKeeper(record_store.stores.locks, around.me, around.clock, around.terms)
     asker = Asker(lambda _: None, around.options)

@@ -1,7 +1,7 @@
-"""Functions of which nobody knows what is live: calls that ended after their lock was lost.
+"""Functions in an unknown state, because their calls ended after the lock was lost.
 
-Who lost it may not write the record as its holder any more. So it keeps a note on this machine
-first, which every later look reads, and then tells the record under a lock of its own.
+The former holder must not write the record. It first writes a local note, which every later read
+includes, and then updates the record under a new lock.
 """
 
 import json
@@ -26,14 +26,14 @@ def unsure_path(home: Path, ref: RecordRef) -> Path:
 
 
 def keep_note(home: Path, ref: RecordRef, functions: Iterable[str]) -> None:
-    """On the disk when this returns; with what an earlier note says."""
+    """Write the note durably, merged with an earlier one."""
     names = sorted({*functions, *noted(home, ref)})
     content = json.dumps({"functions": names}).encode()
     write_atomic(unsure_path(home, ref), content, mode=0o600, durable=True)
 
 
 def noted(home: Path, ref: RecordRef) -> tuple[str, ...]:
-    """What this machine does not know of a record; a note that cannot be read says nothing."""
+    """Read the names of unknown functions from the local note. An unreadable note is ignored."""
     try:
         found = json.loads(read_bytes(unsure_path(home, ref)))
         return convert(found, _Note).functions
@@ -54,7 +54,7 @@ def made_unknown(record: Record, functions: Iterable[str]) -> Record:
 
 
 def drop_note(home: Path, ref: RecordRef, told: Iterable[str]) -> None:
-    """The record says it now; a note that says more meanwhile stays."""
+    """Delete the note once the record contains it. A note with more names stays."""
     if set(noted(home, ref)) <= set(told):
         remove(unsure_path(home, ref))
         remove_empty_folders(unsure_path(home, ref).parent, home)

@@ -1,4 +1,4 @@
-"""A record that its back end would not take: kept on this machine until somebody pushes it."""
+"""A record that its backend did not accept: stored locally until a user pushes it."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricErro
 
 
 def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
-    """Why a record may not be touched now, if an earlier state of it still waits."""
+    """Return why a record must not change now: an earlier state is still unwritten."""
     path = unwritten_path(home, ref)
     if not path.exists():
         return None
@@ -40,7 +40,7 @@ def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
 
 
 def drop_unwritten(home: Path, ref: RecordRef, content: bytes) -> None:
-    """The record has reached its back end: what was kept of it goes, if it is just that."""
+    """Delete the local copy once the backend has exactly this record."""
     path = unwritten_path(home, ref)
     if path.is_file() and read_bytes(path) == content:
         remove(path)

@@ -1,6 +1,6 @@
-"""What a run learned of one record, on this machine's disk before any task says that it is done.
+"""The write-ahead log of one record: results are on local disk before a task ends.
 
-The first line names the record's state that the rest stands on; without that state it is void.
+The first line names the record state that the log extends. Without that state the log is void.
 """
 
 import contextlib
@@ -22,7 +22,8 @@ def wal_folder(home: Path, ref: RecordRef) -> Path:
 
 
 def wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
-    """Each holder has a file of its own: one that was paused and goes on spoils nobody's."""
+    """Build the log path. Each holder has its own file, so that a paused holder damages no other
+    log."""
     return wal_folder(home, ref) / f"{fence}.log"
 
 
@@ -55,7 +56,7 @@ class Wal:
                 self._header = None
 
     def append(self, *entries: RecordChange, durable: bool = True) -> None:
-        """What is learned together waits for the disk once."""
+        """Append results. Results of one call share a single disk sync."""
         lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.
         with self._heading:
@@ -70,9 +71,9 @@ class Wal:
 
 
 def read_log(path: Path) -> Log | None:
-    """What a run left behind; None when there is nothing, or nothing that makes sense.
+    """Read the log of a run. Returns None if it is missing or makes no sense.
 
-    A log that the disk does not give is not taken for none: its results would be lost.
+    A read error raises, because results would be lost otherwise.
     """
     try:
         lines = read_lines(path)
@@ -99,7 +100,7 @@ def _unreadable(path: Path, error: OSError) -> Problem:
 
 
 def replayed(record: Record, log: Log | None) -> Record:
-    """The record with a log on top, if nobody has held its lock since that log was begun."""
+    """Apply the log to the record, unless another holder took its lock since the log began."""
     if log is None or (log.lineage, log.fence) != (record.lineage, record.fence):
         return record
     for entry in log.entries:
@@ -108,8 +109,10 @@ def replayed(record: Record, log: Log | None) -> Record:
 
 
 def discard_logs(home: Path, ref: RecordRef, up_to: int) -> None:
-    """What holders up to this fence had learned is in the back end now, or void. The log of a
-    later one is not ours to take: it may be at work while we were late."""
+    """Delete the logs of holders up to this fence, because they are in the backend or void.
+
+    A later holder's log stays, because that holder can be running.
+    """
     folder = wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
     with contextlib.suppress(OSError):

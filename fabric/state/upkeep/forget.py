@@ -1,4 +1,4 @@
-"""A record goes without its provider being asked: what it describes may still be there."""
+"""Remove a record from state without an API call. Its resources can still exist."""
 
 from fabric.model.records.record import RecordRef
 from fabric.state.contract import MovedError, state_key
@@ -17,8 +17,10 @@ from fabric.system.disk import remove, remove_empty_folders
 
 
 def forget(record_store: RecordStore, ref: RecordRef, around: LockPolicy) -> bool:
-    """Whether there was a record. All that this machine says of it goes too, but for
-    archives: a backup that is restored next may name them."""
+    """Remove the record and local files. Returns whether there was a record.
+
+    Archives stay, because a backup that is restored later can need them.
+    """
     with locked(record_store, {ref: 0}, "state rm", around) as fences:
         before = found_before(record_store, ref)
         refuse_late(ref, before, fences[ref])

@@ -1,4 +1,4 @@
-"""All records from one store to another, with their archives: copied, read back and compared."""
+"""Copy all records and archives to another store, then read back and compare."""
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from fabric.state.store import RecordStore
 
 
 class Move(Struct, frozen=True):
-    """One record: its stored form, and what the target has in its place."""
+    """One record: its stored form, and the existing content in the target."""
 
     record: Record
     content: bytes
@@ -33,7 +33,8 @@ class Migrated(Struct, frozen=True):
 def migrate(
     source: RecordStore, target: RecordStore, refs: Sequence[RecordRef], around: LockPolicy
 ) -> Migrated:
-    """Under the locks of both. The source stays as it is; nothing newer is overwritten."""
+    """Migrate under the locks of both stores. The source stays unchanged, and nothing newer is
+    overwritten."""
     with (
         locked(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
         locked(target, fences, "migrate", around) as beyond,
@@ -93,7 +94,7 @@ def _ahead(record: Record, place: str) -> Problem:
 def _copied_archives(
     source: RecordStore, target: RecordStore, moves: Iterable[Move]
 ) -> tuple[int, tuple[Problem, ...]]:
-    """Before the records: a record never names what is not there."""
+    """Copy the archives before the records, so that no record names a missing archive."""
     count = 0
     warnings: list[Problem] = []
     for move in moves:
@@ -108,7 +109,7 @@ def _copied_archives(
 
 
 def _copy_traces(source: RecordStore, target: RecordStore, ref: RecordRef) -> None:
-    """How its functions were built: without it other machines build anew, and that is all."""
+    """Copy the build traces. Without them other machines only rebuild."""
     found = source.stores.state.read(traces_key(ref))
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""What should agree about one record, laid side by side. Pure: the looking is done elsewhere."""
+"""Compare all data about one record. Pure functions: other modules collect the evidence."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -10,7 +10,7 @@ from fabric.model.records.record import Record, RecordRef
 
 
 class SyncStatus(StrEnum):
-    """The first of these that holds is the one that is told."""
+    """The sync status. The first one that applies is reported."""
 
     MISSING = "missing"
     DRIFTED = "drifted"
@@ -19,13 +19,14 @@ class SyncStatus(StrEnum):
 
 
 class Evidence(Struct, frozen=True):
-    """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
-    there is none; `functions` are those of the config, None where no config names the record;
-    `live` are the digests of the code that the provider has of the functions that it was asked
-    for: empty where it does not tell, None where it has no such function; `lost` is what else of
-    the service it has no more, `foreign` tells what somebody else has there. `is_errored`: a later
-    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
-    deploy record, in these files."""
+    """All facts on a record. `receipt` and `deploy_record` are whole files, or None.
+
+    `functions` are the config's functions, None without a config. `live` are code hashes from the
+    provider: empty if unknown, None if the function is missing.
+
+    `lost` are other missing resources, `foreign` are resources of other owners. `is_errored` means
+    that an unwritten state waits on this machine. The misfits describe invalid files.
+    """
 
     ref: RecordRef
     record: Record | None
@@ -48,7 +49,7 @@ class Divergence(Struct, frozen=True):
 
 
 def findings(evidence: Evidence) -> tuple[Divergence, ...]:
-    """Everything that does not agree; empty where all is well."""
+    """Return all divergences; empty if everything agrees."""
     record = evidence.record
     if record is None:
         return tuple(_without_record(evidence))
@@ -62,7 +63,7 @@ def findings(evidence: Evidence) -> tuple[Divergence, ...]:
 
 
 def summed_up(found: tuple[Divergence, ...]) -> Divergence:
-    """One status with all details."""
+    """Combine divergences into one status with all details."""
     if not found:
         return Divergence(SyncStatus.IN_SYNC, "")
     told = {one.status for one in found}
@@ -71,7 +72,7 @@ def summed_up(found: tuple[Divergence, ...]) -> Divergence:
 
 
 def has_receipt_drift(evidence: Evidence) -> bool:
-    """Whether receipts made anew from the record would mend something."""
+    """Return whether rewriting the receipts from the record would fix something."""
     record = evidence.record
     return record is not None and any(_receipts(record, evidence))
 
@@ -135,7 +136,8 @@ def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
 
 
 def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterator[Divergence]:
-    """The file is of the last deploy of a provider: it may be of another stage or service."""
+    """Compare the deploy record. It describes a provider's last deploy, possibly of another stage
+    or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
             yield Divergence(SyncStatus.DRIFTED, "`deployment.json` is missing or unreadable")

@@ -1,4 +1,4 @@
-"""The records of a backup back into a store: all are looked at before the first is written."""
+"""Restore the records of a backup. All are checked before the first is written."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,14 +12,14 @@ from fabric.state.store import RecordStore
 
 
 def refuse_other_lineages(record_store: RecordStore, records: Iterable[Record]) -> None:
-    """Raises for all records that are of another life than what is stored."""
+    """Raise for all records with another lineage than the stored ones."""
     _earlier(record_store, records)
 
 
 def restore(
     record_store: RecordStore, records: Sequence[Record], around: LockPolicy
 ) -> tuple[tuple[Record, ...], tuple[Problem, ...]]:
-    """Under the locks of all. Gives the records as they are stored now, and what to warn of."""
+    """Restore under all locks. Returns the stored records and warnings."""
     known = {one.ref: one.fence for one in records}
     with locked(record_store, known, "restore", around) as fences:
         earlier = _earlier(record_store, records)

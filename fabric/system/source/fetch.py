@@ -1,4 +1,5 @@
-"""A source from the network into a file: few redirects, never inwards, never more than agreed."""
+"""Download a source to a file: few redirects, never to private networks, never above the size
+limit."""
 
 import contextlib
 import hashlib
@@ -26,7 +27,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class FetchLimits(Struct, frozen=True):
-    """`quiet` is how long one answer of the other side may take, `seconds` how long the body."""
+    """Limits: `quiet` for one response of the other side, `seconds` for the body."""
 
     size: int = 200_000_000
     redirects: int = 5
@@ -35,7 +36,7 @@ class FetchLimits(Struct, frozen=True):
 
 
 class Fetched(Struct, frozen=True):
-    """`url` is where the redirects led to, without its query."""
+    """A download. `url` is the final address after redirects, without its query."""
 
     path: Path
     url: str
@@ -52,7 +53,7 @@ def fetch(
     limits: FetchLimits | None = None,
     network: Network | None = None,
 ) -> Fetched:
-    """Fetch into `target`, which must not be there yet; it is not there after a failure."""
+    """Download to `target`, which must not exist; it does not exist after a failure."""
     wanted = _pin(sha256)
     agreed = limits or FetchLimits()
     way = _Way(network or RealNetwork(), agreed)
@@ -71,7 +72,7 @@ def fetch(
 
 
 class _Arrived(Struct, frozen=True):
-    """`insecure` is the first address on the way that was not spoken to over TLS."""
+    """An open download. `insecure` is the first address that was used without TLS."""
 
     location: Location
     response: http.client.HTTPResponse
@@ -99,7 +100,7 @@ class _Way(Struct, frozen=True):
         raise _refused("redirect", f"too many redirects (maximum {self.limits.redirects})")
 
     def _addresses(self, location: Location, here: Hop | None) -> tuple[str, ...]:
-        """Looked up once. Each one is checked: which of them answers is not for a redirect."""
+        """Resolve once and check every address: the choice must not depend on a second lookup."""
         try:
             addresses = self.network.addresses(location.host, location.port)
         except (OSError, UnicodeError) as error:
@@ -131,7 +132,7 @@ class _Way(Struct, frozen=True):
             raise _unreachable(location, error) from error
 
     def _connect(self, location: Location, addresses: tuple[str, ...]) -> tuple[str, socket.socket]:
-        """To the first address that answers."""
+        """Connect to the first address that answers."""
         failure = OSError("its host has no address")
         for address in addresses:
             try:
@@ -153,7 +154,7 @@ class _Way(Struct, frozen=True):
 
 
 def _read(arrived: _Arrived, limits: FetchLimits, clock: Clock) -> Iterator[bytes]:
-    """The body, counted while it comes; what was announced only says when it is cut off."""
+    """Read the body and count its bytes; the declared length only detects truncation."""
     response, shown = arrived.response, arrived.location
     announced = response.length
     until = clock.monotonic() + limits.seconds

@@ -1,4 +1,4 @@
-"""Compressed bytes to plain ones, a bounded piece at a time; nothing may follow their end."""
+"""Decompress bytes in bounded pieces; data after the end is an error."""
 
 import zlib
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ def gunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def inflated(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
-    """The bytes of a zip file's entry."""
+    """Decompress the bytes of a zip entry."""
     return _inflated(raw, _RAW, entry)
 
 

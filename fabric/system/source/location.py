@@ -1,4 +1,4 @@
-"""The URL of a source, taken apart and checked. No effects."""
+"""The parsed and checked URL of a source. No effects."""
 
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -12,7 +12,8 @@ _LONGEST = 8192
 
 
 class Location(Struct, frozen=True):
-    """`target` is the path and the query; `shown` is without the query: it may hold a key."""
+    """A source URL. `target` is path and query; `shown` omits the query, because it can contain a
+    key."""
 
     scheme: str
     host: str
@@ -24,7 +25,7 @@ class Location(Struct, frozen=True):
         return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
 
     def joined(self, reference: str) -> "Location":
-        """Where a redirect leads to."""
+        """Return the target of a redirect."""
         return locate(urljoin(f"{self.scheme}://{self.authority}{self.target}", reference))
 
     @property

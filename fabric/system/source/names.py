@@ -1,4 +1,4 @@
-"""Which names of an archive are taken: relative ones that mean the same on any disk. No effects."""
+"""Valid names in an archive: relative ones with the same meaning on any disk. No effects."""
 
 import re
 import unicodedata
@@ -13,14 +13,14 @@ _DEEPEST = 64
 
 
 class Names:
-    """The names so far. A folder may come twice, or be implied; nothing else may come again."""
+    """The names so far. A directory can be repeated or implied; other names must be unique."""
 
     def __init__(self, entries: int) -> None:
         self._entries = entries
         self._taken: dict[str, tuple[str, bool]] = {}
 
     def admit(self, name: str, *, is_folder: bool) -> str:
-        """The path to write to, with forward slashes; empty for the top itself."""
+        """Return the path to write, with forward slashes; empty for the root itself."""
         parts = checked_parts(name)
         if not parts and not is_folder:
             refuse("has no name", name)
@@ -48,7 +48,7 @@ class Names:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name is one that `Names` would take, as it stands."""
+    """Return whether `Names` would accept a name unchanged."""
     try:
         return "/".join(checked_parts(name)) == name != ""
     except (Refused, UnicodeEncodeError):
@@ -56,7 +56,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def checked_parts(name: str) -> tuple[str, ...]:
-    """The parts of a name without `.`; what could lead elsewhere is refused."""
+    """Return the parts of a name without `.`. Raises for parts that could point elsewhere."""
     if name.startswith("/"):
         refuse("has an absolute path", name)
     if _DRIVE.match(name):

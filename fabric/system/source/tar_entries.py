@@ -1,4 +1,4 @@
-"""A tar.gz read strictly and in one pass: plain files and folders, long names, nothing else."""
+"""Read a tar.gz strictly in one pass: plain files, directories and long names, nothing else."""
 
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
@@ -67,13 +67,13 @@ def _until_nul(field: bytes) -> bytes:
 
 
 def _check_sum(header: bytes) -> None:
-    """The sum of all bytes, its own place counted as blanks."""
+    """Check the header sum, with its own field counted as blanks."""
     if sum(header) - sum(header[148:156]) + 8 * 0x20 != _number(header[148:156]):
         refuse("is damaged: wrong header checksum")
 
 
 def _number(field: bytes, base: int = 8) -> int:
-    """Octal digits, or the bytes of a number that is too large for them."""
+    """Parse octal digits, or the binary form of a larger number."""
     if field[:1] == b"\x80":
         return int.from_bytes(field[1:])
     text = field.strip(b" \0") or b"0"
@@ -86,7 +86,7 @@ def _number(field: bytes, base: int = 8) -> int:
 
 
 def _extra(stream: Stream, size: int) -> bytes:
-    """What a header says of the entry that follows; never long."""
+    """Read an extra header of the following entry; its size is bounded."""
     if size > _LONGEST_EXTRA:
         refuse("has a name that is too long")
     return b"".join(stream.pieces(size, _BLOCK))
@@ -97,7 +97,7 @@ def _long_name(text: bytes) -> dict[str, bytes]:
 
 
 def _records(text: bytes) -> dict[str, bytes]:
-    """`<length> <key>=<value>\\n`, one after the other; only what changes an entry counts."""
+    r"""Parse records `<length> <key>=<value>\n`; irrelevant keys are ignored."""
     found = {}
     while text:
         digits, _, rest = text.partition(b" ")
@@ -114,7 +114,7 @@ def _records(text: bytes) -> dict[str, bytes]:
 
 
 def _records_for_all(text: bytes) -> dict[str, bytes]:
-    """A comment, mostly; one name for all entries can only be meant badly."""
+    """Parse global records, mostly a comment. A name for all entries is rejected as malicious."""
     if _records(text):
         refuse("has a global header with a name or a size")
     return {}

@@ -1,4 +1,4 @@
-"""Somebody else's archive into a fresh private folder: all of it, or nothing at all."""
+"""Unpack an untrusted archive into a new private directory: everything or nothing."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ _KINDS: dict[bytes, Callable[[BinaryIO, UnpackLimits], Iterator[ArchiveEntry]]] 
 
 
 def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> None:
-    """Unpack a `.zip`, `.tar.gz` or `.tgz` into `target`, a folder that must not be there yet.
+    """Unpack a `.zip`, `.tar.gz` or `.tgz` into `target`, a directory that must not exist.
 
-    What kind it is stands in its first bytes, not in its name.
+    The first bytes decide the format, not the name.
     """
     try:
         target.mkdir(mode=0o700)
@@ -45,7 +45,7 @@ def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> N
 
 
 def shallowest_config(folder: Path) -> Path:
-    """The `fabric.yml` nearest to the top; of several at one depth the first by name."""
+    """Return the `fabric.yml` nearest to the root; at equal depth the first by name."""
     found = [path.relative_to(folder) for path in folder.rglob(CONFIG) if path.is_file()]
     if not found:
         raise FabricError(

@@ -1,6 +1,6 @@
-"""A zip file read strictly: one central directory, whole and last, and entries that never overlap.
+"""Read a zip file strictly: one complete central directory at the end, and entries without overlap.
 
-Readers differ in what they make of zip files that are not plain; such files are refused.
+Zip readers differ for unusual files; such files are rejected.
 """
 
 import stat
@@ -67,7 +67,7 @@ def _rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:
 
 
 def _directory(file: BinaryIO) -> tuple[int, int, int]:
-    """Offset, size and number of rows of the central directory, from the very end of the file."""
+    """Return offset, size and row count of the central directory, from the end of the file."""
     length = file.seek(0, 2)
     tail_at = max(0, length - _END.size - _LONGEST_COMMENT)
     file.seek(tail_at)
@@ -104,7 +104,7 @@ def _row(directory: bytes, at: int) -> tuple[_Row, int]:
 
 
 def _refuse_overlap(file: BinaryIO, rows: list[_Row], end: int) -> None:
-    """Bytes that several entries share make a small archive a huge one."""
+    """Raise for entries that share bytes: a small archive could unpack to a huge one."""
     for row in sorted(rows, key=lambda one: one.start, reverse=True):
         if _data_at(file, row) + row.packed > end:
             refuse("shares bytes with another entry", row.text)
@@ -112,7 +112,7 @@ def _refuse_overlap(file: BinaryIO, rows: list[_Row], end: int) -> None:
 
 
 def _data_at(file: BinaryIO, row: _Row) -> int:
-    """Where the bytes of an entry begin, if its own header says the same as the directory."""
+    """Return the offset of an entry's bytes, if its own header matches the directory."""
     file.seek(row.start)
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
@@ -137,7 +137,7 @@ def _check_kind(row: _Row, *, is_folder: bool) -> None:
 
 
 def _content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
-    """The bytes of an entry; more or other ones than the directory says are refused."""
+    """Yield the bytes of an entry. Raises if they differ from the directory."""
     file.seek(_data_at(file, row))
     raw = _raw(file, row)
     crc = size = 0

@@ -1,4 +1,4 @@
-"""Style sheets and scripts that are put into pictures, as they lie beside this module."""
+"""Style sheets and scripts for diagrams, stored beside this module."""
 
 from importlib.resources import files
 
@@ -8,7 +8,7 @@ def asset(name: str) -> str:
 
 
 def picture_style() -> str:
-    """For pictures that stand alone: dark where their reader likes it dark."""
+    """Return the style of standalone diagrams, which follow the reader's dark mode."""
     dark = asset("palette_dark.css")
     night = f"@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
     return "\n".join((asset("palette_light.css"), night, asset("picture.css")))

@@ -20,7 +20,7 @@ FORMS: Mapping[str, Callable[[Drawing], str]] = {
 
 
 def draw(form: str, plan: Plan) -> str:
-    """The picture in the asked form."""
+    """Draw the diagram in the given format."""
     if form not in FORMS:
         raise FabricError(
             Problem(

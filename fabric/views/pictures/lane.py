@@ -1,7 +1,7 @@
-"""One service as a lane: its tasks in columns by level, few crossings, lines straight if they can.
+"""One service as a lane: columns by level, few crossings, straight lines if possible.
 
-A task whose outputs are used further right than the next column has a wire: a thin place in each
-column between, so that no line ever runs behind a box.
+A task used beyond the next column has a wire, a narrow spot in each column between, so that no line
+runs behind a box.
 """
 
 from collections.abc import Mapping, Sequence
@@ -90,7 +90,7 @@ def _net(tasks: LaneTasks) -> _Net:
 
 
 def _untangle(net: _Net) -> None:
-    """Sweeps of averaging to and fro; the order with the fewest crossings stays."""
+    """Reduce crossings by repeated averaging, and keep the best order."""
     best, least = [list(column) for column in net.columns], crossings(net.columns, net.right)
     for sweep in range(_SWEEPS):
         if not least:
@@ -165,7 +165,7 @@ def _distance(upper: Spot, lower: Spot, net: _Net) -> float:
 
 
 def _placed(net: _Net) -> dict[Spot, float]:
-    """Each spot as near to the middle of its neighbours as the order of its column lets it."""
+    """Place each spot as near to its neighbors' middle as the column order permits."""
     middles: dict[Spot, float] = {}
     for column in net.columns:
         height = 0.0
@@ -181,7 +181,7 @@ def _placed(net: _Net) -> dict[Spot, float]:
 
 
 def _spread(net: _Net, middles: dict[Spot, float]) -> dict[Spot, float]:
-    """Rounding may bring two locations half a pixel too near: go through each column once more."""
+    """Check each column again, because rounding can place two spots half a pixel too close."""
     for column in net.columns:
         floor = float("-inf")
         for position, spot in enumerate(column):

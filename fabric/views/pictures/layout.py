@@ -1,4 +1,4 @@
-"""Where everything stands: columns by level from left to right, a lane for each service."""
+"""The positions of everything: columns by level, and a lane per service."""
 
 from collections.abc import Mapping, Sequence
 
@@ -44,7 +44,7 @@ class Route(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """All lanes from top to bottom with their frames, a box per node, a route per edge."""
+    """All lanes from top to bottom with frames, a box per node, and a route per edge."""
 
     lanes: tuple[ServiceLane, ...]
     frames: tuple[Box, ...]
@@ -102,7 +102,7 @@ def lanes_of(drawing: Drawing) -> tuple[ServiceLane, ...]:
 def bends_of(
     drawing: Drawing, lanes: Sequence[ServiceLane]
 ) -> dict[tuple[int, int], tuple[float, ...]]:
-    """For each edge the heights of its need's wire in the columns between, within the lane."""
+    """Compute for each edge the wire heights in the columns between, within the lane."""
     middles = {spot: height for lane in lanes for spot, height in lane.middles.items()}
     nodes = drawing.nodes
     return {
@@ -128,7 +128,8 @@ def _tasks(
     reaches: Mapping[int, int],
     inner: Sequence[tuple[int, int]],
 ) -> LaneTasks:
-    """Functions in the order of their names, so that each has a row of its own to begin with."""
+    """Build the lane's tasks, ordered by function name, so that each function starts with its own
+    row."""
     nodes = drawing.nodes
     ordered = sorted(numbers, key=lambda one: (nodes[one].function, nodes[one].id))
     return LaneTasks(
@@ -140,7 +141,7 @@ def _tasks(
 
 
 def _frames(lanes: Sequence[ServiceLane]) -> tuple[Box, ...]:
-    """Each lane below all that stands, or has a wire, in one of its columns."""
+    """Compute the frames: each lane is below all boxes and wires in its columns."""
     skyline: dict[int, float] = {}
     frames = []
     for lane in lanes:

@@ -1,4 +1,4 @@
-"""Text in pictures: what fits into a box, counts in words, and nothing that a terminal obeys."""
+"""Text in diagrams: shortened to boxes, counted, and without control characters."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Which service stands beside which: those that need each other close, the same every time."""
+"""The order of services in diagrams: dependent ones close together, deterministic."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ Links = Mapping[str, Mapping[str, int]]
 
 
 def ordered_services(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """An order with short links: rounds of averaging, of which the best is kept, then swaps."""
+    """Sort the services for short links: by averaging, keeping the best round, then by swaps."""
     links = _links(names, pairs)
     order = _walk(sorted(names), links)
     best, least = order, _length(order, links)
@@ -29,7 +29,7 @@ def _links(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Links:
 
 
 def _walk(names: Sequence[str], links: Links) -> list[str]:
-    """Depth first from the first by name: what hangs together stays together."""
+    """Traverse depth first from the first name, so that connected services stay together."""
     found: dict[str, None] = {}
     for root in names:
         waiting = [root]

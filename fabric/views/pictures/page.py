@@ -67,7 +67,7 @@ def _filled(piece: str, values: dict[str, str]) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """Only these two texts count as style and script; nothing may be fetched from anywhere."""
+    """Build the content security policy: only these two texts as style and script, no requests."""
     hashes = {"style-src": style, "script-src": script}
     rules = [f"{rule} 'sha256-{_sha256(text)}'" for rule, text in hashes.items()]
     return "; ".join(["default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"])
@@ -78,13 +78,13 @@ def _sha256(text: str) -> str:
 
 
 def embedded(document: dict[str, object]) -> str:
-    """JSON that can stand in a script element: no tag can begin or end in it."""
+    """Encode JSON for a script element: no tag can begin or end in it."""
     text = json.dumps(document, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def document(drawing: Drawing) -> dict[str, object]:
-    """What the script draws from. Edges name nodes by number, and bend at the given heights."""
+    """Encode the script's data. Edges name nodes by number and bend at the given heights."""
     lanes = lanes_of(drawing)
     return {
         "title": headline(drawing),

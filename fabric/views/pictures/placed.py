@@ -1,4 +1,4 @@
-"""A plan as shapes with their places, for a page that paints it by itself and goes on painting."""
+"""A plan as placed shapes, for a page that draws and updates it itself."""
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.views.pictures.drawing import Drawing
@@ -10,7 +10,7 @@ from fabric.views.pictures.text import headline, path_words
 
 
 def placed(drawing: Drawing) -> JsonObject:
-    """All texts are as they are: whoever paints them puts them in as text."""
+    """Encode the drawing. Texts are unescaped: the page must insert them as text."""
     layout = lay_out(drawing)
     return {
         "title": headline(drawing),

@@ -1,4 +1,4 @@
-"""A router as a picture: the name, how much goes where, and how each endpoint is."""
+"""A router diagram: hostname, weights and endpoint health."""
 
 import base64
 import hashlib
@@ -38,7 +38,7 @@ def router_svg(found: RouterStatusOutcome) -> str:
 
 
 def router_page(found: RouterStatusOutcome) -> str:
-    """The picture as a page of its own: nothing is fetched from anywhere, and no script runs."""
+    """Draw the diagram as a standalone page without requests or scripts."""
     style = "html,body{margin:0}svg{display:block;width:100%;height:auto}"
     own = (style, f"{picture_style()}\n{_STYLE}")
     hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in own)

@@ -112,7 +112,7 @@ def lane_title(service: str, counts: str, room: float) -> tuple[str, str]:
 
 
 def _edges(drawing: Drawing, layout: Layout) -> Iterable[str]:
-    """Those of the critical path last, above all others."""
+    """Draw the edges, with the critical path last and above all others."""
     path = drawing.path.edges
     last = [route for route in layout.routes if (route.need, route.number) in path]
     for route in layout.routes:

@@ -14,7 +14,7 @@ _ACTIONS = {Action.RUN: "run ", Action.WAIT: "pending", Action.SKIP: "skip"}
 
 
 def tree(drawing: Drawing) -> str:
-    """A block for each service; in it a line for each task, by level, with why and what before."""
+    """Format a block per service with a line per task, by level, with reasons and needs."""
     blocks = [_block(drawing, service, rows) for service, rows in drawing.services.items()]
     return "\n\n".join([headline(drawing), *blocks])
 
@@ -26,7 +26,7 @@ def headline(drawing: Drawing) -> str:
 
 
 def path_words(drawing: Drawing) -> str:
-    """How long the critical path is, how long it took last time, and where it leads through."""
+    """Format the critical path: length, last duration and tasks."""
     path = drawing.path
     if not path.numbers:
         return ""
@@ -69,7 +69,8 @@ def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
 
 
 def _line(node: Node, needs: list[Node], widths: tuple[int, int]) -> str:
-    """A waiting task's reason names what it needs already: only the others come after the arrow."""
+    """Format a line. A pending task's reason already names some needs; only the others follow the
+    arrow."""
     others = [need.id for need in needs if need.id not in _words(node.reason)]
     before = f"  ← {', '.join(others)}" if others else ""
     word, width = widths
@@ -151,7 +152,8 @@ def _dot_text(text: str) -> str:
 
 
 def mermaid(drawing: Drawing) -> str:
-    """Mermaid: services are subgraphs; tasks get short names, as ids have letters it reads."""
+    """Format as Mermaid: services are subgraphs. Tasks get short names, because ids contain syntax
+    characters."""
     lines = ["flowchart LR"]
     for position, (service, rows) in enumerate(drawing.services.items()):
         lines.append(f'  subgraph s{position}["{mermaid_text(service or "(no service)")}"]')
@@ -170,7 +172,7 @@ def _mermaid_paint(paint: Paint) -> str:
 
 
 def mermaid_text(text: str) -> str:
-    """Mermaid's own entities: all but plain letters that no grammar and no browser reads."""
+    """Escape with Mermaid's entities: all but plain characters."""
     return "".join(
         one if one.isalnum() or one in " :/@._-+()=" else f"#{ord(one)};" for one in printable(text)
     )

@@ -1,4 +1,4 @@
-"""How often functions were called, and how long it took: several hundred numbers a call."""
+"""Invocation counts and durations of functions, several hundred metrics per API call."""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def numbers_of(
 
 
 def _named(clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow) -> _Found:
-    """Each number asked for by itself."""
+    """Query each metric separately."""
     queries = [one for row in enumerate(functions) for one in _queries(*row, window)]
     found: _Found = {}
     for some in _in_parts(queries, _QUERIES):
@@ -70,7 +70,7 @@ def _named(clients: Cloud1Clients, functions: Sequence[LiveFunction], window: Ti
 def _searched(
     clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow
 ) -> _Found:
-    """Of whoever has no numbers nothing is found, and others may be found besides."""
+    """Search metrics. Functions without data are missing, and other functions can match too."""
     found: _Found = {}
     for some in _in_parts(list(_searches(functions, window)), _SEARCHES):
         for one in _asked(clients, some, window):
@@ -94,7 +94,7 @@ def _searches(functions: Sequence[LiveFunction], window: TimeWindow) -> Iterator
 
 
 def _joined(names: Sequence[str], most: int) -> Iterator[str]:
-    """Any of these names, as many together as have room. In quotes they are looked for whole."""
+    """Join as many quoted names as fit into one search term. Quotes match whole names."""
     said = ""
     for name in names:
         more = f'{said} OR "{name}"' if said else f'"{name}"'
@@ -111,7 +111,7 @@ def _period(statistic: str, window: TimeWindow) -> int:
 
 
 def _queries(number: int, function: LiveFunction, window: TimeWindow) -> Iterator[_Query]:
-    """All versions together: numbers that name a function alone."""
+    """Build the queries for all versions of a function together."""
     dimensions = [{"Name": "FunctionName", "Value": function.resource_name}]
     for which, (name, statistic) in enumerate(_ASKED):
         metric = {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions}

@@ -1,4 +1,4 @@
-"""A function's log group, and what one of its messages is as a line."""
+"""Log groups of functions, and the conversion of log messages to lines."""
 
 import json
 import re
@@ -26,13 +26,14 @@ def group_of(function: LiveFunction) -> str:
 
 
 def function_in(group: str, service: ObservedService) -> str:
-    """Empty for a group of something else; a name may have an account before it."""
+    """Return the function of a log group, empty for an unrelated group. The name can have an
+    account prefix."""
     name = group.rpartition(":")[2].removeprefix(_BEGINS)
     return next((one.name for one in service.functions if one.resource_name == name), "")
 
 
 def message_line(line: LogLine, message: str) -> LogLine:
-    """Without what its runtime has put before it, which is told by fields of its own."""
+    """Drop the prefix that the runtime adds; separate fields contain the same data."""
     text = message.rstrip("\n")
     platform = _PLATFORM.match(text)
     if platform:
@@ -47,7 +48,7 @@ def message_line(line: LogLine, message: str) -> LogLine:
 
 
 def _document_line(line: LogLine, text: str) -> LogLine:
-    """Where a function logs in JSON, cloud1 says more about itself in it."""
+    """Parse a JSON log line, which contains more fields from AWS."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):

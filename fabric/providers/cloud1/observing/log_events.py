@@ -1,4 +1,4 @@
-"""Lines of a few groups, each asked for by itself."""
+"""Log lines of a few groups, read separately for each group."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -28,7 +28,7 @@ class _LogEvent(Struct, frozen=True, rename="camel"):
 
 
 class _EventPage(Struct, frozen=True, rename="camel"):
-    """A page may be empty, and others follow all the same."""
+    """One page of events. An empty page can be followed by others."""
 
     events: tuple[_LogEvent, ...] = ()
     next_token: str = ""
@@ -71,5 +71,6 @@ def _events(
 
 
 def _pattern(text: str) -> dict[str, object]:
-    """A phrase in quotes stands for itself; one with quotes in it is looked for here."""
+    """Build the filter: a quoted phrase matches literally. A text with quotes is filtered
+    locally."""
     return {"filterPattern": f'"{text}"'} if text and '"' not in text else {}

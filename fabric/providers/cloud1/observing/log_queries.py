@@ -1,5 +1,4 @@
-"""Lines of many groups: a query over fifty of them at a time, which is looked after until it is
-done."""
+"""Log lines of many groups: a query over fifty groups at a time, polled until it is complete."""
 
 import datetime
 import itertools
@@ -58,8 +57,8 @@ def queried_lines(
 
 
 def _there(clients: Cloud1Clients, service: ObservedService) -> list[str]:
-    """A query that names a group which is not there is refused: one that was never called has
-    none."""
+    """List the existing groups: a query of a missing group is rejected, and an uncalled function
+    has none."""
     wanted = {group_of(one) for one in service.functions}
     begin, token = _common(sorted(wanted)), ""
     found: list[str] = []
@@ -124,7 +123,7 @@ def _lines(service: ObservedService, rows: Iterable[Sequence[_QueryField]]) -> I
 
 
 def _time(text: str) -> int:
-    """In UTC, without saying so; some tell milliseconds."""
+    """Parse a timestamp in UTC without a zone, with or without milliseconds."""
     if text.isdecimal():
         return int(text) * 1_000_000
     return nanoseconds(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC))

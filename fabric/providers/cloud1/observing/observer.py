@@ -1,4 +1,4 @@
-"""What cloud1 keeps of calls: log groups, numbers of each function, traces."""
+"""Observe functions on AWS: log groups, metrics and traces."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ _FEW = 20
 
 
 class Cloud1Observer(Struct, frozen=True):
-    """`connect` gives the clients of a region."""
+    """The AWS observer. `connect` returns the clients of a region."""
 
     connect: Callable[[str], Cloud1Clients]
     hide: Redaction

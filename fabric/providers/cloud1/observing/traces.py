@@ -1,4 +1,4 @@
-"""Traces of calls, with what was done in each."""
+"""Traces of invocations with their steps."""
 
 import datetime
 import itertools
@@ -43,7 +43,7 @@ class _FoundTraces(Struct, frozen=True, rename="pascal"):
 
 
 class _TraceSegment(Struct, frozen=True):
-    """Without an end it is still going on."""
+    """A segment of a trace. Without an end it is still running."""
 
     id: str
     name: str
@@ -82,7 +82,7 @@ def traces_of(
 
 
 def _expressions(names: Sequence[str]) -> Iterator[str]:
-    """Any of these services; as many in one question as have room in it."""
+    """Build filters that match any of these services, with as many as fit in each query."""
     said = ""
     for name in names:
         word = f'service("{name}")'
@@ -146,7 +146,7 @@ def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_FoundTra
 def _calls(
     service: ObservedService, trace: _FoundTrace, names: dict[str, str]
 ) -> Iterator[TracedCall]:
-    """One for each of our functions in it: a trace may go through several."""
+    """Yield one call for each function of ours: a trace can pass through several."""
     segments = [msgspec.json.decode(one.document, type=_TraceSegment) for one in trace.segments]
     steps = tuple(itertools.chain.from_iterable(_steps(one, one.parent_id) for one in segments))
     told: set[str] = set()

@@ -1,4 +1,4 @@
-"""A name kept by Route 53: weighted sets, changed by one order that is whole or not at all."""
+"""The Route 53 backend: weighted record sets, changed in one atomic batch."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _FAILURES = 3
 
 
 class Cloud1Routing:
-    """`hide` is what no message may show."""
+    """The Route 53 backend. `hide` holds values that no message can show."""
 
     kind = "cloud1"
     place = "Route 53"
@@ -46,7 +46,7 @@ class Cloud1Routing:
         self._zones: dict[str, str] = {}
 
     def close(self) -> None:
-        """The connection is shared: who made it closes it."""
+        """Do nothing: the owner of the shared connection closes it."""
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         return wanted_record_sets(desired)
@@ -86,7 +86,7 @@ class Cloud1Routing:
 
     @contextlib.contextmanager
     def _client(self, hostname: str) -> Iterator[Any]:
-        """An order that is made twice comes to the same: the client may try again by itself."""
+        """Open a client with retries: the batch is idempotent."""
         with explained(f"the hostname `{hostname}` at AWS", self._hide.quoted):
             yield self._connect("").of("route53")
 
@@ -111,7 +111,7 @@ def _part(one: FoundSet, desired: DesiredRouting, checks: Mapping[str, FoundChec
 
 
 def _left_checks(found: Iterable[FoundCheck], desired: DesiredRouting) -> Iterator[RouterPart]:
-    """Those of endpoints, or paths, of before: they go on asking, and cost."""
+    """Yield health checks of earlier endpoints or paths: they keep running and cost money."""
     wanted = {check_reference(desired, one) for one in desired.shares}
     for one in found:
         if one.reference.startswith(set_prefix(desired.owner)) and one.reference not in wanted:
@@ -121,7 +121,7 @@ def _left_checks(found: Iterable[FoundCheck], desired: DesiredRouting) -> Iterat
 
 
 def _wanted_check(desired: DesiredRouting, label: str) -> Mapping[str, Any]:
-    """What can be changed of a check that is there."""
+    """Build the changeable settings of a health check."""
     share = next((one for one in desired.shares if one.label == label), None)
     if share is None or not desired.check_path:
         return {}
@@ -137,7 +137,7 @@ def _wanted_check(desired: DesiredRouting, label: str) -> Mapping[str, Any]:
 
 
 def _check_told(found: FoundCheck | None, ident: str, wanted: Mapping[str, Any]) -> str:
-    """The reference, and what somebody has set otherwise by hand."""
+    """Describe a health check: its reference and settings changed outside fabric."""
     if found is None:
         return ident
     changed = _changed(found, wanted)
@@ -146,14 +146,14 @@ def _check_told(found: FoundCheck | None, ident: str, wanted: Mapping[str, Any])
 
 
 def _changed(found: FoundCheck, wanted: Mapping[str, Any]) -> tuple[str, ...]:
-    """What an answer leaves out is off."""
+    """List settings that differ. A setting missing in the response is off."""
     return tuple(name for name, value in wanted.items() if found.settings.get(name, False) != value)
 
 
 def _checks(
     client: Any, desired: DesiredRouting, shares: Sequence[EndpointShare]
 ) -> Mapping[str, str]:
-    """The id of each endpoint's check; one that was made before is found by its reference."""
+    """Return the health check id of each endpoint; existing ones are found by reference."""
     if not desired.check_path:
         return {}
     known = {one.reference: one for one in checks_in(client)}
@@ -196,7 +196,7 @@ def _upsert(desired: DesiredRouting, share: EndpointShare, check: str) -> dict[s
 
 
 def _wait(client: Any, change: Mapping[str, Any]) -> None:
-    """Until all name servers have it."""
+    """Wait until all name servers have the change."""
 
     def look() -> bool | None:
         return client.get_change(Id=change["Id"])["ChangeInfo"]["Status"] == _IN_SYNC or None

@@ -1,4 +1,4 @@
-"""The back end `cloud1` of routers from what surrounds a run."""
+"""Create the Route 53 backend of routers from the environment."""
 
 from collections.abc import Mapping
 

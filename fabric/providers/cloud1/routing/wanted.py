@@ -1,4 +1,4 @@
-"""What Route 53 would hold: a weighted set of one record for each endpoint."""
+"""The desired Route 53 records: one weighted record set per endpoint."""
 
 from fabric.model.hashing import digest_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
@@ -29,13 +29,16 @@ def record_detail(ttl: int, host: str, weight: int, check: str) -> str:
 
 
 def set_prefix(owner: str) -> str:
-    """What the identifiers of one service and stage begin with: labels alone may be another's."""
+    """Return the identifier prefix of a service and stage. Labels could collide with other
+    services."""
     return f"fabric-{digest_fields((owner,))[:_LETTERS]}-"
 
 
 def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
-    """What tells the check from every other one: made once, and found again by this. It begins as
-    all that is ours does, so that one that is wanted no more is known for ours."""
+    """Return the unique reference of a health check, used to create it once and find it again.
+
+    It begins with the common prefix, so that unused checks are recognized as ours.
+    """
     if not desired.check_path:
         return ""
     digest = digest_fields((desired.owner, share.host, desired.checked_path(share)))

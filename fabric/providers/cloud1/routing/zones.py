@@ -1,4 +1,4 @@
-"""Route 53's answers as values: the zone that a name lies in, its sets, and health checks."""
+"""Route 53 responses as values: the zone of a hostname, its record sets, and health checks."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _ADDRESSES = frozenset(("A", "AAAA", "CNAME"))
 
 
 class FoundSet(Struct, frozen=True):
-    """One set of records of a name; `identifier` is empty where it is not weighted."""
+    """One record set of a hostname. `identifier` is empty if the set is not weighted."""
 
     name: str
     kind: str
@@ -24,7 +24,8 @@ class FoundSet(Struct, frozen=True):
 
 
 def zone_of(client: Any, hostname: str) -> str:
-    """The id of the closest public zone above a name: at its top there is no alias."""
+    """Find the closest public zone above a hostname. At the zone apex, CNAME records are
+    impossible."""
     found: dict[str, str] = {}
     for page in client.get_paginator("list_hosted_zones").paginate():
         for zone in page["HostedZones"]:
@@ -46,7 +47,7 @@ def zone_of(client: Any, hostname: str) -> str:
 
 
 def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
-    """Those of the name that stand in the way of each other; they come sorted by name."""
+    """List the conflicting record sets of a hostname. The API sorts them by name."""
     wanted = f"{hostname}."
     found: list[FoundSet] = []
     for page in client.get_paginator("list_resource_record_sets").paginate(
@@ -61,7 +62,7 @@ def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
 
 
 def _plain(name: str) -> str:
-    """A wildcard comes written as an escape."""
+    """Unescape the wildcard of a record name."""
     return name.replace("\\052", "*").lower()
 
 
@@ -80,8 +81,8 @@ def _found(row: Mapping[str, Any]) -> FoundSet:
 
 
 class FoundCheck(Struct, frozen=True):
-    """`reference` is what it was made under; `settings` are what it asks for, as far as that can be
-    changed afterwards."""
+    """An existing health check. `reference` was set at creation; `settings` are its changeable
+    settings."""
 
     ident: str
     reference: str

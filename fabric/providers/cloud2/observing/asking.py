@@ -1,4 +1,4 @@
-"""How cloud2 is asked about calls: pages of its interfaces, and moments as they stand there."""
+"""Queries to the observability APIs of Google Cloud: pagination and timestamps."""
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Cloud2Asking(Struct, frozen=True):
-    """Questions only: each may be asked again."""
+    """Read-only queries: each can be repeated."""
 
     api: Cloud2Api
     project: str
@@ -34,7 +34,7 @@ class Cloud2Asking(Struct, frozen=True):
 def listed(
     ask: Callable[[Mapping[str, str]], tuple[T, str]], words: Mapping[str, str]
 ) -> Iterator[T]:
-    """Page after page; each says how the next one is asked for."""
+    """Yield the rows of all pages. Each page contains the token of the next one."""
     token = ""
     while True:
         page, token = ask({**words, **({"pageToken": token} if token else {})})

@@ -1,4 +1,4 @@
-"""Lines of functions, by what serves them."""
+"""Log lines of functions, from the Cloud Run services behind them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ def _level(severity: str) -> str:
 
 
 def _text(entry: _LogEntry) -> str:
-    """What was written as JSON is told by its message, where it has one."""
+    """Return the text of an entry, or the message of a JSON entry if it has one."""
     if entry.text_payload:
         return entry.text_payload
     if entry.json_payload is not None:

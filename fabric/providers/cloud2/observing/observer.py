@@ -1,4 +1,4 @@
-"""What cloud2 keeps of calls: entries of logs, numbers of requests, traces."""
+"""Observe functions on Google Cloud: log entries, request metrics and traces."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from fabric.providers.waiting import WAITING, Waiting
 
 
 class Cloud2Observer(Struct, frozen=True):
-    """`place` is what the environment names."""
+    """The Google Cloud observer. `place` comes from the environment."""
 
     api: Cloud2Api
     place: Cloud2Place

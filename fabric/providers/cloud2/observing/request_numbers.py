@@ -1,4 +1,4 @@
-"""How often functions were met, and how long it took: by what serves them."""
+"""Request counts and latencies of functions, from the Cloud Run services behind them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,7 +24,7 @@ class _PointInterval(Struct, frozen=True, rename="camel"):
 
 
 class _PointValue(Struct, frozen=True, rename="camel"):
-    """Whole numbers are texts there."""
+    """A metric value. The API sends integers as texts."""
 
     int64_value: str = ""
     double_value: float = 0.0
@@ -54,7 +54,7 @@ class _TimeSeriesPage(Struct, frozen=True, rename="camel"):
 
 
 class _NumberQuestion(Struct, frozen=True):
-    """One number of each function: `more` chooses among its requests."""
+    """A query of one metric per function. `more` is an additional filter."""
 
     metric: str
     aligner: str
@@ -141,7 +141,7 @@ def _most(found: Found, name: str) -> float | None:
 
 
 def _over_time(points: Sequence[_SeriesPoint], window: TimeWindow, part: int) -> tuple[int, ...]:
-    """A point stands for what came before its end."""
+    """Distribute points over time. The time of a point is the end of its interval."""
     return window.in_parts(((end - 1, value) for end, value in _ends(points)), part * SECOND)
 
 

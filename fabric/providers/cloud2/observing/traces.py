@@ -1,4 +1,4 @@
-"""Traces of a project that went through functions of ours."""
+"""Traces of a project that contain functions of the service."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -56,8 +56,8 @@ class _CloudTracePage(Struct, frozen=True, rename="camel"):
 def traces_of(
     asking: Cloud2Asking, service: ObservedService, window: TimeWindow
 ) -> list[TracedCall]:
-    """Which service a step is of, its labels say: their names differ by who wrote the step, so all
-    traces of this time are looked at."""
+    """Fetch all traces of the window. Only span labels identify the service, because span names
+    depend on their author."""
     words = {
         "startTime": rfc3339(window.since),
         "endTime": rfc3339(window.until),

@@ -1,4 +1,4 @@
-"""What a cluster keeps of calls: what the containers that are there have said."""
+"""Observe functions in a cluster: the logs of existing containers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from fabric.providers.redaction import Redaction, nothing_shown
 
 
 class ClusterObserver(Struct, frozen=True):
-    """`tool` is found once somebody asks."""
+    """The Kubernetes observer. `tool` is created on first use."""
 
     every: ClassVar[float] = 2.0
     tool: Callable[[], ClusterTool]

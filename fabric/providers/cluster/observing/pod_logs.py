@@ -1,4 +1,4 @@
-"""Lines of a service's pods: those that serve, and those of its clocks."""
+"""Log lines of a service's pods, both of servers and of scheduled jobs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def _serving(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionP
 
 
 def _of_clocks(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
-    """A job, and so its pod, is called as its clock is, and more."""
+    """Yield job pods. Names of jobs and their pods begin with the name of the CronJob."""
     address = service.address
     begins = {
         f"{cron_name(address, one.name, number)}-": one.name
@@ -78,8 +78,11 @@ def _lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[L
 
 
 def said_lines(text: str) -> list[tuple[int, str]]:
-    r"""Each with its time before it. One without is the rest of the line before. Only a line feed
-    ends a line: what else a program writes, as `\r` of a bar that moves, is part of it."""
+    r"""Parse lines with a leading timestamp; a line without one continues the previous line.
+
+    Only a line feed ends a line. Other characters, such as the `\r` of a progress bar, are part of
+    it.
+    """
     found: list[tuple[int, str]] = []
     for raw in text.removesuffix("\n").split("\n"):
         stamp, _, said = raw.partition(" ")

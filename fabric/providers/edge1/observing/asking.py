@@ -1,4 +1,4 @@
-"""How edge1 is asked about calls: one query that takes filters, for events, counts and traces."""
+"""Queries to Cloudflare telemetry: one API with filters for events, counts and traces."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -21,7 +21,7 @@ _NAMES = 100
 
 
 class TelemetryQuestion(Struct, frozen=True):
-    """`view` is the shape of the answer; `paging` how much of it."""
+    """A query. `view` is the shape of the response; `paging` limits its size."""
 
     view: str
     parameters: JsonObject
@@ -29,7 +29,7 @@ class TelemetryQuestion(Struct, frozen=True):
 
 
 class Edge1Asking(Struct, frozen=True):
-    """Questions only: each may be asked again."""
+    """Read-only queries: each can be repeated."""
 
     api: Edge1Api
     watch: CallWatch
@@ -54,7 +54,7 @@ class Edge1Asking(Struct, frozen=True):
 
 
 def some_at_once(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:
-    """Names of functions by those of their Workers, so many as one query takes."""
+    """Map Worker names to function names, in batches of the maximum query size."""
     rows = [(one.resource_name, one.name) for one in functions]
     return [dict(rows[begin : begin + _NAMES]) for begin in range(0, len(rows), _NAMES)]
 

@@ -1,4 +1,4 @@
-"""How often Workers were called, how many calls failed, and how long they took."""
+"""Invocation counts, errors and durations of Workers."""
 
 import datetime
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ class _CalculatedAnswer(Struct, frozen=True):
 def numbers_of(
     asking: Edge1Asking, service: ObservedService, window: TimeWindow
 ) -> Iterator[FunctionNumbers]:
-    """What failed is counted by a question of its own: the other counts all calls."""
+    """Fetch the metrics. Errors need a separate query, because the first one counts all calls."""
     for names in some_at_once(service.functions):
         all_calls = (of_workers(names), condition("$metadata.type", "eq", "cf-worker-event"))
         count: JsonObject = {"operator": "count"}
@@ -79,7 +79,7 @@ def numbers_of(
 
 
 def _failed() -> JsonObject:
-    """What broke off, and what was answered with an error."""
+    """Build the filter for aborted invocations and error responses."""
     is_bad = condition("$workers.outcome", "neq", "ok")
     return either(is_bad, condition("$workers.event.response.status", "gte", _FAILED))
 

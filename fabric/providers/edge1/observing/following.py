@@ -1,4 +1,4 @@
-"""Lines of a service's Workers as they come: what is kept first, then what their tails tell."""
+"""Stream log lines of a service's Workers: stored lines first, then live tails."""
 
 import itertools
 import selectors
@@ -23,7 +23,7 @@ _LOOKED_UP = 2
 
 
 class TailPace(Struct, frozen=True):
-    """By whose clock, and how many seconds tails are left to themselves."""
+    """The clock, and the number of seconds between checks of the tails."""
 
     now: Callable[[], int] = time.time_ns
     kept_every: float = 10.0
@@ -33,8 +33,11 @@ _PACE = TailPace()
 
 
 class TailedService:
-    """One service. What was said while a tail was about to begin, or to end, is looked up: lines
-    that are heard of in both ways have one id."""
+    """The log stream of one service.
+
+    Lines written while a tail starts or ends are read from storage. Lines received both ways have
+    the same id.
+    """
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class TailedService:
         self._since = 0
 
     def follow(self, since: int, hear: HearLines, watch: CallWatch) -> None:
-        """A tail that ends is begun again, for as long as somebody listens."""
+        """Stream lines, and restart tails that end, until the watch stops the call."""
         self._since = since
         is_told = False
         try:
@@ -65,8 +68,8 @@ class TailedService:
             self._end_all()
 
     def _follow_once(self, hear: HearLines, watch: CallWatch) -> None:
-        """Until a tail ends. What is kept is looked up twice: where a tail takes its time to begin,
-        it has missed something."""
+        """Stream until a tail ends. Stored lines are read twice: a tail that starts slowly misses
+        lines."""
         for one in self._service.functions:
             if one.resource_name not in self._tails:
                 self._tails[one.resource_name] = self._begin(one.resource_name)

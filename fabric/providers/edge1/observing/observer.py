@@ -1,4 +1,4 @@
-"""What edge1 keeps of calls: events of Workers, counts of them, traces; and what it tells live."""
+"""Observe functions on Cloudflare: events, counts and traces of Workers, and live tails."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +23,8 @@ from fabric.providers.waiting import WAITING, Waiting
 
 
 class Edge1Observer(Struct, frozen=True):
-    """`tool` is edge1's own command line; empty where there is none, or where it is not wanted."""
+    """The Cloudflare observer. `tool` is Cloudflare's command line tool; empty if it is missing or
+    not to be used."""
 
     api: Edge1Api
     hide: Redaction

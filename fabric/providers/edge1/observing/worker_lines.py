@@ -1,4 +1,4 @@
-"""Lines of Workers: from what edge1 has kept of them, and from what it tells as it happens."""
+"""Log lines of Workers, from stored events and from live tails."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -82,8 +82,11 @@ class _TailedCall(Struct, frozen=True, rename="camel"):
 
 
 class WorkerLines:
-    """Those of one service. Of equal lines of one moment each is told as often as it was said, and
-    once only when it is heard of in both ways."""
+    """The log lines of one service.
+
+    Equal lines of one moment are kept as often as they were written. A line received both ways is
+    returned once.
+    """
 
     def __init__(self, service: ObservedService) -> None:
         self._service = service
@@ -97,7 +100,7 @@ class WorkerLines:
     def _of_some(
         self, asking: Edge1Asking, names: dict[str, str], asked: LogQuestion
     ) -> list[LogLine]:
-        """Page after page; of whoever gives the newest first no more than is wanted."""
+        """Fetch page after page. The API returns the newest first, so the limit stops early."""
         events: list[_WorkerEvent] = []
         for page in _pages(asking, asked.window, names):
             events += page
@@ -113,7 +116,7 @@ class WorkerLines:
         return list(self._numbered((names[one.metadata.service], *_of_event(one)) for one in rows))
 
     def told(self, function: str, content: bytes) -> list[LogLine]:
-        """Of one call that has ended; nothing of what is none."""
+        """Return the lines of one ended invocation; none if the text is not one."""
         try:
             call = msgspec.json.decode(content, type=_TailedCall)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -132,7 +135,7 @@ class WorkerLines:
 def _pages(
     asking: Edge1Asking, window: TimeWindow, names: dict[str, str]
 ) -> Iterator[tuple[_WorkerEvent, ...]]:
-    """Each is asked for by the last one's end."""
+    """Yield pages; each starts at the end of the previous one."""
     offset = ""
     while True:
         page = _page(asking, window, of_workers(names), offset)
@@ -168,7 +171,7 @@ def _of_call(call: _TailedCall) -> Iterator[tuple[int, str, str, bool]]:
 
 
 def _written(message: object) -> str:
-    """Words of one line, as a console puts them side by side."""
+    """Join the values of one log call as a console does."""
     if isinstance(message, str):
         return message
     if isinstance(message, list):

@@ -1,4 +1,4 @@
-"""Traces that went through Workers of ours; there are some where tracing is turned on for them."""
+"""Traces that contain Workers of the service; they exist only if tracing is enabled."""
 
 from collections.abc import Iterator, Sequence
 
@@ -57,7 +57,7 @@ class _SpanAnswer(Struct, frozen=True):
 def traces_of(
     asking: Edge1Asking, service: ObservedService, window: TimeWindow
 ) -> Iterator[TracedCall]:
-    """The newest hundred, and then the steps of all of them at once."""
+    """Fetch the newest hundred traces, then the steps of all in one query."""
     for names in some_at_once(service.functions):
         filters = [of_workers(names)]
         question = TelemetryQuestion("traces", {"filters": filters}, {"limit": _MOST})

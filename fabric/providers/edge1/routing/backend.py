@@ -1,4 +1,4 @@
-"""A name kept by edge1's load balancing: three looks and one for the name, then what differs."""
+"""The Cloudflare load balancing backend: one lookup of the zone, three reads, then the changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -41,7 +41,7 @@ class _WithId(Struct, frozen=True):
 
 
 class Edge1Routing:
-    """`hide` is what no message may show."""
+    """The load balancing backend. `hide` holds values that no message can show."""
 
     kind = "edge1"
     place = "Cloudflare load balancing"
@@ -50,7 +50,7 @@ class Edge1Routing:
         self._calls = NameCalls(api, hide, "edit load balancers and read DNS of the zone")
 
     def close(self) -> None:
-        """The connection is shared: who made it closes it."""
+        """Do nothing: the owner of the shared connection closes it."""
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         return wanted_balancer(desired)
@@ -72,7 +72,8 @@ class Edge1Routing:
         )
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """What is there already is known by its id, what is made gives one to who needs it."""
+        """Apply the changes. Existing objects have ids; a new object returns the id that later ones
+        need."""
         wanted = [one for one in actions if one.action is not RouterVerb.DELETE_CANDIDATE]
         ids: dict[RouterResource, str] = {}
         with self._calls.told(desired.hostname):
@@ -92,7 +93,7 @@ class Edge1Routing:
         return self._created(desired, action, sending("POST", self._calls.path(path), document))
 
     def _created(self, desired: DesiredRouting, action: RouterAction, call: ProviderCall) -> str:
-        """After a try that nobody knows the end of it is looked for before it is made again."""
+        """Create an object. After a try with an unknown outcome, it is looked for first."""
         tries = 0
 
         def act() -> str:
@@ -150,7 +151,7 @@ def _pool(row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting)
 def _balancers(
     rows: Sequence[BalancerRow], pool: PoolRow | None, desired: DesiredRouting
 ) -> Iterator[RouterPart]:
-    """That of the name, whosever it is, and those of ours that had another name."""
+    """Yield the balancer of the hostname, whatever its owner, and ours of an earlier hostname."""
     for row in rows:
         is_ours = row.description == managed_by(desired.owner)
         if not is_ours and row.name != desired.hostname:
@@ -162,8 +163,8 @@ def _balancers(
 
 
 def _record(row: DnsRow, desired: DesiredRouting) -> RouterPart:
-    """A balancer of the same name would hide it, and nobody would know why. Ours is left from the
-    time before there was one."""
+    """Find DNS records of the hostname, which a balancer would hide without notice. Ours date from
+    before load balancing."""
     detail = f"a record {row.type} {row.content}"
     if row.comment == record_comment(desired.owner):
         return RouterPart(RouterResource.DNS_RECORD, row.name, detail, ident=row.id)

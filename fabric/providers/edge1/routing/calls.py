@@ -1,4 +1,5 @@
-"""Calls about one name at edge1: lists, patience, and refusals that say what is missing."""
+"""Calls about one hostname at Cloudflare: lists, retries, and problems that name missing
+permissions."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ DNS_RECORDS = "/zones/{zone}/dns_records"
 
 
 class NameCalls:
-    """`hide` is what no message may show, `rights` what the token has to be allowed to do."""
+    """Calls for one hostname. `hide` holds values that no message can show; `rights` describes the
+    required permissions."""
 
     def __init__(self, api: Edge1Api, hide: Redaction, rights: str) -> None:
         self._api = api

@@ -1,4 +1,4 @@
-"""Load balancing as edge1's interface writes it: what is asked for, and what is answered."""
+"""Load balancing documents of the Cloudflare API, for requests and responses."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ class MonitorRow(Struct, frozen=True):
 
     @property
     def detail(self) -> str:
-        """As `monitor_detail` says it of what is wanted, with whatever is different about it."""
+        """The detail text in the format of `monitor_detail`, with all differences."""
         text = f"{self.method} {self.path} by {self.type} every {self.interval} s"
         text += f", expecting {self.expected_codes or 'any response'}"
         text += " after redirects" if self.follow_redirects else ""
@@ -55,7 +55,7 @@ class OriginRow(Struct, frozen=True):
 
     @property
     def detail(self) -> str:
-        """As `origin_detail` says it of what is wanted, with whatever is different about it."""
+        """The detail text in the format of `origin_detail`, with all differences."""
         text = f"{self.name}={self.address} {self.percent}%"
         asked_as = " ".join(self.header.get("Host", ()))
         other = (
@@ -95,7 +95,7 @@ class BalancerRow(Struct, frozen=True):
 
     @property
     def oddities(self) -> tuple[str, ...]:
-        """What somebody has set otherwise than we do, and callers meet."""
+        """Settings changed outside fabric that affect callers."""
         steered = self.steering_policy or IN_ORDER
         sticky = self.session_affinity or "none"
         found = {
@@ -142,7 +142,7 @@ def pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]
 
 
 def _origin(share: EndpointShare) -> Mapping[str, object]:
-    """Each endpoint is asked by its own name: it answers for no other."""
+    """Build an origin with its own host header: an endpoint answers only to its own hostname."""
     return {
         "name": share.label,
         "address": share.host,

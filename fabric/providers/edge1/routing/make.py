@@ -1,4 +1,4 @@
-"""The back ends of routers at edge1, from what surrounds a run."""
+"""Create the Cloudflare backends of routers from the environment."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""A name kept by a plain record of edge1's zone: one look, and one batch that is whole or not."""
+"""The backend for plain DNS records of a Cloudflare zone: one read, and one atomic batch."""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
@@ -26,14 +26,14 @@ from fabric.providers.redaction import Redaction
 
 
 class _Batched(Struct, frozen=True):
-    """What became of a batch: records that were made, and those that were changed."""
+    """The result of a batch: created and updated records."""
 
     posts: tuple[DnsRow, ...] | None = ()
     puts: tuple[DnsRow, ...] | None = ()
 
 
 class Edge1PlainRecords:
-    """`hide` is what no message may show."""
+    """The plain DNS backend. `hide` holds values that no message can show."""
 
     kind = "edge1-dns"
     place = "edge1's DNS"
@@ -42,7 +42,7 @@ class Edge1PlainRecords:
         self._calls = NameCalls(api, hide, "edit DNS of the zone")
 
     def close(self) -> None:
-        """The connection is shared: who made it closes it."""
+        """Do nothing: the owner of the shared connection closes it."""
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         return wanted_alias(desired)
@@ -52,7 +52,7 @@ class Edge1PlainRecords:
             return tuple(self._parts(desired))
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """After a try that nobody knows the end of it is looked whether it was done."""
+        """Apply the change. After a try with an unknown outcome, the records are read first."""
         changed = next((one for one in actions if one.changes), None)
         if changed is None:
             return
@@ -80,7 +80,7 @@ class Edge1PlainRecords:
         self._calls.once(sending("POST", path, batch), _Batched)
 
     def _parts(self, desired: DesiredRouting) -> Iterator[RouterPart]:
-        """What the name has, whosever it is, and what is ours under a name that it had before."""
+        """Yield all records of the hostname, and records of ours at an earlier hostname."""
         comment = record_comment(desired.owner)
         asked = f"match=any&name.exact={desired.hostname}&comment.exact={quote(comment)}"
         for row in self._calls.listed(f"{DNS_RECORDS}?{asked}", tuple[DnsRow, ...]):
@@ -90,7 +90,8 @@ class Edge1PlainRecords:
 
 
 def _part(row: DnsRow, desired: DesiredRouting, *, is_ours: bool) -> RouterPart:
-    """Behind edge1's proxy an endpoint is asked by the name, as without it: it helps nobody."""
+    """Build a part. A proxied record is reported: the endpoint would receive the wrong hostname, as
+    without proxy."""
     detail = alias_detail(row.ttl, row.type, row.content)
     detail += " by a proxy" if row.proxied else ""
     is_led_to = is_ours and row.name == desired.hostname

@@ -1,4 +1,4 @@
-"""What edge1 would hold without load balancing: one alias, which knows no weights."""
+"""The desired record without load balancing: one CNAME, which has no weights."""
 
 from fabric.model.hashing import digest_fields
 from fabric.model.routing import (
@@ -35,7 +35,7 @@ def alias_detail(ttl: int, kind: str, host: str) -> str:
 
 
 def record_comment(owner: str) -> str:
-    """What stands beside a record that is ours; a long name is told by its digest."""
+    """Return the comment of a record of ours; a long name is replaced by its hash."""
     plain = managed_by(owner)
     if len(plain.encode()) <= _LONGEST_COMMENT:
         return plain
@@ -43,8 +43,11 @@ def record_comment(owner: str) -> str:
 
 
 def weights_told_by(host: str, shares: tuple[EndpointShare, ...]) -> Weights:
-    """An alias tells only who has the most: the others are as even as they can be, and the one
-    that is led to stays the one, also for a machine that knows no more than this."""
+    """Derive weights from a CNAME, which shows only the endpoint with the most weight.
+
+    The other weights are as equal as possible. The target stays the heaviest, also on a machine
+    without more information.
+    """
     first = next((one.label for one in shares if one.host == host), None)
     if first is None:
         return ()

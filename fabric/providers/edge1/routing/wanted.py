@@ -1,4 +1,4 @@
-"""What edge1 would hold: a monitor that asks, a pool of weighted origins, and the balancer."""
+"""The desired load balancing: a health monitor, a pool of weighted origins, and the balancer."""
 
 from fabric.model.hashing import digest_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
@@ -13,7 +13,7 @@ IN_ORDER = "off"
 
 
 def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
-    """In the order in which one needs the other."""
+    """Plan the objects in dependency order."""
     if not desired.shares:
         return ()
     name = pool_name(desired.owner)
@@ -33,7 +33,7 @@ def wanted_balancer(desired: DesiredRouting) -> tuple[RouterPart, ...]:
 
 
 def pool_name(owner: str) -> str:
-    """Letters, digits, `_` and `-` only; a stage may have dots."""
+    """Build a name with characters, digits, `_` and `-` only; a stage name can contain dots."""
     plain = owner.replace("/", "-")
     if "." in plain:
         plain = f"{plain.replace('.', '-')}-{digest_fields((owner,))[:8]}"
@@ -41,12 +41,12 @@ def pool_name(owner: str) -> str:
 
 
 def managed_by(owner: str) -> str:
-    """What stands in the description of what is ours."""
+    """Format the description that marks objects as ours."""
     return f"managed-by fabric {owner}"
 
 
 def monitor_path(desired: DesiredRouting) -> str:
-    """One for all: that of the first."""
+    """Return the health path of the first endpoint, which is used for all."""
     return desired.checked_path(desired.shares[0])
 
 

@@ -1,4 +1,4 @@
-"""What a handler of requests returned, as an answer: a body, a pair with a status, a response."""
+"""Conversion of return values to responses: a body, a pair with a status, or a response object."""
 
 import base64
 import json
@@ -13,7 +13,8 @@ _NO_CONTENT = 204
 
 
 def answer_of_value(value: object) -> Document:
-    """As Flask reads it: text, bytes, a dict or a list, with a status and headers behind it."""
+    """Convert a value like Flask: text, bytes, a dict or a list, optionally with status and
+    headers."""
     status, headers = 200, dict[str, str]()
     if isinstance(value, tuple):
         value, status, headers = _taken_apart(value)
@@ -31,7 +32,8 @@ def answer_of_value(value: object) -> Document:
 
 
 def answer_of_document(value: object) -> Document:
-    """As hosts of plain functions read it: `{statusCode, headers, body}`, or the body alone."""
+    """Convert a value like hosts of plain functions: `{statusCode, headers, body}`, or only the
+    body."""
     if value is None:
         return answer_of(_NO_CONTENT, (), b"")
     is_answer = is_object(value) and {"statusCode", "headers", "body"} & set(value)
@@ -67,7 +69,7 @@ def _pairs(headers: object) -> Iterable[tuple[str, str]]:
 
 
 def _body_of_response(response: object) -> bytes:
-    """The names that frameworks have for it, in this order."""
+    """Read the body by the attribute names of frameworks, in this order."""
     for name in ("get_data", "get_body", "data", "content", "body"):
         found = getattr(response, name, None)
         if found is not None:
@@ -86,7 +88,7 @@ def _named(value: object) -> str:
 
 
 def as_mapping(value: object) -> Mapping[str, object]:
-    """The parameters of a function that takes an object."""
+    """Convert the parameters for a function that takes an object."""
     if value is None:
         return {}
     if not is_object(value):

@@ -1,4 +1,4 @@
-"""A web application called without a server: WSGI, ASGI, or a class of http.server."""
+"""Call a web application without a server: WSGI, ASGI, or a class of http.server."""
 
 import asyncio
 import inspect
@@ -25,7 +25,7 @@ def is_server_class(found: object) -> bool:
 
 
 def is_asgi(found: object) -> bool:
-    """By what is called: a coroutine, or three parameters."""
+    """Return whether an application is ASGI: a coroutine function, or three parameters."""
     own = _function(found)
     if inspect.iscoroutinefunction(own):
         return True
@@ -37,7 +37,7 @@ def is_asgi(found: object) -> bool:
 
 
 def _function(found: object) -> Callable[..., object]:
-    """What runs when it is called."""
+    """Return the function that runs when the object is called."""
     own: object = found if inspect.isroutine(found) else getattr(found, "__call__", None)  # noqa: B004
     if not callable(own):
         raise TypeError(f"{found!r:.80} cannot be called")
@@ -103,7 +103,7 @@ def by_asgi(app: AsgiApp, request: SentRequest) -> Document:
 
 
 async def _lived(app: AsgiApp, request: SentRequest) -> Document:
-    """One request in the life of an application: it starts up before and shuts down behind it."""
+    """Handle one request between startup and shutdown of the application."""
     asked: asyncio.Queue[Document] = asyncio.Queue()
     told: asyncio.Queue[object] = asyncio.Queue()
 
@@ -128,7 +128,7 @@ async def _lived(app: AsgiApp, request: SentRequest) -> Document:
 
 
 async def _said(life: "asyncio.Future[object]", told: "asyncio.Queue[object]") -> object:
-    """What it tells of its life; an application without one ends, or raises."""
+    """Wait for a lifespan message; an application without lifespan support ends or raises."""
     word = asyncio.ensure_future(told.get())
     await asyncio.wait({life, word}, return_when=asyncio.FIRST_COMPLETED)
     if life.done() and not life.cancelled():
@@ -190,7 +190,7 @@ def _answer(messages: list[Document]) -> Document:
 
 
 def by_server_class(found: type[BaseHTTPRequestHandler], request: SentRequest) -> Document:
-    """The class reads a request and writes an answer: both are bytes here, and no socket."""
+    """Call a server class with request bytes and read its response bytes, without a socket."""
     written = io.BytesIO()
 
     class AnsweringClass(found):  # type: ignore[misc, valid-type]

@@ -1,6 +1,6 @@
-"""Which name of a module a handler is, by which convention it is called, and the call itself.
+"""Find the handler of a module and its calling convention, and call it.
 
-The standard library only: this runs in a child that has nothing of fabric's.
+Standard library only: it runs in a child process without fabric.
 """
 
 import ast
@@ -33,8 +33,10 @@ def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
 
 
 def convention_of(found: object, name: str, own: str) -> str:
-    """In order: an application says it itself; parameters say it; else `handler` takes events, and
-    any other name is called as the provider calls its own."""
+    """Choose the convention: from the application type, otherwise from the parameters.
+
+    Without either, `handler` takes events, and other names use the provider's convention.
+    """
     if own == "event":
         return own
     return (_of_app if own == "app" else _of_function)(found, name, own)
@@ -65,7 +67,7 @@ def _of_app(found: object, name: str, _own: str) -> str:
 
 
 def parameters(found: object) -> tuple[str, ...]:
-    """The names that a caller must fill by their place."""
+    """Return the names of required positional parameters."""
     try:
         every = inspect.signature(found).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -75,7 +77,7 @@ def parameters(found: object) -> tuple[str, ...]:
 
 
 def _reads_text(found: object, taken: tuple[str, ...]) -> bool:
-    """Whether a handler parses or decodes its event: it was written for bytes."""
+    """Return whether a handler parses or decodes its event, so that it expects bytes."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(found)))  # type: ignore[arg-type]
     except (OSError, TypeError, SyntaxError):
@@ -100,7 +102,7 @@ def call(handler: LoadedHandler, event: object) -> object:
 
 
 def _given(handler: LoadedHandler, *values: object) -> object:
-    """As many of the values as it takes; one that takes any number is given all."""
+    """Call with as many of the values as the function accepts; with `*args` it receives all."""
     function = handler.found
     assert callable(function)  # noqa: S101 - `load` made sure
     taken = len(parameters(function))

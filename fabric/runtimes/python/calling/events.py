@@ -1,4 +1,5 @@
-"""(event, context) and its kin: one message, a CloudEvent, an object of parameters."""
+"""Handlers with (event, context) and similar: one message, a CloudEvent, or an object of
+parameters."""
 
 import json
 import re
@@ -15,7 +16,7 @@ Taking = Callable[..., object]
 
 
 class Message:
-    """One message of a queue, a timer or a store, as it came."""
+    """One raw message of a queue, a timer or a storage service."""
 
     past_due = False
 
@@ -34,7 +35,7 @@ class Message:
 
 
 class CloudEvent:
-    """Its attributes by key, and its `data`."""
+    """A CloudEvent: attributes by key, and `data`."""
 
     def __init__(self, attributes: Document) -> None:
         self._attributes = {name: one for name, one in attributes.items() if name != "data"}
@@ -59,7 +60,7 @@ def by_raw_event(found: Taking, event: object, said: Said) -> object:
 
 
 def cloud_event_of(event: object) -> CloudEvent:
-    """Of the type that its source would have sent."""
+    """Build the CloudEvent that the source of an event would have sent."""
     own = event if is_object(event) else {}
     if isinstance(own.get("specversion"), str):
         return CloudEvent(own)
@@ -117,7 +118,7 @@ def _stored(record: object) -> Document:
 
 
 def arguments_of(event: object, said: Said) -> Document:
-    """Parameters, and `__ow_…` for what is known of the request."""
+    """Build the parameters, with `__ow_…` values for the request."""
     if not is_http(event):
         return as_mapping(event)
     request = request_of(event, said)
@@ -132,7 +133,7 @@ def arguments_of(event: object, said: Said) -> Document:
 
 
 def http_arguments_of(event: object, said: Said) -> Document:
-    """Parameters, and the request as `http`."""
+    """Build the parameters, with the request as `http`."""
     if not is_http(event):
         return as_mapping(event)
     request = request_of(event, said)
@@ -143,7 +144,7 @@ def http_arguments_of(event: object, said: Said) -> Document:
 
 
 def _parameters(request: SentRequest) -> tuple[Document, str]:
-    """The query and an object of JSON or of a form; any other body stays as it is."""
+    """Read the query, and a JSON object or a form in the body; any other body is unchanged."""
     query = query_of(request.query)
     text = request.body.decode(errors="replace")
     if request.content_type == "application/x-www-form-urlencoded":

@@ -1,4 +1,4 @@
-"""Between events of http and requests: what came in, and answers in their one shape."""
+"""Conversion between HTTP events and requests, and the one shape of responses."""
 
 import base64
 import json
@@ -16,7 +16,8 @@ _OF_THE_WIRE = frozenset({"connection", "date", "keep-alive", "transfer-encoding
 
 @dataclass(frozen=True)
 class SentRequest:
-    """`path` is as it was sent, `query` without its question mark; header names are lower-case."""
+    """A request. `path` is unchanged and `query` has no question mark; header names are
+    lowercase."""
 
     method: str
     path: str
@@ -47,7 +48,7 @@ def is_http(event: object) -> bool:
 
 
 def request_of(event: object, said: Said) -> SentRequest:
-    """Any event as a request: what is none of http is sent as JSON."""
+    """Convert any event to a request; a non-HTTP event is sent as JSON."""
     request = _from_http(event) if is_object(event) and is_http(event) else _posted(event, said)
     parameters = {**_matched(said.path, request.path), **request.parameters}
     request = replace(request, parameters=parameters)
@@ -89,7 +90,7 @@ def _posted(event: object, said: Said) -> SentRequest:
 
 
 def _matched(template: str, path: str) -> dict[str, str]:
-    """What stands in a path for the names of a template: /users/{id}, /files/{name+}."""
+    """Return the values of a template's parameters in a path: /users/{id}, /files/{name+}."""
     names: list[str] = []
     pattern = ""
     for part_of in re.split(r"(\{[^{}]+\})", template):
@@ -141,7 +142,7 @@ def _body_of(event: Document) -> bytes:
 
 
 def query_of(text: str) -> dict[str, str | list[str]]:
-    """Each name with its value, or its values where it comes more than once."""
+    """Map each name to its value, or to a list of values if it is repeated."""
     found: dict[str, str | list[str]] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
         known = found.get(name)
@@ -151,7 +152,7 @@ def query_of(text: str) -> dict[str, str | list[str]]:
 
 
 def answer_of(status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Document:
-    """Text stays text, and all else is base64."""
+    """Build a response. A text body stays text; other bodies are base64."""
     pairs = [(name.lower(), value) for name, value in headers]
     kept = {name: value for name, value in pairs if name not in _OF_THE_WIRE}
     cookies = [value for name, value in pairs if name == "set-cookie"]

@@ -1,9 +1,11 @@
-"""What fabric says of the function that is called; nothing is imported for it."""
+"""The settings of the called function, without imports."""
 
 
 class Said:
-    """`names` are exports besides `handler`; `path` is that of an http trigger; `brought` are
-    folders of modules that the provider's runtime has."""
+    """Function settings. `names` are exports besides `handler`; `path` is that of an HTTP trigger.
+
+    `brought` are directories of modules in the provider's runtime.
+    """
 
     def __init__(self, document: dict[str, object]) -> None:
         def text(key: str, otherwise: str = "") -> str:
