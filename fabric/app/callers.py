@@ -5,13 +5,13 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from fabric.app.brought import brought_here
+from fabric.app.brought import find_runtime_packages
 from fabric.app.project.opened import Project
-from fabric.app.project.plan_rows import trigger_json
+from fabric.app.project.plan_rows import encode_trigger
 from fabric.config.values import Config, Function
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import facts_of
-from fabric.model.conventions import conventions_of
+from fabric.model.catalog import find_provider_facts
+from fabric.model.conventions import find_conventions
 from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction
 from fabric.model.task import Pairs
 from fabric.runtimes.calls.function import CallingProvider
@@ -35,7 +35,7 @@ class CalledFunction(Struct, frozen=True):
     resource: str = ""
 
 
-def caller_of(
+def find_calling_provider(
     entry: ReceiptEntry, function: ReceiptFunction, config: Config | None
 ) -> CallingProvider:
     """Build the calling provider of a deployed function.
@@ -43,10 +43,10 @@ def caller_of(
     `config` is the current config. Without it, a label that is not a provider id stays unknown.
     """
     provider = config.provider.id if config and config.provider.label == entry.provider else ""
-    provider = provider or (entry.provider if facts_of(entry.provider) else "")
-    own = _configured(config, function.name)
+    provider = provider or (entry.provider if find_provider_facts(entry.provider) else "")
+    own = _find_configured_function(config, function.name)
     region = entry.outputs.get("region", "")
-    return calling_provider(
+    return build_calling_provider(
         CalledFunction(
             function.name,
             provider,
@@ -55,23 +55,23 @@ def caller_of(
             own.memory if own else 0,
             urlsplit(entry.endpoint).netloc or "localhost",
             region,
-            _resource(provider, function, region),
+            _format_resource_id(provider, function, region),
         )
     )
 
 
-def caller_here(config: Config, function: Function) -> CallingProvider:
+def build_simulated_caller(config: Config, function: Function) -> CallingProvider:
     """Build the calling provider of an undeployed function, as a simulated deployment would."""
     region = config.provider.region or _NO_REGION
     name = f"{config.service}-{config.stage}-{function.name}"
     is_lambda = config.provider.id == _LAMBDA
-    resource = _arn(region, name) if is_lambda else name
-    return calling_provider(
+    resource = _format_arn(region, name) if is_lambda else name
+    return build_calling_provider(
         CalledFunction(
             function.name,
             config.provider.id,
             function.runtime or config.provider.runtime,
-            [trigger_json(one, frozenset()) for one in function.triggers],
+            [encode_trigger(one, frozenset()) for one in function.triggers],
             function.memory,
             region=region,
             resource=resource,
@@ -79,18 +79,18 @@ def caller_here(config: Config, function: Function) -> CallingProvider:
     )
 
 
-def calling_provider(called: CalledFunction) -> CallingProvider:
-    facts = facts_of(called.provider)
-    calls = conventions_of(called.provider).of(called.runtime)
+def build_calling_provider(called: CalledFunction) -> CallingProvider:
+    facts = find_provider_facts(called.provider)
+    calls = find_conventions(called.provider).of(called.runtime)
     kinds = tuple(str(one.get("type")) for one in called.triggers)
     return CallingProvider(
         calls.convention(kinds),
         calls.names,
         calls.methods,
         kinds,
-        _first(called.triggers, "http", "path") or "/",
+        _find_trigger_value(called.triggers, "http", "path") or "/",
         called.host,
-        _first(called.triggers, "cron", "schedule"),
+        _find_trigger_value(called.triggers, "cron", "schedule"),
         called.memory or (facts.memory[0] if facts else 0),
         called.region,
         called.resource,
@@ -98,27 +98,27 @@ def calling_provider(called: CalledFunction) -> CallingProvider:
     )
 
 
-def _configured(config: Config | None, name: str) -> Function | None:
+def _find_configured_function(config: Config | None, name: str) -> Function | None:
     functions = config.functions if config else ()
     return next((one for one in functions if one.name == name), None)
 
 
-def _first(triggers: Sequence[Trigger], kind: str, key: str) -> str:
+def _find_trigger_value(triggers: Sequence[Trigger], kind: str, key: str) -> str:
     return next((str(one.get(key) or "") for one in triggers if one.get("type") == kind), "")
 
 
-def _resource(provider: str, function: ReceiptFunction, region: str) -> str:
+def _format_resource_id(provider: str, function: ReceiptFunction, region: str) -> str:
     """Format the function's resource id. Handlers parse ARNs there; a simulation has no account."""
     if provider != _LAMBDA or function.resource_id.startswith("arn:"):
         return function.resource_id
-    return _arn(region, function.resource_name)
+    return _format_arn(region, function.resource_name)
 
 
-def _arn(region: str, name: str) -> str:
+def _format_arn(region: str, name: str) -> str:
     return f"arn:aws:lambda:{region}:{_NO_ACCOUNT}:function:{name}"
 
 
-def brought_by(project: Project, unit: ServiceUnit, runtime: str) -> Pairs:
+def list_runtime_packages(project: Project, unit: ServiceUnit, runtime: str) -> Pairs:
     """List the packages that the provider's runtime contains, as installed here."""
     top = project.workspace.resolve()
-    return brought_here(unit.config.provider.id, runtime, (top / unit.root).resolve(), top)
+    return find_runtime_packages(unit.config.provider.id, runtime, (top / unit.root).resolve(), top)

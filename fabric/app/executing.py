@@ -11,7 +11,7 @@ from fabric.app.settings import Settings
 
 
 @contextlib.contextmanager
-def executing(
+def open_requested_executor(
     request: Request, settings: Settings, opening: SessionOptions
 ) -> Iterator[SessionOptions]:
     """Open the selected cluster before anything is built or locked."""

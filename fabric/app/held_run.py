@@ -68,7 +68,7 @@ class HeldRun:
                 self._run = None
 
 
-def held_run() -> HeldRun | None:
+def get_held_run() -> HeldRun | None:
     """Return the cancellable run of this thread, if there is one."""
     return _HELD.get()
 

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.app.shortcuts.compiled import compiled
+from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.model.task_inputs import VendorInputs
 
 
-def compiled_and_pinned(request: Request, settings: Settings) -> Compiled:
+def compile_with_pins(request: Request, settings: Settings) -> Compiled:
     """Compile after pinning, because only pinned versions give stable cache keys."""
-    work = compiled(request, settings)
+    work = compile_or_load(request, settings)
     asked = [one for one in work.graph.inputs_of("vendor") if isinstance(one, VendorInputs)]
     if not asked:
         return work
@@ -22,5 +22,5 @@ def compiled_and_pinned(request: Request, settings: Settings) -> Compiled:
     warnings = lock_requirements(Path(work.info.workspace), asked, settings.env)
     if not warnings:
         return work
-    again = compiled(request, settings)
+    again = compile_or_load(request, settings)
     return replace(again, info=replace(again.info, warnings=(*again.info.warnings, *warnings)))

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from fabric.app.project.compiled import Compiled
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.plan import Plan
-from fabric.model.problems import Problem, each_once
+from fabric.model.problems import Problem, drop_repeated_problems
 
 
 class Preview(Struct, frozen=True):
@@ -32,14 +32,14 @@ def with_warnings(work: Compiled, told: Iterable[Problem]) -> Compiled:
     """Add warnings to the run, without duplicates, and to each affected service."""
     found = tuple(told)
     rows = tuple(
-        replace(row, warnings=(*row.warnings, *_messages(found, row.service)))
+        replace(row, warnings=(*row.warnings, *_select_messages(found, row.service)))
         for row in work.services
     )
-    known = each_once(work.info.warnings)
-    fresh = tuple(one for one in each_once(found) if one not in known)
+    known = drop_repeated_problems(work.info.warnings)
+    fresh = tuple(one for one in drop_repeated_problems(found) if one not in known)
     info = replace(work.info, warnings=(*work.info.warnings, *fresh))
     return replace(work, info=info, services=rows)
 
 
-def _messages(found: Iterable[Problem], service: str) -> tuple[str, ...]:
+def _select_messages(found: Iterable[Problem], service: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.message for one in found if one.service == service))

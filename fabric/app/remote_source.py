@@ -16,10 +16,10 @@ from fabric.engine.memory.file_index import let_settle
 from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes
 from fabric.system.source.fetch import fetch
-from fabric.system.source.unpack import shallowest_config, unpack
+from fabric.system.source.unpack import find_shallowest_config, unpack
 
 
 class RemoteSource(Struct, frozen=True):
@@ -38,14 +38,16 @@ class FetchedSource(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def sourced(source: RemoteSource, request: Request, settings: Settings) -> Iterator[FetchedSource]:
+def fetch_remote_source(
+    source: RemoteSource, request: Request, settings: Settings
+) -> Iterator[FetchedSource]:
     with tempfile.TemporaryDirectory(prefix="fabric-source-") as folder:
         base = Path(folder).resolve()
         fetched = fetch(source.url, base / "archive", sha256=source.sha256)
         unpack(fetched.path, base / "project")
         # What was written a moment before a command began would not be remembered.
-        let_settle(lambda: file_time_ns(base))
-        config = shallowest_config(base / "project")
+        let_settle(lambda: read_file_time_ns(base))
+        config = find_shallowest_config(base / "project")
         home = settings.cwd / ".fabric"
         where = replace(request.where, config=str(config), home=str(home))
         env = {"FABRIC_CACHE_DIR": str(home / "cache"), **settings.env}

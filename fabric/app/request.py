@@ -73,7 +73,7 @@ class Request(Struct, frozen=True):
     executor: DaskAddress | None = None
 
 
-def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def parse_params(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Parse `NAME=VALUE` params. A value can be empty; a repeated name is an error."""
     pairs = [word.partition("=") for word in words]
     names = [name for name, _, _ in pairs]
@@ -90,7 +90,7 @@ def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in pairs)
 
 
-def caps_of(concurrency: str, cores: int) -> Caps:
+def parse_caps(concurrency: str, cores: int) -> Caps:
     """Parse a limit such as `8` or `50%` of the cores. CPU tasks are also limited to the core
     count."""
     number, percent, rest = concurrency.partition("%")

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.engine.result import RunResult, Status
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.problems import Problem
 
 _NAMED = 5
@@ -17,23 +17,23 @@ class _Owned(Struct, frozen=True):
     problem: Problem
 
 
-def problems_of(result: RunResult) -> tuple[Problem, ...]:
+def list_run_problems(result: RunResult) -> tuple[Problem, ...]:
     """List the problems of a run. An interruption comes first."""
-    found = (*(one.problem for one in _of_tasks(result)), *result.aftermath)
+    found = (*(one.problem for one in _list_task_problems(result)), *result.aftermath)
     if not result.interrupted:
         return found
     left = result.count(Status.CANCELLED)
-    message = f"interrupted: {plural(left, 'task')} not started"
+    message = f"interrupted: {format_count(left, 'task')} not started"
     return (Problem("run/interrupted", message, hint="run the command again to continue"), *found)
 
 
-def owners_of(result: RunResult) -> tuple[str, ...]:
+def list_problem_owners(result: RunResult) -> tuple[str, ...]:
     """List the service of each problem; empty for problems of the whole run."""
-    owners = [one.owner for one in _of_tasks(result)]
+    owners = [one.owner for one in _list_task_problems(result)]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
-def _of_tasks(result: RunResult) -> Iterator[_Owned]:
+def _list_task_problems(result: RunResult) -> Iterator[_Owned]:
     """List each problem once per service, with the affected functions."""
     functions: dict[_Owned, dict[str, None]] = {}
     for task, outcome in result.rows:

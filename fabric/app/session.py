@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
+from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, read_project_id
 from fabric.app.left_payloads import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS, SharedAccess
-from fabric.app.toolchains import toolchain_of, tools_problem
-from fabric.engine.leftovers import marked
+from fabric.app.toolchains import open_toolchain, unusable_tools_problem
+from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo, SealedPath
@@ -136,16 +136,16 @@ class Session:
         for home in self._options.homes:
             sweep_payloads(home, self.settings.clock)
         if self.place.problem is None:
-            stack.enter_context(marked(self.place.folder, self._options.homes))
+            stack.enter_context(mark_writing(self.place.folder, self._options.homes))
 
     def _open(self, stack: contextlib.ExitStack) -> None:
         options, settings = self._options, self.settings
-        self.stores = _stores(self.workspace, settings, options, self.place)
+        self.stores = _open_stores(self.workspace, settings, options, self.place)
         stack.callback(self._keep)
         self._give(options.shared)
         runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
         self._builder = stack.enter_context(contextlib.closing(self._spread(runtimes)))
-        files = registry_of(self.workspace, self._builder, settings.env, options.tools)
+        files = build_registry(self.workspace, self._builder, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
             self.stores,
@@ -154,7 +154,7 @@ class Session:
             use_cache=options.use_cache,
             strict=options.strict,
         )
-        self.fetched = tools_problem(settings)
+        self.fetched = unusable_tools_problem(settings)
 
     def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | FarBuilds":
         """Use the executor for this run only. Its child processes end with the run."""
@@ -197,7 +197,7 @@ class Session:
         self.stores.trace_store.flush()
         if self.stores.files.unsaved and self.place.folder.is_dir():
             # A preview has no marker of its own, and may be killed here like any run.
-            with _no_mark() if self._options.create else marked(self.place.folder, ()):
+            with _no_mark() if self._options.create else mark_writing(self.place.folder, ()):
                 self.stores.files.save()
         self.stores.memo.close()
 
@@ -208,7 +208,7 @@ _no_mark = contextlib.nullcontext
 @contextlib.contextmanager
 def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
     """Open the runtimes. Tools and child processes start on first use."""
-    with toolchain_of(settings) as folder:
+    with open_toolchain(settings) as folder:
         runtimes = Runtimes(folder, settings.env)
         try:
             yield runtimes
@@ -216,15 +216,15 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             runtimes.close()
 
 
-def _stores(
+def _open_stores(
     workspace: Path, settings: Settings, options: SessionOptions, place: CachePlace
 ) -> Stores:
     folder = place.folder
     there = options.keeps and place.problem is None and (options.create or folder.is_dir())
-    memo: Memo = LazyMemo(lambda: _memo(place.cache)) if there else NoMemo()
+    memo: Memo = LazyMemo(lambda: _open_memo(place.cache)) if there else NoMemo()
     shared = options.shared.cache
     blobs = Blobs(folder / "blobs" if there else None, memo, shared)
-    project = project_id(workspace, settings)
+    project = read_project_id(workspace, settings)
     index = folder / f"files-{project}.bin"
     files = FileIndex(
         workspace,
@@ -235,13 +235,13 @@ def _stores(
     return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo, shared)
 
 
-def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
+def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
     from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
 
     return vendor(workspace, inputs, env)
 
 
-def _memo(cache: SealedPath) -> Memo:
+def _open_memo(cache: SealedPath) -> Memo:
     from fabric.engine.memory.disk_memo import (
         DiskMemo,  # its database costs a start: only when it is wanted
     )
@@ -255,18 +255,18 @@ def _memo(cache: SealedPath) -> Memo:
         return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
 
 
-def registry_of(
+def build_registry(
     workspace: Path, builder: Builder, env: Mapping[str, str], tools: "DeployTools | None"
 ) -> Registry:
     files: Registry = {
-        "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
+        "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
     }
-    return {**files, **_world_kinds(tools)} if tools else files
+    return {**files, **_register_deploy_kinds(tools)} if tools else files
 
 
-def _world_kinds(tools: "DeployTools") -> Registry:
+def _register_deploy_kinds(tools: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.dns_sync import DnsSyncKind
     from fabric.tasks.placed import PlacedKind

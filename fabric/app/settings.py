@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from fabric.cache_seal import KEY_VARIABLE
 from fabric.model.bindable import EVERYTHING, Bindable
-from fabric.model.cache_modes import in_ci
+from fabric.model.cache_modes import is_ci
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
-from fabric.system.chance import Chance, chance
+from fabric.system.chance import Chance, generate_token
 from fabric.system.clock import Clock, SystemClock
 
 REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
@@ -41,7 +41,7 @@ class Settings(Struct, frozen=True):
     stdout_is_terminal: bool
     stderr_is_terminal: bool
     clock: Clock = SystemClock()
-    chance: Chance = chance
+    chance: Chance = generate_token
     withheld: Secret[Mapping[str, str]] = _NOTHING
     bindable: Bindable = EVERYTHING
 
@@ -61,7 +61,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def in_ci(self) -> bool:
-        return in_ci(self.env)
+        return is_ci(self.env)
 
     @property
     def takes_shortcuts(self) -> bool:
@@ -122,10 +122,10 @@ class Settings(Struct, frozen=True):
 def read_settings(*, to_work: bool = True) -> Settings:
     """Read the settings. Without `to_work` a missing working directory is accepted, to report
     errors."""
-    env, withheld = without_keys(os.environ)
+    env, withheld = separate_keys(os.environ)
     return Settings(
         env=env,
-        cwd=_working_folder(needed=to_work),
+        cwd=_find_working_folder(needed=to_work),
         cores=len(os.sched_getaffinity(0)),
         stdout_is_terminal=_is_terminal(sys.stdout),
         stderr_is_terminal=_is_terminal(sys.stderr),
@@ -133,7 +133,7 @@ def read_settings(*, to_work: bool = True) -> Settings:
     )
 
 
-def without_keys(
+def separate_keys(
     env: Mapping[str, str],
 ) -> tuple[Mapping[str, str], Secret[Mapping[str, str]]]:
     """Separate keys from the environment, so that bindings, commands and functions never get
@@ -142,7 +142,7 @@ def without_keys(
     return MappingProxyType(rest), Secret({one: env[one] for one in _WITHHELD if one in env})
 
 
-def _working_folder(*, needed: bool) -> Path:
+def _find_working_folder(*, needed: bool) -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:

@@ -6,10 +6,10 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 
 from fabric import interrupts
-from fabric.app.held_run import held_run
+from fabric.app.held_run import get_held_run
 from fabric.engine.result import RunResult
 from fabric.engine.run import Run
-from fabric.system.child_group import child_group
+from fabric.system.child_group import get_child_group
 
 _MOST_SIGNALS = 2
 # How often, and how many seconds each time, tasks without their children are waited for.
@@ -17,16 +17,16 @@ _CUTS = 25
 _CUT_SECONDS = 0.2
 
 
-def carried_out(run: Run) -> RunResult:
-    held = held_run()
+def run_until_signaled(run: Run) -> RunResult:
+    held = get_held_run()
     # Who holds a run says when it stops; the signals of the process are for others.
     if held is None and interrupts.was_raised:
         raise KeyboardInterrupt
-    with _stoppable(run), held.carries(run) if held else nullcontext():
+    with _handle_signals(run), held.carries(run) if held else nullcontext():
         try:
             return run.go()
         except KeyboardInterrupt:
-            children = child_group()
+            children = get_child_group()
             return _cut_off(run, children.close if held else children.kill)
 
 
@@ -49,12 +49,12 @@ def _cut_off(run: Run, end_children: Callable[[], None]) -> RunResult:
 
 
 @contextmanager
-def _stoppable(run: Run) -> Iterator[None]:
+def _handle_signals(run: Run) -> Iterator[None]:
     """Handle signals. First: start nothing new. Second: abort running tasks. Third: exit
     immediately."""
     heard = 0
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         del number, frame
         nonlocal heard
         heard += 1
@@ -66,7 +66,7 @@ def _stoppable(run: Run) -> Iterator[None]:
     # What is ignored stays so: that is what `nohup` is for.
     numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
     try:
-        before = {number: signal.signal(number, hear) for number in numbers}
+        before = {number: signal.signal(number, handle_signal) for number in numbers}
     except ValueError:  # not the main thread: who started this one holds the run
         yield
         return

@@ -7,7 +7,7 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.model.outcomes.routed import RoutedEndpoint, TargetState
 from fabric.model.problems import Problem
 from fabric.model.records.record import RecordRef
@@ -28,49 +28,53 @@ TARGET_STATE = Decoder(TargetState)
 _HISTORY = Decoder(_History)
 
 
-def target_state_path(home: Path, stage: str) -> Path:
+def build_target_state_path(home: Path, stage: str) -> Path:
     return home / f"fabric-state-{stage}.json"
 
 
-def history_path(home: Path, stage: str) -> Path:
+def build_history_path(home: Path, stage: str) -> Path:
     return home / f"router-sync-{stage}.json"
 
 
-def still_led_to(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
+def find_router_references(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
     """Warn of hostnames that point to deleted endpoints, or to endpoints about to be deleted.
 
     Unreadable states are reported by router commands.
     """
     gone = frozenset((ref.service, ref.provider) for ref in refs)
     for unit in project.units:
-        home = Path(placement_of(unit, project.workspace, project.home).home)
-        rows = _endpoints(home, unit.service, project.stage)
+        home = Path(build_placement(unit, project.workspace, project.home).home)
+        rows = _read_endpoints(home, unit.service, project.stage)
         led = [one for one in rows if one.weight and (unit.service, one.label) in gone]
         if led:
             listed = ", ".join(f"`{one.label}` with {one.weight} %" for one in led)
             message = f"{_name(home, project.stage)} still routes to removed endpoints: {listed}"
-            yield Problem("router/still-led", message, _way_out(rows, {one.label for one in led}))
+            yield Problem(
+                "router/still-led",
+                message,
+                _suggest_router_command(rows, {one.label for one in led}),
+            )
 
 
 def _name(home: Path, stage: str) -> str:
     """Return the hostname of the last update. A removal reads no optional config values."""
     try:
-        found = _HISTORY.decode(read_bytes(history_path(home, stage)))
+        found = _HISTORY.decode(read_bytes(build_history_path(home, stage)))
     except (OSError, DecodeError, UnicodeDecodeError):
         return "the hostname of the router"
     name = next((one.hostname for one in found.entries if one.hostname), "")
     return f"`{name}`" if name else "the hostname of the router"
 
 
-def _endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoint, ...]:
+def _read_endpoints(home: Path, service: str, stage: str) -> tuple[RoutedEndpoint, ...]:
     try:
-        found = TARGET_STATE.decode(read_bytes(target_state_path(home, stage)))
+        found = TARGET_STATE.decode(read_bytes(build_target_state_path(home, stage)))
     except (OSError, DecodeError, UnicodeDecodeError):
         return ()
     return found.endpoints if (found.service, found.stage) == (service, stage) else ()
 
 
-def _way_out(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
+def _suggest_router_command(rows: Iterable[RoutedEndpoint], gone: set[str]) -> str:
     staying = next((one.label for one in rows if one.label not in gone), "")
     if not staying:
         return "delete the DNS record at its DNS provider: no endpoint is left"

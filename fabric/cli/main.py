@@ -62,22 +62,22 @@ class LazyGroup(Group):
                 formatter.write(f"{line}\n")
 
 
-def root() -> LazyGroup:
+def build_root() -> LazyGroup:
     return LazyGroup(
         name="fabric",
         help="Deploy serverless functions like a build system: compile one config to a graph "
         "of tasks and run only the tasks that changed.",
         epilog=table.ROOT_EPILOG,
-        params=[version_option()],
+        params=[build_version_option()],
         no_args_is_help=True,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "terminal_width": terminal_width(),
+            "terminal_width": read_terminal_width(),
         },
     ).listing(table.ROOT)
 
 
-def version_option() -> click.Option:
+def build_version_option() -> click.Option:
     return click.Option(
         ["--version"],
         is_flag=True,
@@ -90,11 +90,11 @@ def version_option() -> click.Option:
 
 def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001
     if value:
-        click.echo(version.text(as_json="--json" in sys.argv))
+        click.echo(version.format_version(as_json="--json" in sys.argv))
         ctx.exit()
 
 
-def terminal_width() -> int:
+def read_terminal_width() -> int:
     """Return the terminal width. click would import shutil for it."""
     try:
         return min(os.get_terminal_size().columns, _WIDEST)
@@ -107,7 +107,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
     if argv[:1] == ["--json"]:
         argv = [*argv[1:], "--json"]
     try:
-        return _invoked(argv, start)
+        return _invoke_command(argv, start)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -119,6 +119,6 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         return explain(argv, error, start)
 
 
-def _invoked(argv: list[str], start: "CommandStart | None") -> int:
-    result = root().main(args=argv, prog_name="fabric", standalone_mode=False, obj=start)
+def _invoke_command(argv: list[str], start: "CommandStart | None") -> int:
+    result = build_root().main(args=argv, prog_name="fabric", standalone_mode=False, obj=start)
     return result if isinstance(result, int) else 0

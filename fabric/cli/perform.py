@@ -10,10 +10,10 @@ from fabric.app.request import Request, Where
 from fabric.app.selection import run_chosen
 from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
-from fabric.cli.report_files import kept, refuse_unwritable, wants_details
+from fabric.cli.report_files import is_detail_needed, refuse_unwritable, write_report_files
 from fabric.cli.screen import Screen
-from fabric.cli.start import command_start
-from fabric.model.executor import executor_of
+from fabric.cli.start import get_command_start
+from fabric.model.executor import parse_executor
 from fabric.model.names import Verb
 from fabric.model.report import Report
 
@@ -72,21 +72,21 @@ UseCase: TypeAlias = Callable[[Request, Caller], Report]
 
 def perform(order: Order, use_case: UseCase) -> int:
     """Run a use case over the selected services, print its report and return the exit code."""
-    start = command_start()
+    start = get_command_start()
     settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
     junit = order.outlets.junit
-    request = replace(order.request, detailed=wants_details(settings, junit))
+    request = replace(order.request, detailed=is_detail_needed(settings, junit))
     caller = Caller(
         settings,
         screen,
-        _listeners(screen, settings, order.outlets),
+        _make_listeners(screen, settings, order.outlets),
         screen.command_line(start.argv) if order.may_be_kept else None,
     )
     refuse_unwritable(settings, junit, order.outlets.profile)
     _refuse_no_collector(order.outlets.otlp, settings)
-    report = kept(
-        request.command, settings, lambda: _answered(order, request, caller, use_case), junit
+    report = write_report_files(
+        request.command, settings, lambda: _answer_order(order, request, caller, use_case), junit
     )
     return screen.finish(report)
 
@@ -98,31 +98,31 @@ def _refuse_no_collector(otlp: str, settings: Settings) -> None:
         refuse_address("--otlp", otlp, settings.env)
 
 
-def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
+def _answer_order(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
     if order.source is None or not order.source.source:
         return run_chosen(request, caller.settings, lambda one: use_case(one, caller))
-    from fabric.app.remote_source import RemoteSource, keep_deployed, sourced
+    from fabric.app.remote_source import RemoteSource, fetch_remote_source, keep_deployed
 
     source = RemoteSource(order.source.source, order.source.source_sha256)
-    with sourced(source, request, caller.settings) as found:
+    with fetch_remote_source(source, request, caller.settings) as found:
         report = use_case(found.request, replace(caller, settings=found.settings))
         keep_deployed(found, report)
     return replace(report, warnings=(*found.warnings, *report.warnings))
 
 
-def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
+def _make_listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
     """Return the listener factory. Its modules are imported only once a run starts."""
 
     def make(info: "RunInfo") -> "Sequence[Listener]":
         if outlets.is_unheard(settings):
             return ()
-        from fabric.cli.progress.listeners import ListenerOptions, listeners
+        from fabric.cli.progress.listeners import ListenerOptions, build_run_listeners
         from fabric.cli.progress.log_lines import Logs
 
         options = ListenerOptions(
             outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp, outlets.journal
         )
-        return listeners(screen, settings, options, info)
+        return build_run_listeners(screen, settings, options, info)
 
     return make
 
@@ -147,14 +147,14 @@ def with_run(request: Request, run: "RunFlags") -> Request:
         strict=run.strict,
         out=run.out,
         profiled=bool(run.profile),
-        executor=executor_of(run.executor) if run.executor else None,
+        executor=parse_executor(run.executor) if run.executor else None,
     )
 
 
-def outlets_of(run: "RunFlags") -> Outlets:
+def list_outlets(run: "RunFlags") -> Outlets:
     return Outlets(run.events, run.profile, run.logs, run.junit, run.otlp)
 
 
-def question(command: str, where: Where) -> Request:
+def build_question_request(command: str, where: Where) -> Request:
     """Build a request without a verb, about deployed or past state."""
     return Request(Verb.DEPLOY, command, where)

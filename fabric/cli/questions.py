@@ -8,7 +8,7 @@ import click
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.picker.ask import ask_text, can_ask, pick
+from fabric.cli.picker.ask import ask_text, is_interactive, pick
 from fabric.model.problems import FabricError, Problem
 
 
@@ -58,11 +58,11 @@ class Person(NamedTuple):
     writes: Callable[[str, str, Callable[[str], str]], str] = ask_text
 
 
-def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
+def build_person(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     if flags.interactive and flags.no_interactive:
         message = "--interactive cannot be combined with --no-interactive"
         raise FabricError(Problem("usage/interactive-twice", message, "remove one of them"))
-    is_there = can_ask(settings, as_json=as_json)
+    is_there = is_interactive(settings, as_json=as_json)
     if flags.interactive and not is_there:
         message = "--interactive requires a terminal and cannot be combined with --json"
         hint = "pass all values as options, see --help"
@@ -72,32 +72,34 @@ def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     return Person(Asks.NEEDED if is_there and not flags.no_interactive else Asks.NOTHING)
 
 
-def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
+def collect_answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
     """Collect an answer to each question. All missing and invalid options are reported together."""
-    problems = [problem for one in questions.values() for problem in _problems(one, person)]
+    problems = [
+        problem for one in questions.values() for problem in _find_question_problems(one, person)
+    ]
     if problems:
         raise FabricError(*problems)
-    return {name: _answer(one, person) for name, one in questions.items()}
+    return {name: _prompt_for(one, person) for name, one in questions.items()}
 
 
-def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
+def _find_question_problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
     if one.given:
         complaint = one.check(one.given)
         message = f"{one.option} `{one.given}`: {complaint}"
         return (Problem("usage/bad-value", message),) if complaint else ()
     if one.needed and person.asks is Asks.NOTHING:
         message = f"missing option {one.option} (not a terminal, so fabric cannot prompt)"
-        return (Problem("usage/missing-option", message, _hint(one)),)
+        return (Problem("usage/missing-option", message, _suggest_option(one)),)
     return ()
 
 
-def _hint(one: OpenQuestion) -> str:
+def _suggest_option(one: OpenQuestion) -> str:
     if one.choices:
         return f"use one of {', '.join(one.choices)}"
     return f"use a value such as {one.option} '{one.default}'" if one.default else ""
 
 
-def _answer(one: OpenQuestion, person: Person) -> str:
+def _prompt_for(one: OpenQuestion, person: Person) -> str:
     if one.given:
         return one.given
     if person.asks is Asks.NOTHING or (person.asks is Asks.NEEDED and not one.needed):

@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from fabric.cli.flags_of import Option
 
 
-def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
+def _check_concurrency(_context: click.Context, _option: click.Parameter, said: str) -> str:
     """Check the concurrency. An invalid number is an error even if nothing runs."""
-    from fabric.app.request import caps_of
+    from fabric.app.request import parse_caps
 
-    caps_of(said, cores=1)
+    parse_caps(said, cores=1)
     return said
 
 
-def at_once(what: str) -> "Option":
+def build_concurrency_option(what: str) -> "Option":
     """Build the `--concurrency` option for the given noun."""
     return click.option(
         "--concurrency",
         default="16",
         show_default=True,
         metavar="N",
-        callback=_tasks_at_once,
+        callback=_check_concurrency,
         help=f"{what} in parallel: a number, or a percentage of CPU cores such as 50%.",
     )
 
 
-_Concurrency: TypeAlias = Annotated[str, at_once("Tasks")]
+_Concurrency: TypeAlias = Annotated[str, build_concurrency_option("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
     click.option("--fail-fast", is_flag=True, help="Do not start tasks after the first failure."),

@@ -15,7 +15,7 @@ class CommandStart(Struct, frozen=True):
     settings: Settings
 
 
-def command_start() -> CommandStart:
+def get_command_start() -> CommandStart:
     """Return the given start, otherwise that of this process."""
     context = click.get_current_context(silent=True)
     given = context.find_object(CommandStart) if context else None

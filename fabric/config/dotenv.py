@@ -43,9 +43,9 @@ def parse_dotenv(text: str) -> DotEnv:
     position = 0
     while position < len(text):
         end = _end_of_line(text, position)
-        if _says_something(text[position:end]):
+        if _has_content(text[position:end]):
             try:
-                name, value, end = _assignment(text, position)
+                name, value, end = _parse_assignment(text, position)
                 pairs.append((name, value))
             except _SlipError as slip:
                 unread.append(UnreadLine(text.count("\n", 0, position) + 1, str(slip)))
@@ -53,7 +53,7 @@ def parse_dotenv(text: str) -> DotEnv:
     return DotEnv(tuple(pairs), tuple(unread))
 
 
-def _says_something(line: str) -> bool:
+def _has_content(line: str) -> bool:
     return not line.lstrip().startswith("#") and bool(line.strip())
 
 
@@ -62,7 +62,7 @@ def _end_of_line(text: str, position: int) -> int:
     return len(text) if found < 0 else found
 
 
-def _assignment(text: str, position: int) -> tuple[str, str, int]:
+def _parse_assignment(text: str, position: int) -> tuple[str, str, int]:
     """Parse a name and its value. Returns the end of its last line too."""
     head = _NAME.match(text, position)
     if head is None:
@@ -77,8 +77,8 @@ def _assignment(text: str, position: int) -> tuple[str, str, int]:
     rest = _END.match(text, body.end())
     if rest is None:
         raise _SlipError(f"unexpected text after the closing {quote}")
-    return head[1], _unescaped(body[1]) if quote == '"' else body[1], rest.end()
+    return head[1], _unescape_value(body[1]) if quote == '"' else body[1], rest.end()
 
 
-def _unescaped(body: str) -> str:
+def _unescape_value(body: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), body)

@@ -6,10 +6,10 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.daemon.exchange import ApiAnswer, RequestOrigin, refusal
+from fabric.daemon.exchange import ApiAnswer, RequestOrigin, make_refusal
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.daemon.runs.run_queue import RunWork
-from fabric.daemon.statuses import OK, status_of
+from fabric.daemon.statuses import OK, choose_http_status
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.model.outcomes.json_struct import JsonObject
@@ -64,7 +64,7 @@ class WorldChanges:
         run = self._runs.begin(change.command, service, stage, told.work)
         while (found := self._runs.wait(run, _TURN)).status is RunStatus.RUNNING:
             pass
-        answer = told.answer or _never_begun(found)
+        answer = told.answer or _answer_not_started(found)
         return replace(answer, headers={"X-Fabric-Run": run})
 
     def ended(self, stage: str, outcome: Report | FabricError) -> None:
@@ -83,14 +83,14 @@ class _AnsweredChange:
 
     def work(self, make_listeners: MakeListeners) -> Report:
         try:
-            report = self._carried_out(make_listeners)
-            self.answer = answer_of(report, self._change.told(report))
+            report = self._perform_change(make_listeners)
+            self.answer = build_change_answer(report, self._change.told(report))
         except FabricError as error:
-            self.answer = refusal(status_of(error.problems), error.problems)
+            self.answer = make_refusal(choose_http_status(error.problems), error.problems)
             raise
         return report
 
-    def _carried_out(self, make_listeners: MakeListeners) -> Report:
+    def _perform_change(self, make_listeners: MakeListeners) -> Report:
         try:
             listeners = self._changes.listeners(make_listeners, self._change.request)
             report = self._change.work(listeners)
@@ -104,17 +104,17 @@ class _AnsweredChange:
         return report
 
 
-def _never_begun(run: DaemonRun) -> ApiAnswer:
+def _answer_not_started(run: DaemonRun) -> ApiAnswer:
     """Answer for a run that was stopped in the queue or failed before its start."""
     said = run.error or {}
     text = {name: str(said.get(name) or "") for name in ("code", "message", "hint")}
     problem = Problem(text["code"] or "internal/error", text["message"], text["hint"])
-    return refusal(status_of((problem,)), (problem,))
+    return make_refusal(choose_http_status((problem,)), (problem,))
 
 
-def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
+def build_change_answer(report: Report, document: JsonObject) -> ApiAnswer:
     """Build the answer. It reports finished work even if other parts failed."""
     if not report.problems:
         return ApiAnswer(OK, {"ok": True, **document})
-    failed = refusal(status_of(report.problems), report.problems)
+    failed = make_refusal(choose_http_status(report.problems), report.problems)
     return replace(failed, document={**document, **failed.document})

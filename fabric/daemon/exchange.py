@@ -9,7 +9,7 @@ from fabric.daemon.parameters import Parameter, Parameters
 from fabric.daemon.statuses import AGAIN, NOT_NOW
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
-from fabric.model.report import problem_json
+from fabric.model.report import encode_problem
 
 
 class Right(Enum):
@@ -85,7 +85,7 @@ class ApiRoute(Struct, frozen=True):
     is_free: bool = False
 
 
-def refusal(
+def make_refusal(
     status: int, problems: tuple[Problem, ...], headers: Mapping[str, str] | None = None
 ) -> ApiAnswer:
     """Build a failure answer in the common form. A temporary refusal includes when to retry."""
@@ -96,7 +96,7 @@ def refusal(
             "ok": False,
             "error": first.message,
             "code": first.code,
-            "problems": [problem_json(one) for one in problems],
+            "problems": [encode_problem(one) for one in problems],
         },
         headers or ({"Retry-After": AGAIN} if status == NOT_NOW else {}),
     )

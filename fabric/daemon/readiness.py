@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from fabric.model.checks import Check, failed
+from fabric.model.checks import Check, make_failed_check
 from fabric.model.problems import Problem
 
 SECONDS = 2.0
@@ -62,4 +62,4 @@ class _Turn:
         if self._check is not None:
             return self._check
         said = f"the check failed: {self._failure}" if self._failure else "the check timed out"
-        return failed(name, Problem(f"doctor/{name}", said))
+        return make_failed_check(name, Problem(f"doctor/{name}", said))

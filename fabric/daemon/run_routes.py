@@ -6,7 +6,7 @@ from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import LIMIT
 from fabric.daemon.runs.daemon_run import run_document
-from fabric.daemon.runs.event_lines import StreamItem, sse_text
+from fabric.daemon.runs.event_lines import StreamItem, encode_sse
 from fabric.daemon.runs.run_files import KEPT_RUNS
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.runs.streams import RunStream
@@ -53,7 +53,7 @@ class SseBody:
 
     def __next__(self) -> bytes:
         first, self._first = self._first, None
-        return sse_text(next(self._stream) if first is None else first).encode()
+        return encode_sse(next(self._stream) if first is None else first).encode()
 
     def close(self) -> None:
         self._stream.close()

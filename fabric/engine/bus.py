@@ -60,7 +60,7 @@ class Bus:
         if listener in self._listeners:  # it may have failed once more, over its own failure
             self._listeners.remove(listener)
             self._silent.append(listener)
-            self._tell(_failed(listener, error))
+            self._tell(_listener_problem(listener, error))
 
     def _tell(self, problem: Problem) -> None:
         if self._listeners:
@@ -75,10 +75,10 @@ class Bus:
             self._untold += error.problems
         except Exception as error:  # noqa: BLE001: the others are to be closed all the same
             if not is_told:
-                self._tell(_failed(listener, error))
+                self._tell(_listener_problem(listener, error))
 
 
-def _failed(listener: Listener, error: Exception) -> Problem:
+def _listener_problem(listener: Listener, error: Exception) -> Problem:
     said = error.first.message if isinstance(error, FabricError) else f"{error!r}"
     return Problem(
         "run/listener-failed",

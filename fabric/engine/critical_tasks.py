@@ -3,7 +3,7 @@
 from fabric.engine.result import RunResult
 
 
-def critical_path(result: RunResult) -> tuple[int, ...]:
+def find_critical_path(result: RunResult) -> tuple[int, ...]:
     """Find the critical path: from the last task back through the dependency that ended last."""
     if not result.outcomes:
         return ()

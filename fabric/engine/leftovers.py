@@ -13,9 +13,9 @@ from msgspec import Struct
 from fabric.manifest import RUNNING
 from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
-from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
 
 # A process may have several runs at once, in one workspace too.
 _RUNS = itertools.count(1)
@@ -43,13 +43,13 @@ class _Writer(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
+def mark_writing(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
     """Mark these directories during a run, and delete the files of dead runs.
 
     No file of a running process is deleted.
     """
     _sweep_after_the_dead(cache)
-    marker = cache / RUNNING / f"{this_mark()}-{RUN}-{next(_RUNS)}"
+    marker = cache / RUNNING / f"{build_this_mark()}-{RUN}-{next(_RUNS)}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
     with contextlib.suppress(FabricError):
         write_atomic(marker, text.encode(), mode=0o600)
@@ -61,27 +61,27 @@ def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def _sweep_after_the_dead(cache: Path) -> None:
-    now = file_time_ns(cache)
-    for marker in _markers(cache / RUNNING):
+    now = read_file_time_ns(cache)
+    for marker in _list_markers(cache / RUNNING):
         # A marker's own temporary file names the marker.
         name = marker.name.removeprefix(".")
         found = _MARKER.match(name)
         if found and is_mark_dead(Mark(found["mark"])):
-            _swept(marker, _Writer(int(found["pid"]), found["run"]), None)
-        elif found and now - _touched(marker, now) > _DAY:
-            _swept(marker, _Writer(int(found["pid"]), found["run"]), now - _DAY)
-        elif name.isdecimal() and now - _touched(marker, now) > _DAY:
-            _swept(marker, _Writer(int(name), ""), now - _DAY)  # of before they said more
+            _sweep_leftovers(marker, _Writer(int(found["pid"]), found["run"]), None)
+        elif found and now - _read_mtime(marker, now) > _DAY:
+            _sweep_leftovers(marker, _Writer(int(found["pid"]), found["run"]), now - _DAY)
+        elif name.isdecimal() and now - _read_mtime(marker, now) > _DAY:
+            _sweep_leftovers(marker, _Writer(int(name), ""), now - _DAY)  # of before they said more
 
 
-def _swept(marker: Path, writer: _Writer, before: int | None) -> None:
-    for folder in _folders_of(marker):
+def _sweep_leftovers(marker: Path, writer: _Writer, before: int | None) -> None:
+    for folder in _list_marked_folders(marker):
         _sweep(folder, writer, before)
     with contextlib.suppress(OSError):
         marker.unlink()
 
 
-def _markers(folder: Path) -> list[Path]:
+def _list_markers(folder: Path) -> list[Path]:
     """List the markers. An unreadable directory is left for the next run."""
     try:
         return [] if folder.is_symlink() else sorted(folder.iterdir())
@@ -96,19 +96,19 @@ def _sweep(folder: Path, writer: _Writer, before: int | None) -> None:
     """
     for base, _, names in os.walk(folder):
         for path in (Path(base, name) for name in names if writer.wrote(name)):
-            if before is None or _touched(path, before) < before:
+            if before is None or _read_mtime(path, before) < before:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
 
-def _touched(path: Path, otherwise: int) -> int:
+def _read_mtime(path: Path, otherwise: int) -> int:
     try:
         return path.lstat().st_mtime_ns
     except OSError:
         return otherwise
 
 
-def _folders_of(marker: Path) -> list[Path]:
+def _list_marked_folders(marker: Path) -> list[Path]:
     """List the directories of a run: the marker's cache and fabric's own directories.
 
     A marker is untrusted and cannot name other places.

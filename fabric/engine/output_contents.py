@@ -7,8 +7,8 @@ from typing import TypeAlias
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.output_folders import shown_content
-from fabric.model.hashing import digest_bytes
+from fabric.engine.output_folders import read_visible_content
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Output, OutputFile, Task
@@ -39,7 +39,7 @@ class OutputContents:
         found = self._blobs.get(file.digest)
         if found is not None or not task.inputs.shown_in:
             return found
-        content = shown_content(task.inputs, file, self._files)
+        content = read_visible_content(task.inputs, file, self._files)
         if content is not None:
             self._blobs.put(content)
         return content
@@ -52,22 +52,24 @@ class OutputContents:
         with self._locks.setdefault(owner, threading.Lock()):
             found = self.kept(task, file)
             if found is None:
-                found = self._made_again(task, upstream, tools).get(file.digest)
+                found = self._rebuild_output(task, upstream, tools).get(file.digest)
         if found is None:
             self._trace_store.forget(owner)
-            raise FabricError(_other_bytes(owner))
+            raise FabricError(_content_mismatch_problem(owner))
         return found
 
-    def _made_again(self, task: Task, upstream: Upstream, tools: TaskTools) -> dict[Digest, bytes]:
+    def _rebuild_output(
+        self, task: Task, upstream: Upstream, tools: TaskTools
+    ) -> dict[Digest, bytes]:
         """Rebuild all files of an output, because the others are usually needed soon."""
         made = self._make(task, upstream, tools).files
-        contents = {digest_bytes(one.content): one.content for one in made}
+        contents = {hash_bytes(one.content): one.content for one in made}
         for content in contents.values():
             self._blobs.put(content)
         return contents
 
 
-def _other_bytes(owner: TaskId) -> Problem:
+def _content_mismatch_problem(owner: TaskId) -> Problem:
     return Problem(
         "cache/damaged",
         f"the cached output of {owner} is damaged, and a rebuild produced different bytes",

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.engine.memory.file_index import FileIndex
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import Output, OutputFile, TaskInputs
 from fabric.model.task_inputs import BuildInputs
-from fabric.system.disk import check_no_links, file_lock, read_bytes, write_atomic
+from fabric.system.disk import check_no_links, lock_file, read_bytes, write_atomic
 
 _LOCKS = 16
 
 
-def shown_files(inputs: TaskInputs, output: Output) -> dict[str, str]:
+def list_visible_files(inputs: TaskInputs, output: Output) -> dict[str, str]:
     """Map the visible output paths to their hashes; empty if the output is not visible."""
     if not inputs.shown_in:
         return {}
     return {f"{inputs.shown_in}/{one.path}": one.shown_as for one in output.files}
 
 
-def stays_away(inputs: TaskInputs, files: FileIndex) -> bool:
+def is_left_unwritten(inputs: TaskInputs, files: FileIndex) -> bool:
     """Return whether the output was not requested and does not exist, so that it need not be
     fetched."""
     unasked = isinstance(inputs, BuildInputs) and not inputs.is_wanted
@@ -31,7 +31,7 @@ def stays_away(inputs: TaskInputs, files: FileIndex) -> bool:
 
 def is_shown(inputs: TaskInputs, output: Output, files: FileIndex) -> bool:
     """Return whether the files on disk are exactly those of this output."""
-    there = shown_files(inputs, output).items()
+    there = list_visible_files(inputs, output).items()
     if any(files.digest(path) != shown_as for path, shown_as in there):
         return False
     return not inputs.owns_folder or _count(files.full(inputs.shown_in)) == len(output.files)
@@ -41,13 +41,13 @@ def _count(folder: str) -> int:
     return sum(len(names) for _, _, names in os.walk(folder))
 
 
-def shown_content(inputs: TaskInputs, file: OutputFile, files: FileIndex) -> bytes | None:
+def read_visible_content(inputs: TaskInputs, file: OutputFile, files: FileIndex) -> bytes | None:
     """Read output bytes from the visible directory, if they match."""
     try:
         content = read_bytes(files.full(f"{inputs.shown_in}/{file.path}"))
     except OSError:
         return None
-    return content if digest_bytes(content) == file.digest else None
+    return content if hash_bytes(content) == file.digest else None
 
 
 def show(
@@ -58,7 +58,7 @@ def show(
     if not folder:
         return
     check_no_links(files.full(folder))
-    with file_lock(_lock_path(folder, files)):
+    with lock_file(_lock_path(folder, files)):
         for one in output.files:
             _show_file(one, contents[one.digest], f"{folder}/{one.path}", files)
         if inputs.owns_folder:

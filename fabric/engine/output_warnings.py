@@ -30,32 +30,32 @@ class OutputWarnings:
         """Add the warnings to the outcome. Raises if a strict run must stop."""
         if outcome.output is None:
             return outcome
-        found = self._of(task, upstream, outcome.output)
+        found = self._list_output_warnings(task, upstream, outcome.output)
         if not found:
             return outcome
         self._refuse(found)
         return replace(outcome, warnings=tuple(dict.fromkeys((*outcome.warnings, *found))))
 
     def of_plan(self, plan: Plan) -> tuple[Problem, ...]:
-        found = tuple(dict.fromkeys(self._in_plan(plan)))
+        found = tuple(dict.fromkeys(self._list_plan_warnings(plan)))
         self._refuse(found)
         return found
 
-    def _in_plan(self, plan: Plan) -> Iterator[Problem]:
+    def _list_plan_warnings(self, plan: Plan) -> Iterator[Problem]:
         graph, outputs = plan.graph, [one.output for one in plan.decisions]
         for number, task in enumerate(graph.tasks):
             known = ((graph.tasks[need], outputs[need]) for need in graph.needs[number])
             upstream = [(need, one) for need, one in known if one is not None]
             output = outputs[number]
             if output is not None:
-                yield from self._of(task, upstream, output)
+                yield from self._list_output_warnings(task, upstream, output)
 
-    def _of(
+    def _list_output_warnings(
         self, task: Task, upstream: Sequence[tuple[Task, Output]], output: Output
     ) -> tuple[Problem, ...]:
         kind = self._kinds.get(task.kind)
         seen = kind.warnings(task, {need.id: one for need, one in upstream}, output) if kind else ()
-        return (*_kept(output), *seen)
+        return (*_decode_warnings(output), *seen)
 
     def _refuse(self, warnings: Sequence[Problem]) -> None:
         errors = tuple(one for one in warnings if one.code in _STRICT)
@@ -63,12 +63,12 @@ class OutputWarnings:
             raise FabricError(*errors)
 
 
-def warning_fact(warning: Problem) -> tuple[str, str]:
+def encode_warning(warning: Problem) -> tuple[str, str]:
     """Encode a build-time warning for storage with the output."""
     return _FACT, encode(warning).decode()
 
 
-def _kept(output: Output) -> Iterator[Problem]:
+def _decode_warnings(output: Output) -> Iterator[Problem]:
     for name, text in output.facts:
         if name == _FACT and (found := _read(text)) is not None:
             yield found

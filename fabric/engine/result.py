@@ -95,9 +95,9 @@ class RunResult(Struct, frozen=True):
         first = exit_code_of(self.problems[0]) if self.problems else ExitCode.FAILED
         if first is not ExitCode.FAILED:
             return first
-        return ExitCode.PARTIAL if self._some_unit_done() else ExitCode.FAILED
+        return ExitCode.PARTIAL if self._has_finished_unit() else ExitCode.FAILED
 
-    def _some_unit_done(self) -> bool:
+    def _has_finished_unit(self) -> bool:
         """Return whether a unit succeeded. In deploys, builds alone do not count."""
         rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
         changing = [row for row in rows if row[0].kind in RECORD_KINDS]

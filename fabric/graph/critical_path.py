@@ -24,7 +24,7 @@ class CriticalPath(Struct, frozen=True):
         return frozenset(pairwise(self.numbers))
 
 
-def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
+def compute_tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
     """Compute each task's longest path from its start to the end of the run."""
     tail = [0.0] * len(needs)
     for number in range(len(needs) - 1, -1, -1):
@@ -34,7 +34,7 @@ def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[floa
     return tail
 
 
-def longest_path(
+def find_longest_path(
     needs: Sequence[Sequence[int]], seconds: Sequence[float], chosen: Collection[int]
 ) -> tuple[int, ...]:
     """Find the slowest chain of selected tasks. Of equal chains the first is returned."""
@@ -44,7 +44,7 @@ def longest_path(
         inner[number] = [need for need in needs[number] if need in chosen]
         for need in inner[number]:
             users[need].append(number)
-    tail = tails(inner, seconds)
+    tail = compute_tails(inner, seconds)
     path: list[int] = []
     ahead = sorted(chosen)
     while ahead:
@@ -53,11 +53,11 @@ def longest_path(
     return tuple(path)
 
 
-def critical_path(plan: Plan) -> CriticalPath:
+def compute_critical_path(plan: Plan) -> CriticalPath:
     """Compute the critical path through the tasks to run, or through all if none runs."""
     took = [decision.took for decision in plan.decisions]
     seconds = [UNTIMED_S if ms is None else ms / 1000 for ms in took]
     busy = {n for n, one in enumerate(plan.decisions) if one.action is not Action.SKIP}
-    path = longest_path(plan.graph.needs, seconds, busy or frozenset(range(len(plan.graph))))
+    path = find_longest_path(plan.graph.needs, seconds, busy or frozenset(range(len(plan.graph))))
     timed = [ms for number in path if (ms := took[number]) is not None]
     return CriticalPath(path, len(timed), sum(timed))

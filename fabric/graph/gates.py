@@ -18,14 +18,14 @@ class Gate(Struct, frozen=True):
     after: tuple[int, ...]
 
 
-def gates_of(graph: TaskGraph) -> tuple[Gate, ...]:
+def list_gates(graph: TaskGraph) -> tuple[Gate, ...]:
     """List one gate per service and target with more than one deploy task."""
-    return tuple(_gates(graph))
+    return tuple(_build_gates(graph))
 
 
-def _gates(graph: TaskGraph) -> Iterator[Gate]:
+def _build_gates(graph: TaskGraph) -> Iterator[Gate]:
     archives = frozenset(graph.numbers_of("package"))
-    for after in _deploys(graph):
+    for after in _group_deploys(graph):
         needs = {need for number in after for need in graph.needs[number]}
         before = tuple(sorted(needs & archives))
         all_before = frozenset(before)
@@ -33,7 +33,7 @@ def _gates(graph: TaskGraph) -> Iterator[Gate]:
             yield Gate(before, tuple(after))
 
 
-def _deploys(graph: TaskGraph) -> Iterable[list[int]]:
+def _group_deploys(graph: TaskGraph) -> Iterable[list[int]]:
     found: dict[tuple[str, str], list[int]] = {}
     for number in graph.numbers_of("deploy"):
         name = name_of(graph.ids[number])

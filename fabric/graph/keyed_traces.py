@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.graph.traces import Look, Trace, full_key, static_digest
+from fabric.graph.traces import Look, Trace, compute_full_key, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry
 
@@ -17,7 +17,7 @@ Keyed: TypeAlias = Callable[[str], str]
 _UP = "../"
 
 
-def keyed_trace(trace: Trace, keyed: Keyed) -> Trace:
+def hash_trace(trace: Trace, keyed: Keyed) -> Trace:
     """The form that leaves this machine."""
     return replace(
         trace,
@@ -37,9 +37,9 @@ def trace_here(
     Different inputs keep their salted hash, which equals nothing and counts as changed. Searches up
     to the root of another machine are extended to the local depth.
     """
-    told = replace(told, absent=(*told.absent, *_higher_up(told, look.folders_above)))
+    told = replace(told, absent=(*told.absent, *_list_higher_names(told, look.folders_above)))
     kind, entries = asked
-    static = static_digest(kind, entries)
+    static = compute_static_hash(kind, entries)
     fits = keyed(static) == told.static
     files = tuple(
         (path, here if keyed(here := look.digest(path)) == digest else digest)
@@ -50,13 +50,13 @@ def trace_here(
         static=static if fits else told.static,
         entries=entries if fits else (),
         files=files,
-        key=full_key(static, files, told.upstream),
+        key=compute_full_key(static, files, told.upstream),
     )
 
 
-def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
+def _list_higher_names(trace: Trace, folders_above: int) -> Iterator[str]:
     """List the names that those searches would find here, up to the local root."""
-    steps = {path: _steps_up(path) for path in trace.absent}
+    steps = {path: _count_steps_up(path) for path in trace.absent}
     top = max(steps.values(), default=0)
     found = {path for path, _ in trace.files}
     for path in (one for one, count in steps.items() if top and count == top):
@@ -64,7 +64,7 @@ def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
             yield from (_UP * more + path for more in range(1, folders_above - top + 1))
 
 
-def _steps_up(path: str) -> int:
+def _count_steps_up(path: str) -> int:
     """Count how many directories above the workspace the path is."""
     count = 0
     while path.startswith(_UP, count * len(_UP)):

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 
 from fabric.config.values import Config
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Task
-from fabric.model.task_id import dns_sync_id, release_id
+from fabric.model.task_id import build_dns_sync_id, release_id
 from fabric.model.task_inputs import DnsSyncInputs
 
 # The stage whose names need a switch of their own.
 _PROD = "prod"
 
 
-def leads_names(graph: TaskGraph) -> bool:
+def is_managing_dns(graph: TaskGraph) -> bool:
     return any(True for _ in graph.inputs_of(DnsSyncInputs.kind))
 
 
-def dns_sync_tasks(
+def build_dns_sync_tasks(
     config: Config, labels: Sequence[str], *, is_asked: bool = False
 ) -> tuple[Task, ...]:
     """Build the DNS task after the releases of all targets, if requested or with `autoApply`."""
@@ -30,7 +30,7 @@ def dns_sync_tasks(
     is_prod = config.stage == _PROD and not router.get("allowProdSync")
     if not (is_asked or (router.get("autoApply") and not is_prod)):
         return ()
-    said = digest_fields((json.dumps(router, sort_keys=True), repr(config.targets)))
+    said = hash_fields((json.dumps(router, sort_keys=True), repr(config.targets)))
     inputs = DnsSyncInputs(config.service, led[0], config.stage, said)
     needs = tuple(release_id(config.service, label) for label in led)
-    return (Task(dns_sync_id(config.service, config.stage), inputs, needs),)
+    return (Task(build_dns_sync_id(config.service, config.stage), inputs, needs),)

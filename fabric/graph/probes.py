@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import task_id
+from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import ProbeInputs
 
 
@@ -21,5 +21,5 @@ def probe_task(ref: RecordRef, check: str) -> Task:
     """Build a check task. Without a service, as with an unreadable config, the check alone is the
     name."""
     inputs = ProbeInputs(ref.service, ref.provider, ref.stage, check)
-    whole = task_id("probe", ref.service, check, ref.provider)
-    return Task(whole if ref.service else task_id("probe", check), inputs)
+    whole = build_task_id("probe", ref.service, check, ref.provider)
+    return Task(whole if ref.service else build_task_id("probe", check), inputs)

@@ -8,7 +8,7 @@ from posixpath import basename, dirname, splitext
 
 from msgspec import Struct
 
-from fabric.model.walks import Needs, reached, turned
+from fabric.model.walks import Needs, find_reachable, reverse_edges
 
 # Text for people: outside of all services no build reads it unless it remembers having done so.
 _PROSE = frozenset({".md", ".rst", ".adoc"})
@@ -32,7 +32,7 @@ class Territory(Struct, frozen=True):
     remembered: bool = False
 
 
-def affected(
+def select_affected(
     territories: Sequence[Territory], shared: Collection[str], changed: Iterable[str]
 ) -> frozenset[str]:
     """Select the services that these files can affect. `shared` files affect all."""
@@ -41,30 +41,30 @@ def affected(
     for path in changed:
         if path in shared:
             return frozenset(one.name for one in territories)
-        home = _home(path, territories)
-        found.update(one.name for one in territories if _matters(path, one, home))
+        home = _find_innermost_folder(path, territories)
+        found.update(one.name for one in territories if _is_affected_by(path, one, home))
         if home is not None and path not in own:
             found.update(one.name for one in territories if one.folder == home)
     return frozenset(found)
 
 
-def _matters(path: str, one: Territory, home: str | None) -> bool:
+def _is_affected_by(path: str, one: Territory, home: str | None) -> bool:
     if path in one.files or path in one.seen or one.folder.startswith(f"{path}/"):
         return True
-    if any(_inside(path, folder) for folder in one.searched):
+    if any(_is_inside(path, folder) for folder in one.searched):
         return True
-    if basename(path) in one.manifests and _inside(one.folder, dirname(path)):
+    if basename(path) in one.manifests and _is_inside(one.folder, dirname(path)):
         return True
     return home is None and not one.remembered and not _is_prose(path)
 
 
-def _home(path: str, territories: Iterable[Territory]) -> str | None:
+def _find_innermost_folder(path: str, territories: Iterable[Territory]) -> str | None:
     """Find the innermost service directory of a file, because services can be nested."""
-    around = sorted({one.folder for one in territories if _inside(path, one.folder)}, key=len)
+    around = sorted({one.folder for one in territories if _is_inside(path, one.folder)}, key=len)
     return around[-1] if around else None
 
 
-def _inside(path: str, folder: str) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -79,9 +79,9 @@ class Widening(Struct, frozen=True):
     dependencies: bool = False
 
 
-def widened(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
+def expand_selection(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
     """Add dependents and dependencies to the names, as requested."""
     start = frozenset(names)
-    after = reached(start, turned(needs)) if by.dependents else start
-    before = reached(start, needs) if by.dependencies else start
+    after = find_reachable(start, reverse_edges(needs)) if by.dependents else start
+    before = find_reachable(start, needs) if by.dependencies else start
     return after | before

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 
@@ -56,22 +56,22 @@ class Look(Protocol):
         """Return the number of directories above the workspace."""
 
 
-def static_digest(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
+def compute_static_hash(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
     """Compute the part of a key that is known before any file is read."""
-    return digest_fields((kind, *[part for entry in entries for part in entry]))
+    return hash_fields((kind, *[part for entry in entries for part in entry]))
 
 
-def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
+def compute_full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
     """Compute the key of a run from declared inputs, file contents and upstream outputs.
 
     Upstream outputs count, not keys: an unchanged archive stops the rebuild of dependents.
     """
     files = [part for pair in trace_files for part in pair]
     outputs = [part for pair in upstream for part in pair]
-    return digest_fields((static, "files", *files, "upstream", *outputs))
+    return hash_fields((static, "files", *files, "upstream", *outputs))
 
 
-def manifest(trace: Trace) -> tuple[InputEntry, ...]:
+def list_manifest(trace: Trace) -> tuple[InputEntry, ...]:
     """List all inputs of a run by name, as `explain` shows them."""
     return (
         *trace.entries,

@@ -27,7 +27,7 @@ class Variants(Struct, frozen=True):
         return self.packages.get((unit.service, unit.apart, function.name), "")
 
 
-def variants_of(
+def group_variants(
     units: Sequence[ServiceUnit], build_parts: PartsOf, package_parts: PartsOf
 ) -> Variants:
     """Group equal builds under their first target. A service with one target has no variant."""
@@ -39,11 +39,13 @@ def variants_of(
         for unit in several
         for one in unit.config.functions
     ]
-    builds = _first_labels({key: built for key, built, _ in rows})
-    return Variants(builds, _first_labels({key: (builds[key], packed) for key, _, packed in rows}))
+    builds = _map_first_labels({key: built for key, built, _ in rows})
+    return Variants(
+        builds, _map_first_labels({key: (builds[key], packed) for key, _, packed in rows})
+    )
 
 
-def _first_labels(parts: Mapping[_Key, Hashable]) -> dict[_Key, str]:
+def _map_first_labels(parts: Mapping[_Key, Hashable]) -> dict[_Key, str]:
     first: dict[tuple[str, str, Hashable], str] = {}
     for (service, label, function), one in parts.items():
         first.setdefault((service, function, one), label)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fabric.local.http_answer import ServedAnswer, json_answer
+from fabric.local.http_answer import ServedAnswer, build_json_answer
 from fabric.local.http_request import (
     BadRequestError,
     RequestHead,
     ServedRequest,
-    body_in,
-    head_in,
+    take_body,
+    take_head,
 )
 from fabric.system.event_loop import READ, WRITE, Deadline, EventLoop
 
@@ -58,7 +58,7 @@ class Connection:
         self._is_busy = self._ends = self._is_closed = self._is_deaf = False
         self._has_said_all = False
         self._waits = Deadline(loop, self._run_out)
-        self._loop.watch(self._fd, self._readable)
+        self._loop.watch(self._fd, self._handle_readable)
         self._waits.put_off(limits.idle_seconds)
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class Connection:
         else:
             self.close()
 
-    def _readable(self) -> None:
+    def _handle_readable(self) -> None:
         """Read more data. Data after a request waits until that one is answered."""
         if self._is_busy:
             self._look_for_end()
@@ -96,9 +96,9 @@ class Connection:
         if not self._read and self._head is None:
             self._waits.put_off(self._limits.request_seconds)
         self._read += chunk
-        self._understand()
+        self._parse_next()
 
-    def _understand(self) -> None:
+    def _parse_next(self) -> None:
         """Parse the next request, if it is complete and the previous one is answered."""
         if self._is_busy or self._is_closed:
             return
@@ -116,12 +116,12 @@ class Connection:
 
     def _request(self) -> ServedRequest | None:
         if self._head is None:
-            self._head = head_in(self._read, self._limits.hosts)
+            self._head = take_head(self._read, self._limits.hosts)
             if self._head is None:
                 return None
             if self._head.expects and self._head.size:
                 self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body = body_in(self._read, self._head.size, self._chunks)
+        body = take_body(self._read, self._head.size, self._chunks)
         if body is None:
             return None
         head, self._head, self._chunks = self._head, None, bytearray()
@@ -150,7 +150,7 @@ class Connection:
             self._ends = not keeps
             with_body = request.head.method != "HEAD"
             self._send(answer.as_bytes(keeps=keeps, with_body=with_body))
-            self._after_sending()
+            self._continue_after_send()
 
         return reply
 
@@ -158,10 +158,12 @@ class Connection:
         """Reject the request and close: later data cannot be trusted."""
         self._ends = True
         self._read.clear()
-        self._send(json_answer(error.status, {"message": error.message}).as_bytes(keeps=False))
-        self._after_sending()
+        self._send(
+            build_json_answer(error.status, {"message": error.message}).as_bytes(keeps=False)
+        )
+        self._continue_after_send()
 
-    def _after_sending(self) -> None:
+    def _continue_after_send(self) -> None:
         if not self._is_closed and not self._unsent:
             self._go_on()
 
@@ -173,7 +175,7 @@ class Connection:
             self._listen()
         self._waits.put_off(self._limits.idle_seconds)
         if self._read:
-            self._understand()
+            self._parse_next()
 
     def _leave(self) -> None:
         """Signal the end and let the client read the rest of the response."""
@@ -220,4 +222,4 @@ class Connection:
 
     def _listen(self) -> None:
         self._is_deaf = False
-        self._loop.watch(self._fd, self._readable, READ)
+        self._loop.watch(self._fd, self._handle_readable, READ)

@@ -6,7 +6,7 @@ import os
 import socket
 
 from fabric.local.connection import USUAL, Answering, Connection, HttpLimits
-from fabric.local.http_answer import json_answer
+from fabric.local.http_answer import build_json_answer
 from fabric.model.problems import FabricError, Problem
 from fabric.system.event_loop import EventLoop
 
@@ -24,12 +24,12 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise FabricError(_taken(host, port, error)) from error
+        raise FabricError(_port_in_use_problem(host, port, error)) from error
     os.set_blocking(listening.fileno(), False)
     return listening
 
 
-def _taken(host: str, port: int, error: OSError) -> Problem:
+def _port_in_use_problem(host: str, port: int, error: OSError) -> Problem:
     why = (error.strerror or str(error)).lower()
     free = next((one for one in range(port + 1, min(port + 100, 65536)) if _is_free(host, one)), 0)
     hint = f"use --port {free}, which is free" if free else "choose another --port"
@@ -75,23 +75,25 @@ class HttpServer:
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                taken, _ = self._next()
+                taken, _ = self._accept_next()
                 if len(self._connections) >= self._limits.connections:
                     with taken, contextlib.suppress(OSError):
-                        taken.send(json_answer(503, {"message": "busy"}).as_bytes(keeps=False))
+                        taken.send(
+                            build_json_answer(503, {"message": "busy"}).as_bytes(keeps=False)
+                        )
                     continue
                 os.set_blocking(taken.fileno(), False)
                 with contextlib.suppress(OSError):
                     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._connections.add(self._connection(taken))
+                self._connections.add(self._create_connection(taken))
 
-    def _connection(self, taken: socket.socket) -> Connection:
+    def _create_connection(self, taken: socket.socket) -> Connection:
         return Connection(self._loop, taken, self._limits, self._answering, self._forget)
 
     def _forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
 
-    def _next(self) -> tuple[socket.socket, object]:
+    def _accept_next(self) -> tuple[socket.socket, object]:
         try:
             return self._listening.accept()
         except OSError as error:

@@ -48,52 +48,52 @@ class RouteTable:
         self._literal: dict[tuple[str, ...], _Shape] = {}
         templates: dict[tuple[str, ...], _Shape] = {}
         for route in self.routes:
-            segments = _segments(route.path)
+            segments = _split_path(route.path)
             shapes = templates if "{" in route.path else self._literal
-            shape = shapes.setdefault(_shape(segments), _Shape(segments, {}))
+            shape = shapes.setdefault(_build_shape(segments), _Shape(segments, {}))
             shape.by_method.setdefault(route.method, route)
         self._templates = tuple(templates.values())
 
     def find(self, method: str, path: str) -> Matched | Unrouted:
-        segments = _decoded(path)
+        segments = _decode_segments(path)
         # What browsers and tools ask first is answered as GET is.
         wanted = (method, "GET", ANY) if method == "HEAD" else (method, ANY)
         allowed: list[str] = []
-        for shape in self._shapes(segments):
+        for shape in self._list_shapes(segments):
             for one in wanted:
                 if route := shape.by_method.get(one):
-                    return Matched(route, _matched(_segments(route.path), segments) or {})
+                    return Matched(route, _match_template(_split_path(route.path), segments) or {})
             allowed += shape.by_method
         return Unrouted(tuple(sorted(set(allowed))))
 
     def on_path(self, path: str) -> tuple[HttpRoute, ...]:
         """Return all routes of a path, whatever their method; most specific first."""
-        shapes = self._shapes(_decoded(path))
+        shapes = self._list_shapes(_decode_segments(path))
         return tuple(route for shape in shapes for route in shape.by_method.values())
 
-    def _shapes(self, segments: list[str]) -> Iterator[_Shape]:
+    def _list_shapes(self, segments: list[str]) -> Iterator[_Shape]:
         if literal := self._literal.get(tuple(segments)):
             yield literal
         for one in self._templates:
-            if _matched(one.segments, segments) is not None:
+            if _match_template(one.segments, segments) is not None:
                 yield one
 
 
-def _decoded(path: str) -> list[str]:
+def _decode_segments(path: str) -> list[str]:
     """Decode each segment separately, so that an encoded `/` does not split it."""
-    return [unquote(one) if "%" in one else one for one in _segments(path)]
+    return [unquote(one) if "%" in one else one for one in _split_path(path)]
 
 
-def _segments(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return path.strip("/").split("/")
 
 
-def _shape(segments: list[str]) -> tuple[str, ...]:
+def _build_shape(segments: list[str]) -> tuple[str, ...]:
     return tuple("{+}" if _order(one) > 1 else "{}" if _order(one) else one for one in segments)
 
 
 def _rank(route: HttpRoute) -> tuple[tuple[int, ...], str]:
-    return tuple(_order(one) for one in _segments(route.path)), route.method
+    return tuple(_order(one) for one in _split_path(route.path)), route.method
 
 
 def _order(segment: str) -> int:
@@ -102,7 +102,7 @@ def _order(segment: str) -> int:
     return 2 if segment.endswith("+}") else 1
 
 
-def _matched(template: list[str], segments: list[str]) -> dict[str, str] | None:
+def _match_template(template: list[str], segments: list[str]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for place, one in enumerate(template):
         order = _order(one)

@@ -96,7 +96,7 @@ def back_end_facts(kind: str) -> BackEndFacts:
     return _BY_KIND.get(kind) or BackEndFacts(kind)
 
 
-def reads_variable(kind: str, name: str) -> bool:
+def is_store_variable(kind: str, name: str) -> bool:
     """Return whether a store of that kind reads the variable."""
     facts = back_end_facts(kind)
     return name.startswith((*facts.variables, *facts.shared_variables))

@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from fabric.model.secrecy import looks_secret, without_credentials
+from fabric.model.secrecy import is_secret_name, redact_credentials
 
 _CLOUD = "AWS_"
 # Names that say less than TOKEN or PASSWORD, and mean the same.
@@ -75,9 +75,9 @@ class Bindable(Struct, frozen=True):
 
 @functools.lru_cache(4096)  # every request looks through the same environment
 def _is_credential(name: str, value: str) -> bool:
-    if looks_secret(name) or _NAMES.search(name) or name.upper().startswith(_CLOUD):
+    if is_secret_name(name) or _NAMES.search(name) or name.upper().startswith(_CLOUD):
         return True
-    return _VALUES.search(value) is not None or without_credentials(value) != value
+    return _VALUES.search(value) is not None or redact_credentials(value) != value
 
 
 EVERYTHING = Bindable()

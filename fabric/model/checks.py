@@ -34,19 +34,19 @@ class Check(Struct, frozen=True):
         return Problem(self.code or f"doctor/{self.name}", self.message, hint=self.fix)
 
 
-def passed(name: str, message: str) -> Check:
+def make_passed_check(name: str, message: str) -> Check:
     return Check(name, True, Severity.ERROR, message)  # noqa: FBT003 - what the name says
 
 
-def failed(name: str, problem: Problem) -> Check:
-    return _found(name, problem, Severity.ERROR)
+def make_failed_check(name: str, problem: Problem) -> Check:
+    return _make_problem_check(name, problem, Severity.ERROR)
 
 
-def warned(name: str, problem: Problem) -> Check:
-    return _found(name, problem, Severity.WARNING)
+def make_warning_check(name: str, problem: Problem) -> Check:
+    return _make_problem_check(name, problem, Severity.WARNING)
 
 
-def _found(name: str, problem: Problem, severity: Severity) -> Check:
+def _make_problem_check(name: str, problem: Problem, severity: Severity) -> Check:
     place = f"{problem.where}: " if problem.where and problem.where.line else ""
     message = f"{place}{problem.message}"
     return Check(name, False, severity, message, problem.hint, problem.code)  # noqa: FBT003

@@ -118,7 +118,7 @@ CONVENTIONS: Mapping[str, HandlerCalls] = {
 }
 
 
-def conventions_of(provider_id: str) -> HandlerCalls:
+def find_conventions(provider_id: str) -> HandlerCalls:
     """Find the conventions. For an unknown provider return events, which every language
     supports."""
     return CONVENTIONS.get(provider_id, AS_EVENTS)

@@ -25,20 +25,22 @@ _STAND_INS = {
 }
 
 
-def missing_groups(facts: ProviderFacts, given: Collection[str]) -> tuple[tuple[str, ...], ...]:
+def find_missing_groups(
+    facts: ProviderFacts, given: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
     """Find the groups without a set variable. One variable per group is sufficient."""
     return tuple(
         group
         for group in facts.credentials.required
-        if not any(name in given for name in _that_do(group))
+        if not any(name in given for name in _select_usable(group))
     )
 
 
-def _that_do(group: tuple[str, ...]) -> tuple[str, ...]:
+def _select_usable(group: tuple[str, ...]) -> tuple[str, ...]:
     return (*group, *(other for name in group for other in _STAND_INS.get(name, ())))
 
 
-def credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
+def list_credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
     """List all variables that determine whether credentials are missing."""
-    groups = (name for group in facts.credentials.required for name in _that_do(group))
+    groups = (name for group in facts.credentials.required for name in _select_usable(group))
     return tuple(dict.fromkeys((*groups, *facts.credentials.optional)))

@@ -55,18 +55,18 @@ class PackageNeed(Struct, frozen=True):
     code: str
 
 
-def extra_of(module: str) -> Extra:
+def find_extra(module: str) -> Extra:
     return _EXTRA_OF[module]
 
 
-def requirement(*extras: Extra) -> str:
+def format_requirement(*extras: Extra) -> str:
     """The distribution with its extras, as in `serverless-fabric[cloud,postgres]`."""
     listed = ",".join(sorted(set(extras)))
     return f"{DISTRIBUTION}[{listed}]" if listed else DISTRIBUTION
 
 
-def pinned_requirement(version: str, *extras: Extra) -> str:
+def format_pinned_requirement(version: str, *extras: Extra) -> str:
     """Format the requirement without other major versions, for machines that install fabric on each
     run."""
     major = int(version.split(".", 1)[0])
-    return f"{requirement(*extras)}>={version},<{major + 1}"
+    return f"{format_requirement(*extras)}>={version},<{major + 1}"

@@ -34,7 +34,7 @@ _LOADING = re.compile(
 )
 
 
-def reaches_children(name: str, declared: Collection[str] = ()) -> bool:
+def is_passed_to_children(name: str, declared: Collection[str] = ()) -> bool:
     """Return whether a `.env` variable is used beyond bindings: read by a provider or backend, or
     declared by the config."""
     if name.startswith(_PREFIXES) or _AWS.fullmatch(name):

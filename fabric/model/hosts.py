@@ -16,19 +16,19 @@ def is_name_in_host(text: str) -> bool:
     return bool(_ONE_PART.fullmatch(text))
 
 
-def host_of(url: str) -> str:
+def extract_host(url: str) -> str:
     """Extract the host, also without a scheme; empty if there is none."""
     parts = _split(url)
     return (parts.hostname or "") if parts else ""
 
 
-def routable_host(url: str) -> str:
+def extract_routable_host(url: str) -> str:
     """Extract the host in DNS form; empty if no hostname can point to it."""
-    host = host_of(url).removesuffix(".")
+    host = extract_host(url).removesuffix(".")
     return host if _NAME.fullmatch(host) else ""
 
 
-def port_of(url: str) -> int | None:
+def extract_port(url: str) -> int | None:
     """Extract an explicit port."""
     parts = _split(url)
     try:
@@ -37,13 +37,13 @@ def port_of(url: str) -> int | None:
         return None
 
 
-def path_of(url: str) -> str:
+def extract_path(url: str) -> str:
     """Extract the path without surrounding slashes."""
     parts = _split(url)
     return parts.path.strip("/") if parts else ""
 
 
-def target_of(said: str) -> str:
+def extract_request_target(said: str) -> str:
     """Extract the request target: path and query, without the rest of the address."""
     if "://" not in said:
         return f"/{said.lstrip('/')}"

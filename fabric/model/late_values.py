@@ -16,49 +16,49 @@ _ESCAPED = ("\\ue000", "\\ue001")
 WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the secrets of an addon"
 
 
-def placeholder(name: str) -> str:
+def format_placeholder(name: str) -> str:
     """Format the placeholder of a variable without a known value."""
     return f"{_OPEN}{name}{_CLOSE}"
 
 
-def late_names(text: str) -> tuple[str, ...]:
+def find_late_names(text: str) -> tuple[str, ...]:
     """The variables that a text still waits for."""
     return tuple(_PLACEHOLDER.findall(text)) if _OPEN in text else ()
 
 
-def filled_in(text: str, values: Mapping[str, str]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     """Replace placeholders by known values."""
     if _OPEN not in text:
         return text
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def filled_in_document(node: object, values: Mapping[str, str]) -> object:
+def fill_document(node: object, values: Mapping[str, str]) -> object:
     """Replace placeholders in all texts of a JSON document, including keys."""
     match node:
         case str():
-            return filled_in(node, values)
+            return fill_placeholders(node, values)
         case Mapping():
             return {
-                filled_in(str(key), values): filled_in_document(value, values)
+                fill_placeholders(str(key), values): fill_document(value, values)
                 for key, value in node.items()
             }
         case Sequence():
-            return [filled_in_document(item, values) for item in node]
+            return [fill_document(item, values) for item in node]
         case _:
             return node
 
 
-def all_known(what: str, texts: Iterable[str]) -> None:
+def require_known_values(what: str, texts: Iterable[str]) -> None:
     """Raise if a text that is about to leave this process has an unknown value."""
     for text in texts:
         if _OPEN in text or _ESCAPED[0] in text:
-            names = late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))
+            names = find_late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))
             if names:
-                raise FabricError(late_problem(what, names[0]))
+                raise FabricError(unknown_value_problem(what, names[0]))
 
 
-def late_problem(what: str, name: str) -> Problem:
+def unknown_value_problem(what: str, name: str) -> Problem:
     return Problem(
         "config/late-value",
         f"{what} depends on a value that is not known yet: `{name}`",

@@ -18,19 +18,19 @@ _MISSING = "Object missing required field "
 _KIND = re.compile(r"`(\w+)`")
 
 
-def misfit(error: ValidationError) -> str:
+def describe_misfit(error: ValidationError) -> str:
     """Describe a decoder error as `functions[0].key: expected a text, found a number`."""
     said, _, place = str(error).partition(" - at `")
     path = place.rstrip("`").removeprefix("$").removeprefix(".")
     if said.startswith(_MISSING):
-        return at(path, f"{said.removeprefix(_MISSING)} is required")
+        return prefix_message(path, f"{said.removeprefix(_MISSING)} is required")
     expected, _, found = said.partition(", got ")
     words = _KIND.sub(lambda kind: EXPECTED.get(kind[1], kind[0]), expected)
     words = words[:1].lower() + words[1:]
     if found:
         words += ", found " + _KIND.sub(lambda kind: FOUND.get(kind[1], kind[0]), found)
-    return at(path, words)
+    return prefix_message(path, words)
 
 
-def at(path: str, words: str) -> str:
+def prefix_message(path: str, words: str) -> str:
     return f"{path}: {words}" if path else words

@@ -97,18 +97,18 @@ class TracedCall(Struct, frozen=True):
     steps: tuple[TracedStep, ...] = ()
 
 
-def moment(at: int) -> str:
+def format_moment(at: int) -> str:
     """Format a time for JSON."""
     whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND // _MS:03d}Z"
 
 
-def nanoseconds(at: datetime.datetime) -> int:
+def convert_to_nanoseconds(at: datetime.datetime) -> int:
     return round(at.timestamp() * 1_000_000) * 1_000
 
 
-def nanoseconds_in(text: str) -> int:
+def parse_nanoseconds(text: str) -> int:
     """Parse a UTC time with up to nine decimal digits. Raises a ValueError if invalid."""
     head, _, rest = text.rstrip("Z").partition(".")
     whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
-    return nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)
+    return convert_to_nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)

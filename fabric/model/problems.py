@@ -63,7 +63,7 @@ class Problem(Struct, frozen=True):
         return replace(self, service=service)
 
 
-def each_once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def drop_repeated_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Drop repeated problems, because several services or targets can share one. The one with a
     place is kept."""
     listed = dict.fromkeys(one.of("") for one in problems)
@@ -127,7 +127,7 @@ class UntouchedError(FabricError):
     """The request was rejected before any call, so the known state is unchanged."""
 
 
-def retold(error: FabricError, problems: Iterable[Problem]) -> FabricError:
+def replace_problems(error: FabricError, problems: Iterable[Problem]) -> FabricError:
     """Replace the problems of an error. Whether a call was made stays known."""
     kind = UntouchedError if isinstance(error, UntouchedError) else FabricError
     return kind(*problems)

@@ -36,11 +36,11 @@ class Report(Struct, frozen=True):
     ties: tuple[tuple[str, str], ...] = ()
 
 
-def failure(command: str, error: FabricError) -> Report:
+def make_failure_report(command: str, error: FabricError) -> Report:
     return Report(command, problems=error.problems, exit_code=error.exit_code)
 
 
-def problem_json(problem: Problem) -> JsonObject:
+def encode_problem(problem: Problem) -> JsonObject:
     where = problem.where
     place: JsonObject | None = None
     if where:

@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
-from fabric.model.hosts import path_of, routable_host
+from fabric.model.hashing import hash_fields
+from fabric.model.hosts import extract_path, extract_routable_host
 from fabric.model.names import Digest
 
 # What all weights add up to: they are read as percent.
@@ -30,7 +30,7 @@ class EndpointShare(Struct, frozen=True):
     @property
     def host(self) -> str:
         """Return the host of letters, digits, `-`, `_` and dots only; empty otherwise."""
-        return routable_host(self.url)
+        return extract_routable_host(self.url)
 
 
 class DesiredRouting(Struct, frozen=True):
@@ -48,7 +48,7 @@ class DesiredRouting(Struct, frozen=True):
 
     @property
     def weights(self) -> Weights:
-        return weights_of(self.shares)
+        return list_weights(self.shares)
 
     @property
     def heaviest(self) -> EndpointShare:
@@ -57,7 +57,7 @@ class DesiredRouting(Struct, frozen=True):
 
     def checked_path(self, share: EndpointShare) -> str:
         """Return the health check path below the endpoint's own path."""
-        own = path_of(share.url) if self.check_path else ""
+        own = extract_path(share.url) if self.check_path else ""
         if not own:
             return self.check_path
         return f"/{own}" if self.check_path == "/" else f"/{own}{self.check_path}"
@@ -66,10 +66,10 @@ class DesiredRouting(Struct, frozen=True):
     def digest(self) -> Digest:
         shares = (text for one in self.shares for text in (one.label, one.url, str(one.weight)))
         own = (self.hostname, self.owner, str(self.ttl), self.strategy, self.check_path)
-        return digest_fields((*own, *shares))
+        return hash_fields((*own, *shares))
 
 
-def weights_of(shares: tuple[EndpointShare, ...]) -> Weights:
+def list_weights(shares: tuple[EndpointShare, ...]) -> Weights:
     return tuple((one.label, one.weight) for one in shares)
 
 

@@ -33,7 +33,7 @@ def name_of(task: str) -> TaskName:
     return TaskName(kind, service, function, provider)
 
 
-def kind_of(task: str) -> str:
+def parse_task_kind(task: str) -> str:
     return task.partition(":")[0]
 
 
@@ -42,31 +42,31 @@ def is_kind(task: str, kind: str) -> bool:
     return task.startswith(f"{kind}:")
 
 
-def task_id(kind: str, service: str, function: str = "", provider: str = "") -> TaskId:
+def build_task_id(kind: str, service: str, function: str = "", provider: str = "") -> TaskId:
     return TaskName(kind, service, function, provider).id
 
 
 def package_id(service: str, function: str) -> TaskId:
-    return task_id("package", service, function)
+    return build_task_id("package", service, function)
 
 
 def package_of(needs: Iterable[TaskId], service: str, function: str) -> TaskId:
     """The task among these that packs a function, whatever target it is for."""
     own = package_id(service, function)
-    return next((one for one in needs if remembered_as(one) == own), own)
+    return next((one for one in needs if remove_target_suffix(one) == own), own)
 
 
-def remembered_as(task: TaskId) -> TaskId:
+def remove_target_suffix(task: TaskId) -> TaskId:
     """Return the cache name of a task without its target, so that single-target runs share the
     result."""
-    is_made = "@" in task and kind_of(task) in _MADE
+    is_made = "@" in task and parse_task_kind(task) in _MADE
     return TaskId(task.partition("@")[0]) if is_made else task
 
 
-def dns_sync_id(service: str, stage: str) -> TaskId:
+def build_dns_sync_id(service: str, stage: str) -> TaskId:
     """Build the DNS task id, one per hostname regardless of its targets."""
-    return task_id("dns-sync", service, provider=stage)
+    return build_task_id("dns-sync", service, provider=stage)
 
 
 def release_id(service: str, provider: str) -> TaskId:
-    return task_id("release", service, provider=provider)
+    return build_task_id("release", service, provider=provider)

@@ -8,22 +8,24 @@ from typing import ClassVar, TypeAlias
 from msgspec import Struct
 
 from fabric.model.catalog import OLDEST_GLIBC
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
 
 
-def option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
+def list_option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
     """List every field of a frozen inputs class as an option entry, so that none is forgotten."""
     left_out = frozenset(skip)
     names = [name for name in inputs.__struct_fields__ if name not in left_out]
-    return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
+    return tuple(
+        InputEntry(EntryKind.OPTION, name, _encode_option(getattr(inputs, name))) for name in names
+    )
 
 
-def _text(value: object) -> str:
+def _encode_option(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def output_folder(root: str, service: str, apart: str = "") -> str:
+def build_output_folder(root: str, service: str, apart: str = "") -> str:
     """Build the output directory of a service, for one of several targets."""
     prefix = "" if root in ("", ".") else f"{root}/"
     return f"{prefix}.fabric/build/{service}{'@' if apart else ''}{apart}"
@@ -55,8 +57,8 @@ class VendorInputs(Struct, frozen=True):
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries. `source` is the lock text, hashed."""
-        lock = InputEntry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
-        return (lock, *option_entries(self, "service", "root", "source", "without"))
+        lock = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
+        return (lock, *list_option_entries(self, "service", "root", "source", "without"))
 
 
 _NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")
@@ -120,16 +122,16 @@ class BuildInputs(Struct, frozen=True):
 
     @property
     def shown_in(self) -> str:
-        return f"{output_folder(self.root, self.service, self.apart)}/{self.function}"
+        return f"{build_output_folder(self.root, self.service, self.apart)}/{self.function}"
 
     def entries(self) -> tuple[InputEntry, ...]:
         env = tuple(
-            InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env
+            InputEntry(EntryKind.ENV, name, hash_fields((value,))) for name, value in self.env
         )
         # What nobody asked for is no input: functions that were live before an option came stay so.
         unasked = (name for name in _ASKED_FOR if not getattr(self, name))
         return (
-            *option_entries(self, *_NAMES, "env", "is_last", "brought", *unasked),
+            *list_option_entries(self, *_NAMES, "env", "is_last", "brought", *unasked),
             *env,
         )
 
@@ -152,7 +154,7 @@ class PackageInputs(Struct, frozen=True):
 
     @property
     def shown_in(self) -> str:
-        return output_folder(self.root, self.service, self.apart)
+        return build_output_folder(self.root, self.service, self.apart)
 
     def entries(self) -> tuple[InputEntry, ...]:
         """Return the entries: only the parts count. `brought` affects warnings, not the archive."""
@@ -245,7 +247,7 @@ class RemoveInputs(Struct, frozen=True):
     mode: str
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service", "function")
+        return list_option_entries(self, "service", "function")
 
 
 class RestoreInputs(Struct, frozen=True):
@@ -268,7 +270,7 @@ class RestoreInputs(Struct, frozen=True):
     functions: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service", "function")
+        return list_option_entries(self, "service", "function")
 
 
 class DnsSyncInputs(Struct, frozen=True):
@@ -292,7 +294,7 @@ class DnsSyncInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service")
+        return list_option_entries(self, "service")
 
 
 class ProbeInputs(Struct, frozen=True):
@@ -313,7 +315,7 @@ class ProbeInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service")
+        return list_option_entries(self, "service")
 
 
 # Tasks that change more than files on this machine.

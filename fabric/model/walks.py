@@ -7,7 +7,7 @@ Needs: TypeAlias = Mapping[str, Iterable[str]]
 N = TypeVar("N", bound=Hashable)
 
 
-def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
+def find_reachable(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
     """Find all nodes reachable from these, including themselves. Stops at a cycle."""
     found = set(start)
     waiting = list(found)
@@ -19,7 +19,7 @@ def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
     return frozenset(found)
 
 
-def turned(edges: Needs) -> dict[str, set[str]]:
+def reverse_edges(edges: Needs) -> dict[str, set[str]]:
     """Reverse the edges."""
     found: dict[str, set[str]] = {}
     for name, needs in edges.items():
@@ -28,7 +28,7 @@ def turned(edges: Needs) -> dict[str, set[str]]:
     return found
 
 
-def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
+def sort_needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
     """Yield every name after its needs, as far as possible; otherwise in the given order."""
     entered: set[str] = set()
     given: set[str] = set()
@@ -48,26 +48,26 @@ def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
             yield name
 
 
-def depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
+def compute_depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
     """Compute the longest chain of names before each one. Requires no cycle."""
     found: dict[str, int] = {}
-    for name in needs_first(names, needs):
+    for name in sort_needs_first(names, needs):
         found[name] = max((found[need] + 1 for need in needs.get(name, ())), default=0)
     return found
 
 
-def cycle_in(needs: Needs) -> tuple[str, ...]:
+def find_cycle(needs: Needs) -> tuple[str, ...]:
     """Find a cycle, with its first name repeated at the end, or (). Iterative, so depth is
     unlimited."""
     done: set[str] = set()
     for start in needs:
-        cycle = _cycle_from(start, needs, done)
+        cycle = _find_cycle_from(start, needs, done)
         if cycle:
             return cycle
     return ()
 
 
-def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
+def _find_cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
     path = [start]
     rest = [iter(needs.get(start, ()))]
     on_path = {start}

@@ -19,7 +19,7 @@ from fabric.providers.contract import (
     Released,
     Unfit,
 )
-from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.naming import build_function_endpoint, format_resource_name
 from fabric.providers.order_document import deploy_order, remove_order
 from fabric.providers.payloads import (
     deploy_documents,
@@ -27,7 +27,7 @@ from fabric.providers.payloads import (
     destroy_documents,
     destroy_words,
 )
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import Redaction, build_redaction
 from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 from fabric.system.bounded_process import Overheard
 
@@ -59,8 +59,10 @@ class Command(Struct, frozen=True):
         watch: CallWatch = UNWATCHED,
     ) -> Deployed:
         if not self.deploy_line.strip():
-            raise FabricError(no_deployer(self.facts))
-        redaction = self._redaction(pair for order in functions for pair in order.env.reveal())
+            raise FabricError(no_deployer_problem(self.facts))
+        redaction = self._build_redaction(
+            pair for order in functions for pair in order.env.reveal()
+        )
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", redaction)
         told = Told(
@@ -69,8 +71,8 @@ class Command(Struct, frozen=True):
             deploy_order(address, functions),
         )
         heard = run_line(call, told, self.around, watch)
-        outputs = _outputs(call, heard, functions)
-        live = tuple(_live(address, order, dict(outputs)) for order in functions)
+        outputs = _read_outputs(call, heard, functions)
+        live = tuple(_build_live_function(address, order, dict(outputs)) for order in functions)
         return Deployed(live, outputs)
 
     def release(
@@ -82,7 +84,7 @@ class Command(Struct, frozen=True):
     ) -> Released:
         """Do nothing: the deploy command has done everything already."""
         outputs = dict(given)
-        endpoint = _endpoint(outputs)
+        endpoint = _find_endpoint(outputs)
         if address.region:
             outputs.setdefault("region", address.region)
         for one in functions:
@@ -110,8 +112,8 @@ class Command(Struct, frozen=True):
     ) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
-            raise FabricError(_no_destroy_command(address, variable))
-        call = Call(variable, self.destroy_line, "remove/command-failed", self._redaction(()))
+            raise FabricError(_no_destroy_command_problem(address, variable))
+        call = Call(variable, self.destroy_line, "remove/command-failed", self._build_redaction(()))
         told = Told(
             destroy_words(address, functions),
             destroy_documents(address, functions),
@@ -127,13 +129,13 @@ class Command(Struct, frozen=True):
         del address, function, mark
         return None
 
-    def _redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
-        return redaction_of(
+    def _build_redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
+        return build_redaction(
             self.around.hide.reveal(), (*self.around.env.reveal().items(), *variables)
         )
 
 
-def no_deployer(facts: ProviderFacts) -> Problem:
+def no_deployer_problem(facts: ProviderFacts) -> Problem:
     return Problem(
         "deploy/no-deployer",
         f"real deploys to {facts.title} (`{facts.id}`) are not built in",
@@ -142,7 +144,7 @@ def no_deployer(facts: ProviderFacts) -> Problem:
     )
 
 
-def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
+def _no_destroy_command_problem(address: DeploymentAddress, variable: str) -> Problem:
     return Problem(
         "remove/no-destroy-command",
         f"`{address.service}` on `{address.label}` was deployed by a custom command, and no "
@@ -151,7 +153,7 @@ def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
     )
 
 
-def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
+def _read_outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
     try:
         answer = read_output(heard.stdout)
     except ValueError as error:
@@ -163,21 +165,21 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
     return call.redaction.outputs(answer, frozenset(named))
 
 
-def _endpoint(outputs: dict[str, str]) -> str:
+def _find_endpoint(outputs: dict[str, str]) -> str:
     return outputs.get("endpoint", outputs.get("url", ""))
 
 
-def _live(
+def _build_live_function(
     address: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]
 ) -> LiveFunction:
     """Build the state of one function from outputs `arn_<function>` and `url_<function>`, or from
     names."""
-    name = resource_name(address, order.name)
+    name = format_resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,
         resource_id=outputs.get(f"arn_{order.name}", name),
         endpoint=outputs.get(f"url_{order.name}")
-        or function_endpoint(_endpoint(outputs), order.triggers),
+        or build_function_endpoint(_find_endpoint(outputs), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )

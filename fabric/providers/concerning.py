@@ -5,19 +5,21 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from fabric.model.problems import ConfigSpot, FabricError, Problem, retold
+from fabric.model.problems import ConfigSpot, FabricError, Problem, replace_problems
 
 
 @contextlib.contextmanager
-def concerning(function: str, trigger: int | None = None) -> Iterator[None]:
+def attach_error_spot(function: str, trigger: int | None = None) -> Iterator[None]:
     """Attribute errors raised inside to this function and trigger, unless they name a place
     already."""
     try:
         yield
     except FabricError as error:
         spot = ConfigSpot(function, trigger)
-        raise retold(error, (_about(one, spot) for one in error.problems)) from error
+        raise replace_problems(
+            error, (_set_problem_spot(one, spot) for one in error.problems)
+        ) from error
 
 
-def _about(problem: Problem, spot: ConfigSpot) -> Problem:
+def _set_problem_spot(problem: Problem, spot: ConfigSpot) -> Problem:
     return problem if problem.about else replace(problem, about=spot)

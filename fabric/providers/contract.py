@@ -144,11 +144,11 @@ class Released(Struct, frozen=True):
     kept: Pairs = ()
 
 
-def _nobody_hears(_text: str) -> None:
+def _ignore_line(_text: str) -> None:
     pass
 
 
-def _goes_on() -> bool:
+def _never_stop() -> bool:
     return False
 
 
@@ -156,8 +156,8 @@ class CallWatch(Struct, frozen=True):
     """The observer of a running call: `hear` receives each progress line immediately. Once
     `is_to_end` returns true, the call should stop."""
 
-    hear: Callable[[str], None] = _nobody_hears
-    is_to_end: Callable[[], bool] = _goes_on
+    hear: Callable[[str], None] = _ignore_line
+    is_to_end: Callable[[], bool] = _never_stop
 
 
 UNWATCHED = CallWatch()

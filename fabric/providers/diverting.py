@@ -24,7 +24,7 @@ class Diverter(Protocol):
         left alone."""
 
 
-def led_away(address: DeploymentAddress) -> Problem:
+def foreign_diversion_problem(address: DeploymentAddress) -> Problem:
     """Build the problem for routes that another run diverts; their original targets are unknown
     here."""
     message = f"routes of `{address.service}` point to the tunnel of another `fabric invoke dev`"
@@ -35,7 +35,7 @@ def led_away(address: DeploymentAddress) -> Problem:
     return Problem("dev/left-wired", message, hint)
 
 
-def in_other_account(then: str) -> Problem:
+def other_account_problem(then: str) -> Problem:
     """Build the problem for routes of another account: missing permission does not prove
     deletion."""
     message = (

@@ -8,7 +8,7 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction
 Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]
 
 
-def found_versions(
+def find_versions(
     find: Find, address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
     rows = {name: find(address, name, mark) for name, mark in marks.items()}

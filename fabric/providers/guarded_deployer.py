@@ -22,7 +22,7 @@ from fabric.providers.contract import (
     Released,
 )
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, quoting, untouched
+from fabric.providers.refused_calls import Quoted, mark_untouched, redact_progress
 from fabric.providers.waiting import WAITING, Waiting
 
 Work = TypeVar("Work")
@@ -40,7 +40,7 @@ class Operations(Struct, Generic[Work], frozen=True):
     found: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
 
 
-def one_by_one(
+def deploy_one_by_one(
     made: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
 ) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
     return lambda work, address, orders: (made(work, address, one) for one in orders)
@@ -66,13 +66,13 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     def operations(self) -> Operations[Work]: ...
 
     @abstractmethod
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
         """Convert API errors inside the block to problems without secrets."""
 
     @abstractmethod
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
+    def _open_client(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
         """Open the context of one call. Raises for a record of another account or region.
 
         `quoted` redacts provider messages; the watch receives only redacted ones.
@@ -90,13 +90,15 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         watch: CallWatch = UNWATCHED,
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Work]:
-        with self._guarded(whose, orders) as hide:
-            with untouched():
+        with self._translate_errors(whose, orders) as hide:
+            with mark_untouched():
                 self._refuse(orders)
-                opened = self._opened(address, quoting(watch, hide.quoted), hide.quoted)
+                opened = self._open_client(
+                    address, redact_progress(watch, hide.quoted), hide.quoted
+                )
             yield opened
 
-    def _hurried(self) -> Waiting:
+    def _shorten_waiting(self) -> Waiting:
         return replace(self.waiting, most=min(self.waiting.most, _HURRIED))
 
     def deploy(
@@ -106,9 +108,11 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         watch: CallWatch = UNWATCHED,
     ) -> Deployed:
         units = [functions] if self.unit is DeployUnit.SERVICE else [[one] for one in functions]
-        return Deployed(tuple(live for one in units for live in self._made(address, one, watch)))
+        return Deployed(
+            tuple(live for one in units for live in self._deploy_orders(address, one, watch))
+        )
 
-    def _made(
+    def _deploy_orders(
         self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallWatch
     ) -> tuple[LiveFunction, ...]:
         is_whole = self.unit is DeployUnit.SERVICE

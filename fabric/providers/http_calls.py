@@ -10,9 +10,9 @@ from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
 from fabric.providers.contract import CallWatch
 from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import Waiting, nap
+from fabric.providers.waiting import Waiting, sleep_interruptibly
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 from fabric.system.retry import Patience, TransientError
 
 T = TypeVar("T")
@@ -42,31 +42,31 @@ class ProviderCall(Struct, frozen=True):
         return f"{self.method} {self.path.partition('?')[0]}"
 
 
-def sending(method: str, path: str, document: object) -> ProviderCall:
+def build_json_call(method: str, path: str, document: object) -> ProviderCall:
     return ProviderCall(method, path, msgspec.json.encode(document))
 
 
-def opened(provider: str) -> Http:
+def open_provider_http(provider: str) -> Http:
     """Open an HTTP client without retries: only the caller knows which calls are safe to repeat."""
-    with requiring(client_need(provider)):
+    with require_packages(require_cloud_extra(provider)):
         return open_http(_ONCE, _MOST_BYTES)
 
 
-def client_need(provider: str) -> PackageNeed:
+def require_cloud_extra(provider: str) -> PackageNeed:
     """Return the package requirement of providers that use the clients of the cloud extra."""
     return PackageNeed(f"deploys to `{provider}` need", Extra.CLOUD, "deploy/not-installed")
 
 
-def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
+def send_with_token(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
     """Send a call with a bearer token.
 
     Redirects are never followed, so the token reaches no other host. Raises a TransientError if the
     outcome is unknown.
     """
-    return admitted(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
+    return send_with_login(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
 
 
-def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
+def send_with_login(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
     """Send a call with any value of the `Authorization` header, otherwise like
     `send_with_token`."""
     headers = {"Authorization": login.reveal()}
@@ -77,7 +77,7 @@ def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) 
     return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
 
 
-def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
+def decode_reply(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
     """Decode a response. A truncated response leaves the outcome of the call unknown."""
     try:
         return msgspec.json.decode(reply.content, type=kind)
@@ -88,16 +88,16 @@ def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
         raise TransientError(f"invalid response to `{call.title}`") from error
 
 
-def _at_once() -> float:
+def _no_delay() -> float:
     return 0.0
 
 
-def patient(
+def retry_transient(
     act: Callable[[], T],
     provider: str,
     waiting: Waiting,
     watch: CallWatch,
-    due: Callable[[], float] = _at_once,
+    due: Callable[[], float] = _no_delay,
 ) -> T:
     """Run `act` until it succeeds or the waiting time is spent.
 
@@ -107,7 +107,7 @@ def patient(
     """
     pauses = waiting.pauses()
     while True:
-        nap(due(), waiting, watch)
+        sleep_interruptibly(due(), waiting, watch)
         try:
             return act()
         except TransientError as error:
@@ -119,4 +119,4 @@ def patient(
                 watch.hear(f"{provider}: rate limit reached, waiting {wish:.0f} s")
             elif pause >= _TOLD:
                 watch.hear(f"{provider}: {error}; retrying")
-            nap(max(pause, wish), waiting, watch)
+            sleep_interruptibly(max(pause, wish), waiting, watch)

@@ -32,7 +32,7 @@ class KeptTexts(Struct, frozen=True):
         return self.of_functions(name for name in names if name not in staying)
 
 
-def kept_texts(address: DeploymentAddress) -> KeptTexts:
+def read_kept_texts(address: DeploymentAddress) -> KeptTexts:
     record = address.previous
     if record is None:
         return KeptTexts({})

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from fabric.model.hosts import is_name_in_host
 from fabric.model.problems import FabricError, Problem, UntouchedError
 from fabric.providers.contract import CallWatch, FunctionOrder
-from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.redaction import Redaction, redact_errors
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_plain, is_web_address
 
@@ -35,7 +35,7 @@ class RefusedCallError(Exception):
         return self.status == _NOT_FOUND
 
 
-def own_words(provider: str) -> str:
+def format_generic_hint(provider: str) -> str:
     """Return the hint for a rejection whose reason is unknown."""
     return f"change what this message from {provider} refers to, then run the command again"
 
@@ -45,7 +45,7 @@ Judged: TypeAlias = Callable[[str, RefusedCallError, Quoted], Problem]
 
 
 @contextlib.contextmanager
-def untouched() -> Iterator[None]:
+def mark_untouched() -> Iterator[None]:
     """Mark errors raised before any API call: the deployed state is unchanged."""
     try:
         yield
@@ -54,7 +54,7 @@ def untouched() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def explained(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
+def convert_refusals(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
     """Convert uncaught API errors to problems of `whose`."""
     try:
         yield
@@ -67,28 +67,28 @@ def explained(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told(
+def convert_call_errors(
     whose: str, judged: Judged, hide: Redaction, orders: Sequence[FunctionOrder] = ()
 ) -> Iterator[Redaction]:
     """Convert the errors of a whole deployer call; no message shows a value of these orders."""
-    hide = over_orders(hide, orders)
-    with nothing_shown(hide), explained(whose, hide.quoted, judged):
+    hide = extend_redaction(hide, orders)
+    with redact_errors(hide), convert_refusals(whose, hide.quoted, judged):
         yield hide
 
 
-def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
+def extend_redaction(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
     variables = [pair for order in orders for pair in order.env.reveal()]
     secrets = [value for order in orders for value in order.secret_values]
     return hide.with_more(secrets, variables)
 
 
-def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
+def redact_progress(watch: CallWatch, quoted: Quoted) -> CallWatch:
     """Redact provider messages in progress lines the same way as in errors."""
     return CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
 
 
 @contextlib.contextmanager
-def unless_gone() -> Iterator[None]:
+def ignore_missing() -> Iterator[None]:
     """Ignore the error for a missing resource: the desired state is reached already."""
     try:
         yield

@@ -10,7 +10,7 @@ R = TypeVar("R")
 AT_ONCE = 8
 
 
-def side_by_side(call: Callable[[T], R], items: Sequence[T], most: int = AT_ONCE) -> list[R]:
+def run_parallel(call: Callable[[T], R], items: Sequence[T], most: int = AT_ONCE) -> list[R]:
     """Run a call for each item and return the results in order.
 
     Waits for all calls, then raises the first error.

@@ -18,7 +18,7 @@ from fabric.providers.contract import (
     Released,
     Unfit,
 )
-from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.naming import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
 
@@ -42,7 +42,7 @@ class Simulated(Struct, frozen=True):
         functions: Sequence[FunctionOrder],
         watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> Deployed:
-        return Deployed(tuple(_live(address, order) for order in functions))
+        return Deployed(tuple(_simulate_function(address, order) for order in functions))
 
     def release(
         self,
@@ -51,8 +51,8 @@ class Simulated(Struct, frozen=True):
         given: Pairs,
         watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
     ) -> Released:
-        endpoint = _endpoint(address)
-        outputs = {"url": endpoint, "region": _region(address), **dict(given)}
+        endpoint = _build_endpoint(address)
+        outputs = {"url": endpoint, "region": _choose_region(address), **dict(given)}
         for one in functions:
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint
@@ -83,20 +83,20 @@ class Simulated(Struct, frozen=True):
         return None
 
 
-def _live(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    name = resource_name(address, order.name)
+def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+    name = format_resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,
-        resource_id=f"{address.provider_id}:{_region(address)}:function:{name}",
-        endpoint=function_endpoint(_endpoint(address), order.triggers),
+        resource_id=f"{address.provider_id}:{_choose_region(address)}:function:{name}",
+        endpoint=build_function_endpoint(_build_endpoint(address), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )
 
 
-def _endpoint(address: DeploymentAddress) -> str:
+def _build_endpoint(address: DeploymentAddress) -> str:
     return f"https://{address.service}-{address.stage}.{address.provider_id}.fabric.example"
 
 
-def _region(address: DeploymentAddress) -> str:
+def _choose_region(address: DeploymentAddress) -> str:
     return address.region or DEFAULT_REGION

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fabric.providers.contract import FunctionDraft
 
 
-def kinds_of(triggers: Sequence[str]) -> frozenset[str]:
+def collect_trigger_kinds(triggers: Sequence[str]) -> frozenset[str]:
     return frozenset(str(json.loads(text).get("type")) for text in triggers)
 
 
@@ -16,6 +16,6 @@ def number_of(kind: str, triggers: Sequence[str]) -> int | None:
     return kinds.index(kind) if kind in kinds else None
 
 
-def public_ones(functions: Sequence[FunctionDraft]) -> tuple[str, ...]:
+def list_public_functions(functions: Sequence[FunctionDraft]) -> tuple[str, ...]:
     """List the names of functions that have an address."""
-    return tuple(one.name for one in functions if "http" in kinds_of(one.triggers))
+    return tuple(one.name for one in functions if "http" in collect_trigger_kinds(one.triggers))

@@ -39,18 +39,18 @@ class Waiting(Struct, frozen=True):
 WAITING = Waiting()
 
 
-def until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
+def poll_until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
     """Poll until `look` returns a value. Returns None when the time is spent."""
     found = look()
     for pause in waiting.pauses():
         if found is not None:
             return found
-        nap(pause, waiting, watch)
+        sleep_interruptibly(pause, waiting, watch)
         found = look()
     return found
 
 
-def nap(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
+def sleep_interruptibly(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
     while seconds > 0:
         if watch.is_to_end():
             message = "the run was stopped while it waited for the provider"

@@ -36,7 +36,7 @@ class SharedCacheAddress(Struct, frozen=True):
     folder: Path
 
 
-def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
+def build_carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
     """Return a function that opens the store on demand.
 
     Raises ValueError for an invalid URL, with a message without any part of it: it can contain a
@@ -48,10 +48,10 @@ def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
     is_turbo = scheme.startswith(_TURBO)
     base = where.url[len(_TURBO) :] if is_turbo else where.url
     _refuse_unfit(base)
-    return lambda: _web(base.rstrip("/"), where, is_turbo=is_turbo)
+    return lambda: _open_web_carrier(base.rstrip("/"), where, is_turbo=is_turbo)
 
 
-def packages_of_url(url: str) -> tuple[str, ...]:
+def list_url_packages(url: str) -> tuple[str, ...]:
     """Return the optional packages that the store of this URL imports."""
     scheme = url.partition("://")[0].lower()
     if scheme in _STORES:
@@ -69,7 +69,7 @@ def _refuse_unfit(base: str) -> None:
         raise ValueError("plain HTTP would expose the token")
 
 
-def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
+def _open_web_carrier(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
     from fabric.remote.web_carrier import WebPlace, open_web  # httpx: only when it is wanted
 
     try:
@@ -91,12 +91,12 @@ def _store(kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAdd
     from fabric.remote.store_carrier import StoreCarrier
 
     try:
-        return StoreCarrier(_backend(kind, settings, where))
+        return StoreCarrier(_open_backend(kind, settings, where))
     except FabricError as error:
         raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error
 
 
-def _backend(
+def _open_backend(
     kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAddress
 ) -> "Backend":
     """Open a backend without resolving lost replies, which would read back every existing pack."""

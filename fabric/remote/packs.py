@@ -53,17 +53,17 @@ class PackCutter:
             self._rest.clear()
 
 
-def content_at(extent: Extent, packs: Mapping[int, bytes]) -> bytes | None:
+def read_content(extent: Extent, packs: Mapping[int, bytes]) -> bytes | None:
     """Read content from its packs; None if they are too short."""
     parts = [packs[number] for number in extent.packs]
     if not parts:
         return b""
     begin = extent.offset - extent.packs[0] * PACK_BYTES
-    content = b"".join(_whole_but_last(parts))[begin : begin + extent.size]
+    content = b"".join(_require_full_parts(parts))[begin : begin + extent.size]
     return content if len(content) == extent.size else None
 
 
-def _whole_but_last(parts: Sequence[bytes]) -> Iterator[bytes]:
+def _require_full_parts(parts: Sequence[bytes]) -> Iterator[bytes]:
     """Check the sizes: a short pack would shift all following content."""
     for part in parts[:-1]:
         yield part if len(part) == PACK_BYTES else b""

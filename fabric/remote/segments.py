@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 from msgspec.structs import replace
 
-from fabric.graph.keyed_traces import Keyed, keyed_trace
+from fabric.graph.keyed_traces import Keyed, hash_trace
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
@@ -83,17 +83,17 @@ class _SegmentDocument(Struct, frozen=True):
     contents: dict[Digest, Extent]
 
 
-def told_trace(trace: Trace, keyed: Keyed) -> Trace:
+def convert_trace_for_upload(trace: Trace, keyed: Keyed) -> Trace:
     """Convert a trace for upload: hashes of inputs and of lists of names are keyed."""
     lists = tuple(replace(one, digest=keyed(one.digest)) for one in trace.listings)
-    return replace(keyed_trace(trace, keyed), listings=lists)
+    return replace(hash_trace(trace, keyed), listings=lists)
 
 
 def encode_segment(segment: Segment) -> bytes:
     pairs: dict[tuple[str, str], int] = {}
     lists: dict[ListingTrace, int] = {}
     rows = {
-        str(task_id): tuple(_row(one, pairs, lists) for one in traces)
+        str(task_id): tuple(_build_row(one, pairs, lists) for one in traces)
         for task_id, traces in segment.traces.items()
     }
     lines = tuple(_ListingLine(one.folder, one.pattern, one.ignore, one.digest) for one in lists)
@@ -103,7 +103,7 @@ def encode_segment(segment: Segment) -> bytes:
     return Encoder().encode(document)
 
 
-def _row(
+def _build_row(
     trace: Trace, pairs: dict[tuple[str, str], int], lists: dict[ListingTrace, int]
 ) -> _KeyedRow:
     output = trace.output
@@ -125,12 +125,12 @@ def decode_segment(body: bytes, key_id: str) -> Segment | None:
     """Decode a segment; None if it is incomplete or invalid."""
     try:
         found = Decoder(_SegmentDocument).decode(body)
-        return _checked(found, key_id) if found.version == VERSION else None
+        return _build_checked_segment(found, key_id) if found.version == VERSION else None
     except (DecodeError, ValidationError, ValueError, IndexError, RecursionError):
         return None
 
 
-def _checked(found: _SegmentDocument, key_id: str) -> Segment:
+def _build_checked_segment(found: _SegmentDocument, key_id: str) -> Segment:
     for extent in found.contents.values():
         reach = len(found.streams.get(extent.stream, ())) * PACK_BYTES
         if extent.offset < 0 or not 0 <= extent.size <= _LARGEST:
@@ -162,19 +162,19 @@ def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace
         upstream=row.upstream,
         links=row.links,
         key=Digest(""),
-        output=Output(row.digest, tuple(map(_file, row.made)), row.facts),
+        output=Output(row.digest, tuple(map(_decode_file, row.made)), row.facts),
         ms=row.ms,
     )
 
 
-def _file(row: _FileRow) -> OutputFile:
+def _decode_file(row: _FileRow) -> OutputFile:
     """Decode an output file. A path outside the task's own directory is invalid."""
     if not is_plain_name(row.path) or not is_digest(row.digest) or row.size < 0:
         raise ValueError("not an output")
     return OutputFile(row.path, row.digest, row.size, executable=row.executable)
 
 
-def joined(segments: Sequence[Segment]) -> Segment:
+def join_segments(segments: Sequence[Segment]) -> Segment:
     """Join segments of one key: the newest few runs of each task, with their packs. The first
     segment is the newest."""
     traces: dict[TaskId, tuple[Trace, ...]] = {}

@@ -62,8 +62,8 @@ def _is_sound(found: Snapshot) -> bool:
     return (
         len(taken) == len(leaves)
         and all(map(is_inside, leaves))
-        and taken.isdisjoint(above for path in leaves for above in folders_above(path))
-        and all(led_to(path, target) is not None for path, target in found.links)
+        and taken.isdisjoint(above for path in leaves for above in list_parent_folders(path))
+        and all(resolve_link(path, target) is not None for path, target in found.links)
         and all(is_digest(one.digest) for one in found.files)
         and all(is_digest(one) for names in found.streams.values() for one in names)
         and all(_is_reachable(one.extent, found.streams) for one in found.files)
@@ -81,14 +81,14 @@ def is_inside(path: str) -> bool:
     return "\0" not in path and all(part not in ("", ".", "..") for part in parts)
 
 
-def folders_above(path: str) -> Iterator[str]:
+def list_parent_folders(path: str) -> Iterator[str]:
     at = path.rfind("/")
     while at > 0:
         yield path[:at]
         at = path.rfind("/", 0, at)
 
 
-def led_to(path: str, target: str) -> str | None:
+def resolve_link(path: str, target: str) -> str | None:
     """Return the target of a link inside the top directory; None for a target outside.
 
     Also None if unclear: behind another link, `..` can point anywhere.
@@ -101,7 +101,7 @@ def led_to(path: str, target: str) -> str | None:
     return None if is_out else "/".join((*parts, *names))
 
 
-def stored_bytes(
+def store_bytes(
     keys: SealKeys, parts: Iterable[bytes]
 ) -> tuple[StoredBytes, Sequence[tuple[ObjectName, bytes]]]:
     """Return a reference to all bytes, and the objects to upload."""

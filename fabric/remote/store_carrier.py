@@ -23,7 +23,7 @@ class StoreCarrier:
         try:
             stored = self._backend.read(str(name))
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
         if stored is not None and len(stored.content) > name.cap:
             raise CarrierError("an object exceeds the maximum size")
         return stored.content if stored is not None else None
@@ -34,7 +34,7 @@ class StoreCarrier:
         except MovedError:
             self._put_right(name, content)
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
 
     def _put_right(self, name: ObjectName, content: bytes) -> None:
         """Check that an existing object has the same bytes, and overwrite a damaged one."""
@@ -45,19 +45,19 @@ class StoreCarrier:
         except MovedError:
             return  # somebody else has done so
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
 
     def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> None:
         """Repeat the change after each conflict, so that no concurrent change is lost."""
         try:
             for _ in range(_TRIES):
-                if self._changed(name, changed):
+                if self._try_change(name, changed):
                     return
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
         raise CarrierError("conflict: other processes keep changing the same object")
 
-    def _changed(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
+    def _try_change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
         stored = self._backend.read(str(name))
         before, version = (stored.content, stored.version) if stored is not None else (None, None)
         try:
@@ -70,6 +70,6 @@ class StoreCarrier:
         self._backend.close()
 
 
-def _carrier_error(error: FabricError) -> CarrierError:
+def _convert_error(error: FabricError) -> CarrierError:
     kind = CarrierRefusedError if error.exit_code in _HOPELESS else CarrierError
     return kind(error.first.message)

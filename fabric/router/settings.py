@@ -42,7 +42,7 @@ class RouterSettings(Struct, frozen=True, rename="camel"):
                 return stage in stages
 
 
-def router_settings(config: Config) -> RouterSettings:
+def read_router_settings(config: Config) -> RouterSettings:
     """Read the router settings. Raises a FabricError if there are none."""
     found = read_router(config)
     if found is None:
@@ -61,7 +61,7 @@ def read_router(config: Config) -> RouterSettings | None:
     return None if section is None else convert(section, RouterSettings)
 
 
-def target_labels(config: Config) -> tuple[str, ...]:
+def list_target_labels(config: Config) -> tuple[str, ...]:
     """List the labels that are deployed together, at most 100, because each needs one percent."""
     labels = config.target_labels
     if len(labels) > WHOLE:

@@ -8,7 +8,7 @@ from math import gcd
 from fabric.model.routing import Weights
 
 
-def simulated_shares(weights: Weights, requests: int) -> Weights:
+def simulate_shares(weights: Weights, requests: int) -> Weights:
     """Return the number of requests of each label."""
     common = gcd(*(weight for _, weight in weights)) or 1
     parts = [weight // common for _, weight in weights]

@@ -4,7 +4,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import WHOLE
 
 
-def steps_of(text: str, others: int) -> tuple[int, ...]:
+def parse_steps(text: str, others: int) -> tuple[int, ...]:
     """Parse `5,25,50,100`: each step is a percentage. 100 means the maximum, because each other
     endpoint keeps 1."""
     words = [word.strip() for word in text.split(",")]
@@ -24,7 +24,7 @@ def steps_of(text: str, others: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(most if one == WHOLE else one for one in percents))
 
 
-def steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...]:
+def select_steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...]:
     """Return the steps above the present weight: a shift in steps only increases it."""
     label, share = present
     left = tuple(one for one in steps if one > share)

@@ -9,9 +9,9 @@ from fabric.runtimes.contract import Built, WantedModule
 _CODE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
 
-def not_in_archive(built: Built) -> tuple[WantedModule, ...]:
+def find_unsatisfied_imports(built: Built) -> tuple[WantedModule, ...]:
     """Return the imported modules that no file provides, each once, at its first place."""
-    there = set(_modules(file.path for file in built.files))
+    there = set(_list_modules(file.path for file in built.files))
     missing: dict[tuple[str, str], WantedModule] = {}
     for one in built.wanted:
         if there.isdisjoint(one.places):
@@ -19,7 +19,7 @@ def not_in_archive(built: Built) -> tuple[WantedModule, ...]:
     return tuple(missing.values())
 
 
-def _modules(paths: Iterable[str]) -> Iterator[str]:
+def _list_modules(paths: Iterable[str]) -> Iterator[str]:
     """Yield the modules of the archive. For Python, every non-empty directory is a package, even
     without `__init__.py`."""
     yield "."

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import Kind, Probe, place, tried
+from fabric.runtimes.seen import Kind, Probe, place, record_tried
 
 NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
@@ -38,7 +38,7 @@ class EntryFile(Struct, frozen=True):
     @property
     def seen(self) -> Seen:
         """The recorded lookup of the entry."""
-        return tried(self.workspace, self.looked_at, self.probe)
+        return record_tried(self.workspace, self.looked_at, self.probe)
 
     @property
     def module(self) -> str:
@@ -50,26 +50,28 @@ def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> E
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     probe = Probe(base)
-    named = entry_names(inputs.entry, extensions)
+    named = list_entry_candidates(inputs.entry, extensions)
     candidates = [(os.path.normpath(name), export) for name, export in named]
     for at, (name, export) in enumerate(candidates):
-        path = _below(root, name)
+        path = _join_normalized(root, name)
         if probe.kind(path) is Kind.FILE:
             real = probe.real(path)
             _refuse_outside(inputs, root, real)
             _refuse_no_code(inputs, place(base, path), extensions)
             if not os.access(real, os.R_OK):
-                raise unreadable(place(base, path), "permission denied")
-            looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
+                raise unreadable_file_error(place(base, path), "permission denied")
+            looked_at = tuple(_join_normalized(root, name) for name, _ in candidates[: at + 1])
             return EntryFile(base, root, path, name, export, looked_at, probe)
-    raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
+    raise _missing_entry_error(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 
-def _below(root: str, name: str) -> str:
+def _join_normalized(root: str, name: str) -> str:
     return os.path.normpath(os.path.join(root, name))
 
 
-def entry_names(entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS) -> list[tuple[str, str]]:
+def list_entry_candidates(
+    entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS
+) -> list[tuple[str, str]]:
     """List candidates in order, each with the export that it would mean; a plain path has
     precedence."""
     module, dot, export = entry.rpartition(".")
@@ -127,7 +129,7 @@ def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
             )
 
 
-def unreadable(shown: str, reason: str) -> FabricError:
+def unreadable_file_error(shown: str, reason: str) -> FabricError:
     return FabricError(
         Problem(
             "build/unreadable",
@@ -138,7 +140,7 @@ def unreadable(shown: str, reason: str) -> FabricError:
     )
 
 
-def _missing(inputs: BuildInputs, shown: str) -> FabricError:
+def _missing_entry_error(inputs: BuildInputs, shown: str) -> FabricError:
     return FabricError(
         Problem(
             "build/missing-entry",

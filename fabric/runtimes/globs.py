@@ -28,7 +28,7 @@ _MARKS = (NOTHING_PRUNED, LINKS_FOLLOWED)
 def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
     """List the matching files below `folder`, as sorted relative paths."""
     fixed, _ = split_pattern(pattern)
-    matches = _pattern(pattern)
+    matches = _compile_pattern(pattern)
     pruned = frozenset[str]() if NOTHING_PRUNED in ignore[:1] else PRUNED
     rules = [rule for rule in ignore if rule not in _MARKS]
     walk = _walk_links if LINKS_FOLLOWED in ignore[:2] else _walk
@@ -46,7 +46,7 @@ def split_pattern(pattern: str) -> tuple[str, str]:
 def is_ignored(name: str, rules: Sequence[str]) -> bool:
     """Return whether the last rule that matches `name` excludes it."""
     for rule in reversed(rules):
-        if _rule(rule.removeprefix("!")).fullmatch(name):
+        if _compile_rule(rule.removeprefix("!")).fullmatch(name):
             return not rule.startswith("!")
     return False
 
@@ -71,10 +71,10 @@ def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
 def _walk_links(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
     """Walk linked directories too, except links back to a directory of the current walk."""
     start = os.path.join(folder, fixed)
-    yield from _behind(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
+    yield from _walk_tree(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
 
 
-def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
+def _walk_tree(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
     links: list[str] = []
     for parent, folders, names in os.walk(top):
         inside = os.path.relpath(parent, top)
@@ -90,7 +90,7 @@ def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> I
             # Installed packages link to each other in many ways: each is looked into once.
             above_it = above | {real} if pruned else above
             above_it.add(real)
-            yield from _behind(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
+            yield from _walk_tree(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
 
 
 def _clean(pattern: str) -> str:
@@ -98,29 +98,29 @@ def _clean(pattern: str) -> str:
 
 
 @functools.lru_cache(4096)
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     clean = _clean(pattern)
     if clean in {"", "."}:
         return re.compile("(?s:.*)")
     names_a_folder = not re.search(r"[*?\[]", clean.rpartition("/")[2])
-    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
+    return re.compile(_build_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
 
 
 @functools.lru_cache(4096)
-def _rule(rule: str) -> re.Pattern[str]:
+def _compile_rule(rule: str) -> re.Pattern[str]:
     """Compile a rule to an expression for whole relative paths."""
     body = rule.strip("/")
     anchored = "/" in rule.rstrip("/")
     below = "/.*" if rule.endswith("/") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below, re.DOTALL)
+    return re.compile(("" if anchored else "(?:.*/)?") + _build_regex(body) + below, re.DOTALL)
 
 
-def _regex(glob: str) -> str:
+def _build_regex(glob: str) -> str:
     pieces = re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]]+\]|.", glob, re.DOTALL)
-    return "".join(_piece(piece) for piece in pieces)
+    return "".join(_convert_piece(piece) for piece in pieces)
 
 
-def _piece(piece: str) -> str:
+def _convert_piece(piece: str) -> str:
     table = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     if piece in table:
         return table[piece]

@@ -6,12 +6,12 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from fabric.model.late_values import all_known
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
-from fabric.runtimes.calls.call_end import CallEnd, problem_of
-from fabric.runtimes.calls.event_lines import as_line
+from fabric.runtimes.calls.call_end import CallEnd, build_call_problem
+from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.calls.function import AS_EVENT, CallingProvider, CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
@@ -56,9 +56,9 @@ class Invoked(Struct, frozen=True):
 
 def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
     """Call the handler. Of the `parent`'s variables it sees only PATH."""
-    all_known(f"function `{call.function}`", (value for _, value in call.env.reveal()))
-    end = call_once(call.local, event_line(call.function, call.event), parent)
-    problem = problem_of(call.function, end)
+    require_known_values(f"function `{call.function}`", (value for _, value in call.env.reveal()))
+    end = call_once(call.local, format_payload_line(call.function, call.event), parent)
+    problem = build_call_problem(call.function, end)
     if problem is not None:
         raise FabricError(problem)
     return Invoked(end.response.decode(), end.said, end.ms)
@@ -79,10 +79,10 @@ def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) 
     return ends[0]
 
 
-def event_line(function: str, text: str) -> bytes:
+def format_payload_line(function: str, text: str) -> bytes:
     """Format a payload as one line of JSON."""
     try:
-        return as_line(json.loads(text))
+        return encode_call_event(json.loads(text))
     except ValueError as error:
         message = f"invalid JSON payload for `{function}`: {error}"
         raise FabricError(Problem("input/bad-payload", message)) from error

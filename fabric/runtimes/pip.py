@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.runtimes import target_pip
-from fabric.runtimes.requirements import Pin, constraint_lines
+from fabric.runtimes.requirements import Pin, list_constraint_lines
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
@@ -108,13 +108,13 @@ class Pip(Struct, frozen=True):
         `exact` are version pins for those packages that are needed at all.
         """
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
-        argv = ["install", *flags, *_bounded(text, folder, exact)]
+        argv = ["install", *flags, *_write_constraints(text, folder, exact)]
         result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
     def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
         """Download the wheels to `folder`. A lock is complete, so no dependency is added to it."""
-        bounds = ["--no-deps"] if locked else _bounded(text, folder)
+        bounds = ["--no-deps"] if locked else _write_constraints(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
@@ -122,40 +122,44 @@ class Pip(Struct, frozen=True):
     def missing(self, text: str, target: Target, folder: Path) -> tuple[tuple[str, str], ...]:
         """Return the unmet dependencies of wheels in `folder` on the target: (package,
         dependent)."""
-        result = self._pip([target_pip.MISSING, str(folder)], target, folder, text)
+        result = self._run_pip([target_pip.MISSING, str(folder)], target, folder, text)
         if result.code:
-            raise FabricError(failure(_words(result)))
+            raise FabricError(pip_failure_problem(_read_last_lines(result)))
         return tuple((name, owner) for name, owner in json.loads(result.stdout))
 
     def _run(self, argv: list[str], text: str, target: Target, folder: Path) -> ChildResult:
         # The text may hold the password of an index: it goes through a pipe, never into a file.
         argv = [*argv, *_QUIET, *target.flags(), "-r", "/dev/stdin"]
-        result = self._pip(argv, target, folder, text)
+        result = self._run_pip(argv, target, folder, text)
         if result.code:
-            raise FabricError(self._failed(result, target, folder))
+            raise FabricError(self._build_failure(result, target, folder))
         return result
 
-    def _pip(self, argv: list[str], target: Target, folder: Path, text: str = "") -> ChildResult:
+    def _run_pip(
+        self, argv: list[str], target: Target, folder: Path, text: str = ""
+    ) -> ChildResult:
         # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
         env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
         told = json.dumps(target.markers(), sort_keys=True)
         child = [sys.executable, "-P", target_pip.__file__, told, *argv]
         return run_child(child, cwd=folder, env=env, stdin=text.encode())
 
-    def _failed(self, result: ChildResult, target: Target, folder: Path) -> Problem:
-        text = _words(result)
+    def _build_failure(self, result: ChildResult, target: Target, folder: Path) -> Problem:
+        text = _read_last_lines(result)
         missing = _MISSING.search(text)
         if missing is None or _UNREACHABLE.search(text):
-            return failure(text)
+            return pip_failure_problem(text)
         requirement = missing[1]
         # pip's words are the same for an unknown package and for one that has sources alone.
-        asked = self._pip(["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder)
-        return not_found(requirement, versions_in(asked), target, text)
+        asked = self._run_pip(
+            ["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder
+        )
+        return missing_version_problem(requirement, parse_versions(asked), target, text)
 
 
-def _bounded(text: str, folder: Path, exact: str = "") -> list[str]:
+def _write_constraints(text: str, folder: Path, exact: str = "") -> list[str]:
     """Write constraints to a file, which pip requires; index passwords are not included."""
-    lines = (without_userinfo(line) for line in constraint_lines(text))
+    lines = (redact_userinfo(line) for line in list_constraint_lines(text))
     kept = folder / "constraints.txt"
     write_atomic(kept, "".join([exact, *(f"{line}\n" for line in lines)]).encode())
     return ["--constraint", str(kept)]
@@ -170,12 +174,12 @@ def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
     return Pin(name, version, digests, tuple(sorted(map(str, extras))))
 
 
-def _words(result: ChildResult) -> str:
+def _read_last_lines(result: ChildResult) -> str:
     """Return pip's last lines, without the password of an index."""
-    return without_userinfo(result.last_lines())
+    return redact_userinfo(result.last_lines())
 
 
-def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
+def parse_versions(asked: ChildResult) -> tuple[str, ...] | None:
     """Return the versions of a package, newest first. None if no index has it, () if no version is
     listed."""
     if asked.code:
@@ -186,7 +190,7 @@ def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
     return tuple(found[1].split(", ")) if found else ()
 
 
-def not_found(
+def missing_version_problem(
     requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
 ) -> Problem:
     """Build the problem for a requirement without a match, with the available versions."""
@@ -196,7 +200,7 @@ def not_found(
         hint = "check the spelling of the name, or add your index to the settings of pip"
         return Problem("vendor/unknown-package", message, hint, frame=text)
     exact = _EXACT.search(requirement)
-    if versions and exact and _bare(exact[1]) not in map(_bare, versions):
+    if versions and exact and _strip_zeros(exact[1]) not in map(_strip_zeros, versions):
         message = f"package `{name}` has no version {exact[1]}"
         return Problem(
             "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
@@ -210,7 +214,7 @@ def not_found(
     )
 
 
-def failure(text: str) -> Problem:
+def pip_failure_problem(text: str) -> Problem:
     """Build the problem from pip's last lines, if they are not about one requirement."""
     if re.search(r"No module named '?pip\b", text):
         message = "pip is required to download packages, and this Python has no pip"
@@ -219,14 +223,14 @@ def failure(text: str) -> Problem:
         message = "the package index is unreachable"
         hint = "check the network and the index in the settings of pip"
         return Problem("backend/unreachable", message, hint, frame=text)
-    about_hashes = _of_hashes(text)
+    about_hashes = _find_hash_problem(text)
     if about_hashes is not None:
         return about_hashes
     hint = "see the output of pip above"
     return Problem("vendor/failed", "pip failed to download the packages", hint, frame=text)
 
 
-def _of_hashes(text: str) -> Problem | None:
+def _find_hash_problem(text: str) -> Problem | None:
     """Find a file that does not match its `--hash`, or lacks one while others have one."""
     if match := _MISMATCH.search(text):
         return Problem(
@@ -254,5 +258,5 @@ def _name(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
-def _bare(version: str) -> str:
+def _strip_zeros(version: str) -> str:
     return re.sub(r"(\.0)+$", "", version)

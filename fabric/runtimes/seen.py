@@ -25,19 +25,19 @@ class Probe:
         self._real_folders: dict[str, str] = {workspace: workspace}
 
     def kind(self, path: str) -> Kind:
-        mode = self._mode(path)
+        mode = self._read_mode(path)
         if not mode:
             return Kind.NOTHING
         return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
 
     def is_file(self, path: str) -> bool:
         """Return whether it is a regular file, not a pipe or a device."""
-        return stat.S_ISREG(self._mode(path))
+        return stat.S_ISREG(self._read_mode(path))
 
-    def _mode(self, path: str) -> int:
+    def _read_mode(self, path: str) -> int:
         found = self._modes.get(path)
         if found is None:
-            found = self._modes[path] = _mode_of(path)
+            found = self._modes[path] = _read_path_mode(path)
         return found
 
     def real(self, path: str) -> str:
@@ -45,16 +45,16 @@ class Probe:
         if os.path.islink(path):
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")
-        return f"{self._real_folder(folder)}/{name}"
+        return f"{self._resolve_folder(folder)}/{name}"
 
-    def _real_folder(self, folder: str) -> str:
+    def _resolve_folder(self, folder: str) -> str:
         found = self._real_folders.get(folder)
         if found is None:
             found = self._real_folders[folder] = self.real(folder) if folder else ""
         return found
 
 
-def _mode_of(path: str) -> int:
+def _read_path_mode(path: str) -> int:
     """Return the mode of a path; 0 if it does not exist."""
     # Most paths are not there, and an exception costs more than the question.
     if not os.access(path, os.F_OK):
@@ -83,19 +83,19 @@ def place(workspace: str, path: str) -> str:
 def merge(*parts: Seen) -> Seen:
     """Merge many Seen to one, sorted, with each path once."""
     return Seen(
-        files=_unique(path for part in parts for path in part.files),
-        absent=_unique(path for part in parts for path in part.absent),
+        files=_sort_unique(path for part in parts for path in part.files),
+        absent=_sort_unique(path for part in parts for path in part.absent),
         listings=tuple(dict.fromkeys(item for part in parts for item in part.listings)),
         links=tuple(sorted({link for part in parts for link in part.links})),
-        folders=_unique(path for part in parts for path in part.folders),
+        folders=_sort_unique(path for part in parts for path in part.folders),
     )
 
 
-def _unique(paths: Iterable[str]) -> tuple[str, ...]:
+def _sort_unique(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(paths)))
 
 
-def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
+def record_tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
     """Record absolute paths that were checked, sorted by their current kind.
 
     A path through a symbolic link is recorded with its target.
@@ -107,14 +107,14 @@ def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> S
     present = (*found[Kind.FILE], *found[Kind.FOLDER])
     led = [(path, real) for path in present if (real := probe.real(path)) != path]
     return Seen(
-        files=_places(workspace, found[Kind.FILE]),
-        absent=_places(workspace, found[Kind.NOTHING]),
-        folders=_places(workspace, found[Kind.FOLDER]),
+        files=_list_places(workspace, found[Kind.FILE]),
+        absent=_list_places(workspace, found[Kind.NOTHING]),
+        folders=_list_places(workspace, found[Kind.FOLDER]),
         links=tuple(sorted((place(workspace, path), place(workspace, real)) for path, real in led)),
     )
 
 
-def _places(workspace: str, paths: list[str]) -> tuple[str, ...]:
+def _list_places(workspace: str, paths: list[str]) -> tuple[str, ...]:
     return tuple(sorted(place(workspace, path) for path in paths))
 
 
@@ -124,12 +124,12 @@ def look_ups_hold(workspace: str, seen: Seen) -> bool:
         all(os.path.isfile(os.path.join(workspace, path)) for path in seen.files)
         and not any(os.path.exists(os.path.join(workspace, path)) for path in seen.absent)
         and all(os.path.isdir(os.path.join(workspace, path)) for path in seen.folders)
-        and all(_listing_holds(workspace, listing) for listing in seen.listings)
+        and all(_is_listing_current(workspace, listing) for listing in seen.listings)
         and all(_link_holds(workspace, path, real) for path, real in seen.links)
     )
 
 
-def _listing_holds(workspace: str, listing: Listing) -> bool:
+def _is_listing_current(workspace: str, listing: Listing) -> bool:
     folder = os.path.join(workspace, listing.folder)
     return list_files(folder, listing.pattern, listing.ignore) == listing.names
 

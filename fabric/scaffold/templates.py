@@ -85,11 +85,11 @@ _SOURCES: Mapping[Language, Mapping[TriggerKind, str]] = {
 }
 
 
-def template_of(kind: str) -> FunctionTemplate:
+def find_template(kind: str) -> FunctionTemplate:
     return _BY_KIND[TriggerKind(kind)]
 
 
-def handler_source(kind: str, lang: str) -> str:
+def read_handler_source(kind: str, lang: str) -> str:
     """Return a module with one `handler(event, context)` for every provider; in JavaScript and
     TypeScript an ES module."""
     return _SOURCES[Language(lang)][TriggerKind(kind)]

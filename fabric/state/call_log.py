@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import read_bytes
-from fabric.system.rotating_log import RotatingLog, numbered
+from fabric.system.rotating_log import RotatingLog, build_numbered_path
 
 _FILES = 3
 # Of one call: who says more than that is cut short, and the log says so.
@@ -56,19 +56,19 @@ class CallLog:
     def note(self, entry: CallEntry) -> None:
         with contextlib.suppress(FabricError):
             self._log = self._log or RotatingLog(self._path, files=_FILES)
-            self._log.write(msgspec.json.encode(_bounded(entry)).decode())
+            self._log.write(msgspec.json.encode(_truncate_call(entry)).decode())
 
     def close(self) -> None:
         if self._log is not None:
             self._log.close()
 
 
-def noted_calls(path: Path, since: int = 0) -> FoundCalls:
+def read_calls(path: Path, since: int = 0) -> FoundCalls:
     """Read the calls that began at this time or later, oldest first."""
     entries: list[CallEntry] = []
     damaged = 0
     for number in reversed(range(_FILES)):
-        for found in _calls_in(numbered(path, number)):
+        for found in _parse_calls(build_numbered_path(path, number)):
             if found is None:
                 damaged += 1
             elif found.at >= since:
@@ -76,7 +76,7 @@ def noted_calls(path: Path, since: int = 0) -> FoundCalls:
     return FoundCalls(tuple(entries), damaged)
 
 
-def _calls_in(path: Path) -> Iterator[CallEntry | None]:
+def _parse_calls(path: Path) -> Iterator[CallEntry | None]:
     try:
         content = read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -97,7 +97,7 @@ def _calls_in(path: Path) -> Iterator[CallEntry | None]:
             yield found if found.at >= 0 and 0 <= found.ms <= _LONGEST_MS else None
 
 
-def _bounded(one: CallEntry) -> CallEntry:
+def _truncate_call(one: CallEntry) -> CallEntry:
     left, kept = _MOST_TEXT, []
     for number, line in enumerate(one.lines):
         if len(line) > left:

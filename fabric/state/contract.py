@@ -54,7 +54,7 @@ class Backend(Protocol):
     def close(self) -> None: ...
 
 
-def state_key(ref: RecordRef) -> str:
+def build_state_key(ref: RecordRef) -> str:
     return f"{ref.path}{STATE_SUFFIX}"
 
 
@@ -62,28 +62,28 @@ def lock_key(ref: RecordRef) -> str:
     return f"{_LOCKS}{ref.path}.json"
 
 
-def removed_key(ref: RecordRef) -> str:
+def build_removed_key(ref: RecordRef) -> str:
     """Build the key of the marker that a record was deleted."""
     return f"{_REMOVED}{ref.path}.json"
 
 
-def archive_key(ref: RecordRef, sha256: str) -> str:
+def build_archive_key(ref: RecordRef, sha256: str) -> str:
     """Build the key of an archive. Each record has its own copy, deleted when its history drops
     it."""
-    return f"{archive_folder(ref)}{sha256}.zip"
+    return f"{build_archive_prefix(ref)}{sha256}.zip"
 
 
-def archive_folder(ref: RecordRef) -> str:
+def build_archive_prefix(ref: RecordRef) -> str:
     """Build the key prefix of all archives of a record."""
     return f"{_ARCHIVES}{ref.path}/"
 
 
-def traces_key(ref: RecordRef) -> str:
+def build_traces_key(ref: RecordRef) -> str:
     """Build the key of the build traces of deployed functions, beside their archives."""
     return f"{_ARCHIVES}{ref.path}/traces.json"
 
 
-def ref_of(key: str) -> RecordRef | None:
+def parse_record_key(key: str) -> RecordRef | None:
     """Parse the key of a record. Returns None for locks, archives and foreign keys."""
     parts = key.removesuffix(STATE_SUFFIX).split("/")
     if not key.endswith(STATE_SUFFIX) or key.startswith(".") or len(parts) != 3:  # noqa: PLR2004

@@ -23,18 +23,18 @@ class AppendLog:
     def open(self, first: str) -> None:
         """Create the file now. Its name is durable then, and its first line with the next write."""
         with self._lock:
-            self._write(_framed(first), content=False, name=True)
+            self._write(_frame_line(first), content=False, name=True)
 
     def append(self, *lines: str, durable: bool = True) -> None:
         """Append a line, durable on return if requested. Raises FabricError on failure."""
-        framed = b"".join(map(_framed, lines))
+        framed = b"".join(map(_frame_line, lines))
         with self._lock:
             self._write(framed, content=durable, name=durable)
 
     def _write(self, framed: bytes, *, content: bool, name: bool) -> None:
         try:
             if self._fd is None:
-                self._fd = self._opened()
+                self._fd = self._open_file()
             _write_whole(self._fd, framed, durable=content)
             if name and not self._is_named:
                 # The name of a new file is durable only once its folder is. Asked for after
@@ -44,7 +44,7 @@ class AppendLog:
         except OSError as error:
             raise write_problem(self._path, error) from error
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         make_folder(self._path.parent, 0o700)
         # Nobody reads a named pipe in its place: without O_NONBLOCK that would be waited for.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
@@ -62,7 +62,7 @@ class AppendLog:
                 self._fd = None
 
 
-def _framed(line: str) -> bytes:
+def _frame_line(line: str) -> bytes:
     content = line.encode()
     return b"%08x %s\n" % (zlib.crc32(content), content)
 

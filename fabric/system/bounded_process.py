@@ -14,7 +14,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from fabric.system.child_talk import SILENT, ChildTalk, LineTeller, feed
+from fabric.system.child_talk import SILENT, ChildTalk, LineTeller, send_input
 from fabric.system.process import ask_to_end, end_child, kill_child, start_child
 
 _CHUNK = 1 << 16
@@ -64,14 +64,14 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     """Run to the end, or end the child's whole session. Its stdin is closed or finite."""
     stdin = subprocess.PIPE if talk.stdin else subprocess.DEVNULL
     child = start_child(argv, cwd=cwd, env=env, stdin=stdin, pass_fds=pass_fds)
-    feed(child, talk.stdin)
+    send_input(child, talk.stdin)
     assert child.stdout is not None and child.stderr is not None  # noqa: S101, PT018 - both piped
     lines = LineTeller(talk.hear, limits.stderr)
     out = _HeardStream(child.stdout, limits.stdout)
     err = _HeardStream(child.stderr, limits.stderr, lines.take)
     life = _Life(child, talk, limits.seconds)
     try:
-        ending = _hear(life, out, err)
+        ending = _read_until_end(life, out, err)
     except BaseException:
         end_child(child)
         raise
@@ -83,7 +83,7 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     return Overheard(ending, code, out.kept(), err.kept(), was_asked=life.was_asked)
 
 
-def _kept_only(_chunk: bytes) -> None:
+def _ignore_chunk(_chunk: bytes) -> None:
     pass
 
 
@@ -91,7 +91,7 @@ class _HeardStream:
     """Reads a stream, so that the child never blocks, and keeps the last bytes."""
 
     def __init__(
-        self, stream: IO[bytes], keep: int, tell: Callable[[bytes], None] = _kept_only
+        self, stream: IO[bytes], keep: int, tell: Callable[[bytes], None] = _ignore_chunk
     ) -> None:
         self._stream, self._keep, self._tell = stream, keep, tell
         self._bytes = bytearray()
@@ -210,7 +210,7 @@ class _Life:
         return Ending.UNWANTED if self.was_asked else Ending.TIMED_OUT
 
 
-def _hear(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
+def _read_until_end(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
     """Read until the child has ended; output of remaining processes is read for a moment longer."""
     ending = Ending.EXITED
     with contextlib.closing(_Ears(life.child, (out, err))) as ears:

@@ -8,5 +8,5 @@ from typing import TypeAlias
 Chance: TypeAlias = Callable[[int], str]
 
 
-def chance(size: int) -> str:
+def generate_token(size: int) -> str:
     return os.urandom(size).hex()

@@ -43,7 +43,7 @@ class ChildGroup:
             _LIVE[child] = self
             is_late = self._is_closed
         if is_late:
-            signal_group(child, signal.SIGKILL)
+            send_signal(child, signal.SIGKILL)
 
     @contextlib.contextmanager
     def ended_with(self, end: Callable[[], object]) -> Iterator[None]:
@@ -62,7 +62,7 @@ class ChildGroup:
                 end()
         for child, group in tuple(_LIVE.items()):
             if group is self and child.poll() is None:
-                signal_group(child, signal.SIGKILL)
+                send_signal(child, signal.SIGKILL)
 
     def close(self) -> None:
         """End all children, including those about to start."""
@@ -71,7 +71,7 @@ class ChildGroup:
         self.kill()
 
 
-def child_group() -> ChildGroup:
+def get_child_group() -> ChildGroup:
     """Return the group of the current work; without a run, the group of the process."""
     return _GROUP.get() or _OF_THE_PROCESS
 
@@ -81,7 +81,7 @@ def forget(child: subprocess.Popen[bytes]) -> None:
     _LIVE.pop(child, None)
 
 
-def signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def send_signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Signal the child's whole session, if any of it still exists."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, number)

@@ -50,7 +50,7 @@ class ChildKeeper:
         self._folder = folder
         self._lock = threading.Lock()
         self._said: set[tuple[str, int]] = set()
-        self._running = _started(folder)
+        self._running = _start_keeper(folder)
 
     @property
     def pid(self) -> int | None:
@@ -58,16 +58,16 @@ class ChildKeeper:
 
     def soon(self, pipe: int) -> None:
         """Announce a child whose input is this pipe."""
-        self._say("soon", pipe)
+        self._send_line("soon", pipe)
 
     def known(self, pipe: int) -> None:
-        self._say("known", pipe)
+        self._send_line("known", pipe)
 
     def begun(self, pid: int) -> None:
-        self._say("begun", pid)
+        self._send_line("begun", pid)
 
     def ended(self, pid: int) -> None:
-        self._say("ended", pid)
+        self._send_line("ended", pid)
 
     def close(self) -> None:
         """End the keeper: all children have ended."""
@@ -77,19 +77,19 @@ class ChildKeeper:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
-    def _say(self, what: str, number: int) -> None:
+    def _send_line(self, what: str, number: int) -> None:
         with self._lock:
             if what in _UNDOES:
                 self._said.discard((_UNDOES[what], number))
             else:
                 self._said.add((what, number))
             if not _is_told(self._running, [(what, number)]):
-                self._succeed()
+                self._replace_keeper()
 
-    def _succeed(self) -> None:
+    def _replace_keeper(self) -> None:
         """Start another keeper after a killed one and send it all known children."""
         self.close()
-        self._running = _started(self._folder)
+        self._running = _start_keeper(self._folder)
         _is_told(self._running, sorted(self._said))
 
 
@@ -102,7 +102,7 @@ def _is_told(running: tuple[int, int] | None, said: Iterable[tuple[str, int]]) -
     return True
 
 
-def _started(folder: Path | None) -> tuple[int, int] | None:
+def _start_keeper(folder: Path | None) -> tuple[int, int] | None:
     """Start the process. Returns its pid and the pipe to it. Faster than `Popen`, which waits until
     it runs."""
     try:
@@ -118,7 +118,7 @@ def _started(folder: Path | None) -> tuple[int, int] | None:
                 (os.POSIX_SPAWN_DUP2, theirs, 0),
                 (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _handed_down()),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _list_inherited()),
             ],
             setsid=True,
         )
@@ -130,7 +130,7 @@ def _started(folder: Path | None) -> tuple[int, int] | None:
     return pid, ours
 
 
-def _handed_down() -> Iterator[int]:
+def _list_inherited() -> Iterator[int]:
     """Yield inherited descriptors, such as a lock. The keeper must not hold them, because it can
     outlive this process."""
     with contextlib.suppress(OSError):
@@ -141,7 +141,7 @@ def _handed_down() -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def kept(
+def keep_child(
     stdin: int, start: Callable[[], subprocess.Popen[bytes]]
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a child with this pipe as its input.
@@ -150,7 +150,7 @@ def kept(
     ends.
     """
     with _STARTING:
-        keeper = _of_process(os.getpid())
+        keeper = _get_process_keeper(os.getpid())
     pipe = os.fstat(stdin).st_ino
     keeper.soon(pipe)
     try:
@@ -165,6 +165,6 @@ def kept(
 
 
 @functools.cache
-def _of_process(_pid: int) -> ChildKeeper:
+def _get_process_keeper(_pid: int) -> ChildKeeper:
     """Return the shared keeper, which ends with the process."""
     return ChildKeeper()

@@ -11,7 +11,7 @@ from msgspec import Struct
 LONGEST_LINE = 1 << 16
 
 
-def _nobody_hears(_line: bytes) -> None:
+def _ignore_line(_line: bytes) -> None:
     pass
 
 
@@ -26,7 +26,7 @@ class ChildTalk(Struct, frozen=True):
     """
 
     stdin: bytes = b""
-    hear: Callable[[bytes], None] = _nobody_hears
+    hear: Callable[[bytes], None] = _ignore_line
     is_to_end: Callable[[], bool] = _is_wanted
     patience: float = 10.0
 
@@ -69,7 +69,7 @@ class LineTeller:
             self._begun += part
 
 
-def feed(child: subprocess.Popen[bytes], content: bytes) -> None:
+def send_input(child: subprocess.Popen[bytes], content: bytes) -> None:
     """Write the input at the child's speed; a child that reads none of it is not disturbed."""
     stream = child.stdin
     if stream is None:

@@ -39,17 +39,17 @@ def stamp(clock: Clock) -> str:
     return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def file_time_ns(folder: str | Path) -> int:
+def read_file_time_ns(folder: str | Path) -> int:
     """Return the current time of the file system of a directory, in nanoseconds. Files newer than
     the start of a command are not reliable.
 
     A network file system has a separate clock, and ours can be ahead.
     """
     cache = f"{folder}/{_CACHE}"
-    places = (cache, folder) if _device(cache) == _device(folder) else (folder,)
+    places = (cache, folder) if _read_device(cache) == _read_device(folder) else (folder,)
     for place in places:
         with contextlib.suppress(OSError):
-            return _stamp_of(_unnamed(place))
+            return _stamp_of(_read_unnamed_time(place))
     with contextlib.suppress(OSError):
         return _stamp_of(
             os.open(f"{cache}/{_PROBE}", _TO_WRITE | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -57,14 +57,14 @@ def file_time_ns(folder: str | Path) -> int:
     return int(SystemClock().now().timestamp() * 1e9)
 
 
-def _device(folder: str | Path) -> int:
+def _read_device(folder: str | Path) -> int:
     try:
         return Path(folder).stat().st_dev
     except OSError:
         return -1
 
 
-def _unnamed(folder: str | Path) -> int:
+def _read_unnamed_time(folder: str | Path) -> int:
     """Read the time from an unnamed file, which does not even change the directory's times."""
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.ENOTSUP, "unnamed files are not supported")

@@ -48,7 +48,7 @@ class Trying(Struct, frozen=True):
     seconds: float = READ_SECONDS
 
 
-def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
+def resolve_cloud1_account(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
     """Read the account. The first set variable of `endpoints` is the endpoint."""
     family = "CLOUD1" if any(env.get(name) for name in _OWN_KEYS) else "AWS"
     return Cloud1Account(
@@ -60,7 +60,7 @@ def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Accoun
     )
 
 
-def session_of(account: Cloud1Account) -> Any:
+def open_boto_session(account: Cloud1Account) -> Any:
     """Open an untyped boto3 session. The caller handles a missing boto3."""
     import boto3
 
@@ -72,7 +72,7 @@ def session_of(account: Cloud1Account) -> Any:
     )
 
 
-def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
+def open_boto_client(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
     """Open a thread-safe client. Raises boto3's errors."""
     from botocore.config import Config
 
@@ -107,6 +107,6 @@ def _refuse_half(operation_model: Any, response_dict: Mapping[str, Any], **_: ob
         raise ResponseStreamingError(error=f"the response to {operation_model.name} was cut off")
 
 
-def code_of(error: Any) -> str:
+def read_error_code(error: Any) -> str:
     """Return the error code of a service's response."""
     return str(error.response.get("Error", {}).get("Code", ""))

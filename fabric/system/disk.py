@@ -51,7 +51,7 @@ def write_problem(path: Path, error: OSError) -> FabricError:
     )
 
 
-def closed_problem(error: PermissionError) -> FabricError:
+def no_access_error(error: PermissionError) -> FabricError:
     """Build the error for a path that cannot be read (exit 73)."""
     path = Path(str(error.filename))
     hint = "check the owner and permissions of it and of its parent directories"
@@ -177,7 +177,7 @@ def write_atomic(
     # Text paths: thousands of outputs are written here, and a Path costs more than the rename.
     folder, _, name = str(path).rpartition("/")
     check_no_links(folder)
-    temporary = f"{folder}/.{name}.{_ticket()}.tmp"
+    temporary = f"{folder}/.{name}.{_generate_ticket()}.tmp"
     try:
         try:
             _write_new(temporary, content, mode, durable=durable)
@@ -195,7 +195,7 @@ def write_atomic(
 
 def keep_copy(path: Path, backup: Path) -> None:
     """Keep the present content under another name when `path` is replaced."""
-    temporary = f"{backup.parent}/.{backup.name}.{_ticket()}.tmp"
+    temporary = f"{backup.parent}/.{backup.name}.{_generate_ticket()}.tmp"
     try:
         os.link(path, temporary)
         os.rename(temporary, backup)  # noqa: PTH104
@@ -240,7 +240,7 @@ def remove_empty_folders(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def _ticket() -> str:
+def _generate_ticket() -> str:
     """Return a name that no other writer uses, now or after a crash."""
     return f"{os.getpid():x}-{next(_TICKETS):x}-{RUN}"
 
@@ -305,7 +305,7 @@ def is_executable(path: str | Path) -> bool:
 
 
 @contextlib.contextmanager
-def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+def lock_file(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold an exclusive lock among processes. The file stays, so that two holders never lock two
     inodes.
 
@@ -325,7 +325,7 @@ def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]
 def _lock(fd: int, path: Path, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     pause = 0.001
-    while not _locked(fd):
+    while not _try_lock(fd):
         if time.monotonic() >= deadline:
             problem = Problem(
                 "lock/file-held",
@@ -338,7 +338,7 @@ def _lock(fd: int, path: Path, seconds: float) -> None:
         pause = min(2 * pause, 0.05)
 
 
-def _locked(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

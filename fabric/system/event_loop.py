@@ -78,7 +78,7 @@ class EventLoop:
         self._ringing = threading.RLock()
         for end in (self._ear, self._bell):
             os.set_blocking(end, False)
-        self.watch(self._ear, self._hear_bell)
+        self.watch(self._ear, self._drain_wakeups)
 
     def watch(self, fd: int, call: Callback, events: int = READ) -> None:
         """Call `call` whenever the descriptor is ready for these events. Replaces earlier
@@ -110,7 +110,7 @@ class EventLoop:
 
     def turn(self) -> None:
         """Wait for the next events and handle them."""
-        for key, _ in self._selector.select(self._patience()):
+        for key, _ in self._selector.select(self._compute_timeout()):
             # One call may have ended what the next would be about, and its descriptor's number may
             # be another's by now.
             if self._calls.get(key.fd) == key.data:
@@ -125,14 +125,14 @@ class EventLoop:
             for end in ends:
                 os.close(end)
 
-    def _patience(self) -> float | None:
+    def _compute_timeout(self) -> float | None:
         if self._posted:
             return 0
         while self._timers and self._timers[0][2].call is None:
             heapq.heappop(self._timers)
         return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
 
-    def _hear_bell(self) -> None:
+    def _drain_wakeups(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._ear, 4096)
 

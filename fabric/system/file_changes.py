@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import (
-    file_lock,
+    lock_file,
     make_folder,
     read_bytes,
     remove_empty_folders,
@@ -42,7 +42,7 @@ def change_files(changes: Sequence[FileChange], top: Path) -> None:
     for change in changes:
         _refuse_moved(change)
     _refuse_read_only(changes)
-    with file_lock(last):
+    with lock_file(last):
         for change in changes:
             _refuse_moved(change)
         done: list[FileChange] = []
@@ -74,13 +74,13 @@ def _is_writable(path: Path) -> bool:
 
 
 def _refuse_moved(change: FileChange) -> None:
-    if _content(change.path) != change.old:
+    if _read_content(change.path) != change.old:
         message = f"`{change.path}` was changed by another process"
         hint = "nothing was written; run the command again"
         raise FabricError(Problem("disk/changed", message, hint, Place(str(change.path))))
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
     except FileNotFoundError:

@@ -34,10 +34,10 @@ class Changes(Struct, frozen=True):
     since: str
 
 
-def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
+def find_changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
     """Return all changes of the directory's repository since it left the base; None without a
     repository."""
-    git = quiet_git(folder, env)
+    git = open_quiet_git(folder, env)
     top = git.top()
     if top is None:
         return None
@@ -45,19 +45,21 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
     others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
     if not base and not git.commit(_HERE):
         everything = (*git.listed("ls-files", "-z"), *others)
-        return Changes(_absolute(top, everything), "the beginning")
+        return Changes(_make_absolute(top, everything), "the beginning")
     name, start = _start(git, base)
     moved = git.listed(*_DIFF, start, "--")
-    return Changes(_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
+    return Changes(_make_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
 
 
-def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
+def open_quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
     """Open a git that runs no programs of the repository."""
     plain = Git(folder, {**env, **_QUIET, **_NO_FETCH})
-    return replace(plain, env={**plain.env, **_settings(tuple(_without_filters(plain)))})
+    return replace(
+        plain, env={**plain.env, **_build_setting_variables(tuple(_list_filter_settings(plain)))}
+    )
 
 
-def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+def _build_setting_variables(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     """Build the settings as variables: `-c` cannot set a name that contains `=`."""
     numbered = tuple(enumerate(pairs))
     return {
@@ -67,7 +69,7 @@ def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     }
 
 
-def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
+def _list_filter_settings(git: "Git") -> Iterator[tuple[str, str]]:
     """Yield settings that disable the repository's filters; those of the user stay."""
     try:
         found = git.asked(
@@ -86,7 +88,7 @@ def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
             yield f"filter.{name}.{key}", value
 
 
-def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _make_absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({f"{top.rstrip('/')}/{name}" for name in names}))
 
 
@@ -95,13 +97,17 @@ def _start(git: "Git", base: str) -> tuple[str, str]:
     name = base or next((one for one in _BASES if git.commit(one)), _HERE)
     shallow = git.is_shallow()
     if not git.commit(name):
-        raise FabricError(_too_shallow(name) if shallow else _unknown(name))
+        raise FabricError(
+            _shallow_clone_problem(name) if shallow else _unknown_commit_problem(name)
+        )
     if shallow and not base and name == _HERE:
         # The branch to compare with was never fetched: that nothing changed would be a lie.
-        raise FabricError(_too_shallow(_BASES[1]))
+        raise FabricError(_shallow_clone_problem(_BASES[1]))
     found = git.asked("merge-base", name, _HERE)
     if found.code != 0:
-        raise FabricError(_too_shallow(name) if shallow else _strangers(name))
+        raise FabricError(
+            _shallow_clone_problem(name) if shallow else _no_common_history_problem(name)
+        )
     return name, found.stdout.decode().strip()
 
 
@@ -125,7 +131,7 @@ class Git(Struct, frozen=True):
             return found.stdout.decode(errors="surrogateescape").removesuffix("\n")
         if b"not a git repository" in found.stderr:
             return None
-        raise FabricError(_refused(found))
+        raise FabricError(_git_failure_problem(found))
 
     def commit(self, name: str) -> bool:
         found = self.asked(
@@ -139,12 +145,12 @@ class Git(Struct, frozen=True):
     def listed(self, *words: str) -> tuple[str, ...]:
         found = self.asked(*words)
         if found.code != 0:
-            raise FabricError(_refused(found))
+            raise FabricError(_git_failure_problem(found))
         text = found.stdout.decode(errors="surrogateescape")
         return tuple(name for name in text.split("\0") if name)
 
 
-def _too_shallow(name: str) -> Problem:
+def _shallow_clone_problem(name: str) -> Problem:
     return Problem(
         "usage/shallow-clone",
         f"the clone is too shallow to compare with `{name}`",
@@ -153,16 +159,16 @@ def _too_shallow(name: str) -> Problem:
     )
 
 
-def _unknown(name: str) -> Problem:
+def _unknown_commit_problem(name: str) -> Problem:
     hint = "use a branch, tag or commit from `git log`"
     return Problem("usage/unknown-base", f"unknown commit `{name}`", hint=hint)
 
 
-def _strangers(name: str) -> Problem:
+def _no_common_history_problem(name: str) -> Problem:
     message = f"`{name}` and the current commit have no common history"
     return Problem("usage/unknown-base", message, hint="choose another --base REF")
 
 
-def _refused(found: ChildResult) -> Problem:
+def _git_failure_problem(found: ChildResult) -> Problem:
     said = found.last_lines(3) or f"exit code {found.code}"
     return Problem("git/failed", f"git failed: {said}")

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.system.git import Git, quiet_git
+from fabric.system.git import Git, open_quiet_git
 
 _ANCESTORS = 4
 _PARENT = b"parent "
@@ -28,35 +28,39 @@ class Checkout(Struct, frozen=True):
     repository: str
 
 
-def checkout_at(folder: Path, env: Mapping[str, str]) -> Checkout | None:
+def find_checkout_state(folder: Path, env: Mapping[str, str]) -> Checkout | None:
     """Return the checkout; None without a commit, a repository or git."""
-    git = quiet_git(folder, env)
+    git = open_quiet_git(folder, env)
     try:
-        commit, parents = _head(git)
+        commit, parents = _read_head(git)
         if not commit:
             return None
-        found = _lines(git, "rev-list", f"--max-count={_ANCESTORS + 1}", "HEAD")
+        found = _read_lines(git, "rev-list", f"--max-count={_ANCESTORS + 1}", "HEAD")
         ancestors = [one for one in found if one != commit]
         return Checkout(
             commit,
             tuple(dict.fromkeys((*parents, *ancestors))),
-            _line(git, "symbolic-ref", "-q", "--short", "HEAD"),
-            _line(git, "symbolic-ref", "-q", "--short", _REMOTE_HEAD).removeprefix("origin/"),
-            repository_name(_line(git, "config", "--get", "remote.origin.url")),
+            _read_first_line(git, "symbolic-ref", "-q", "--short", "HEAD"),
+            _read_first_line(git, "symbolic-ref", "-q", "--short", _REMOTE_HEAD).removeprefix(
+                "origin/"
+            ),
+            parse_repository_name(_read_first_line(git, "config", "--get", "remote.origin.url")),
         )
     except FabricError:
         return None
 
 
-def commit_at(folder: Path, env: Mapping[str, str]) -> str:
+def find_commit(folder: Path, env: Mapping[str, str]) -> str:
     """Return the current commit; empty without one."""
     try:
-        return _line(quiet_git(folder, env), "rev-parse", "--verify", "--quiet", "HEAD")
+        return _read_first_line(
+            open_quiet_git(folder, env), "rev-parse", "--verify", "--quiet", "HEAD"
+        )
     except FabricError:
         return ""
 
 
-def repository_name(url: str) -> str:
+def parse_repository_name(url: str) -> str:
     """Return `owner/name` of `https://host/owner/name.git` or `git@host:owner/name.git`."""
     try:
         path = urlsplit(url).path if "://" in url else url.rpartition(":")[2]
@@ -65,10 +69,10 @@ def repository_name(url: str) -> str:
     return path.strip("/").removesuffix(".git")
 
 
-def _head(git: Git) -> tuple[str, tuple[str, ...]]:
+def _read_head(git: Git) -> tuple[str, tuple[str, ...]]:
     """Return the commit and its parents from the raw object: a clone of depth 1 names them only
     there."""
-    commit = _line(git, "rev-parse", "--verify", "--quiet", "HEAD")
+    commit = _read_first_line(git, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return "", ()
     head = git.asked("cat-file", "commit", commit).stdout.partition(b"\n\n")[0]
@@ -76,10 +80,10 @@ def _head(git: Git) -> tuple[str, tuple[str, ...]]:
     return commit, tuple(line.removeprefix(_PARENT).decode("ascii", "replace") for line in lines)
 
 
-def _line(git: Git, *words: str) -> str:
-    return next(iter(_lines(git, *words)), "")
+def _read_first_line(git: Git, *words: str) -> str:
+    return next(iter(_read_lines(git, *words)), "")
 
 
-def _lines(git: Git, *words: str) -> list[str]:
+def _read_lines(git: Git, *words: str) -> list[str]:
     found = git.asked(*words)
     return found.stdout.decode(errors="replace").split("\n")[:-1] if found.code == 0 else []

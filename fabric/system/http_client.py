@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.system.retry import Patience, TransientError, patiently
+from fabric.system.retry import Patience, TransientError, retry
 
 if TYPE_CHECKING:
     import httpx
@@ -58,7 +58,7 @@ class UnreadableAnswerError(Exception):
     """A response that exceeds the size limit, or has an unrequested compression."""
 
 
-def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
+def read_capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
     """Read the raw body and count its bytes: a declared length can be wrong."""
     coding = answer.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("", "identity"):
@@ -85,12 +85,12 @@ class Http:
     def send(self, request: HttpRequest) -> HttpReply:
         """Return the first response that a retry would not change, otherwise raise
         TransientError."""
-        return patiently(lambda: self._once(request), self._patience)
+        return retry(lambda: self._send_once(request), self._patience)
 
     def close(self) -> None:
         self._client.close()
 
-    def _once(self, request: HttpRequest) -> HttpReply:
+    def _send_once(self, request: HttpRequest) -> HttpReply:
         import httpx
 
         try:
@@ -99,26 +99,26 @@ class Http:
                 request.url,
                 headers=dict(request.headers.reveal()),
                 content=request.content or None,
-                timeout=_limits(request.seconds or READ_SECONDS),
+                timeout=_build_timeouts(request.seconds or READ_SECONDS),
             ) as answer:
-                content = capped_content(answer, self._most_bytes)
+                content = read_capped_content(answer, self._most_bytes)
         except (httpx.RequestError, UnreadableAnswerError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
         reply = HttpReply(answer.status_code, headers, content)
         if _is_transient(reply):
-            raise TransientError(f"it returned status {reply.status}", _asked_pause(reply))
+            raise TransientError(f"it returned status {reply.status}", _read_retry_after(reply))
         return reply
 
 
 def open_http(patience: Patience, most_bytes: int = MOST_BYTES) -> Http:
     import httpx
 
-    client = httpx.Client(timeout=_limits(READ_SECONDS), headers=PLAIN)
+    client = httpx.Client(timeout=_build_timeouts(READ_SECONDS), headers=PLAIN)
     return Http(client, patience, most_bytes)
 
 
-def _limits(seconds: float) -> "httpx.Timeout":
+def _build_timeouts(seconds: float) -> "httpx.Timeout":
     import httpx
 
     return httpx.Timeout(seconds, connect=CONNECT_SECONDS)
@@ -130,7 +130,7 @@ def _is_transient(reply: HttpReply) -> bool:
     return reply.status in _TRANSIENT or bool(_THROTTLED.search(reply.content[:_NAMES_END]))
 
 
-def _asked_pause(reply: HttpReply) -> float:
+def _read_retry_after(reply: HttpReply) -> float:
     """Return `Retry-After` in seconds; the date form is ignored, because it depends on clocks."""
     text = reply.headers.get("retry-after", "")
     return float(text) if text.isdecimal() else 0.0

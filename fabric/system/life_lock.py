@@ -57,7 +57,7 @@ class LifeLock:
         os.close(self._fd)
 
 
-def said_by_holder(path: Path) -> bytes | None:
+def read_holder(path: Path) -> bytes | None:
     """Return the holder's text. None if the lock is free: then the text of the file is outdated."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)

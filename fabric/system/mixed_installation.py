@@ -19,7 +19,7 @@ _HINT = (
 )
 
 
-def mixed_installation(
+def find_mixed_installation(
     package: Path = _PACKAGE, installed: Iterable[Distribution] | None = None
 ) -> Problem | None:
     """Return a problem for such an environment. `package` is fabric's package directory;

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fabric.model.distribution import MODULES, Extra, PackageNeed, requirement
+from fabric.model.distribution import MODULES, Extra, PackageNeed, format_requirement
 from fabric.model.problems import FabricError, Problem
 
 # The files by which these tools mark an environment that they have made.
@@ -14,21 +14,21 @@ _UV_RECEIPT, _PIPX_RECEIPT = "uv-receipt.toml", "pipx_metadata.json"
 
 
 @contextlib.contextmanager
-def requiring(need: PackageNeed) -> Iterator[None]:
+def require_packages(need: PackageNeed) -> Iterator[None]:
     """Convert a failed import inside to a problem with the install command."""
     try:
         yield
     except ImportError as error:
-        raise FabricError(not_installed(need, error.name or str(error))) from error
+        raise FabricError(missing_packages_problem(need, error.name or str(error))) from error
 
 
-def not_installed(need: PackageNeed, *packages: str) -> Problem:
+def missing_packages_problem(need: PackageNeed, *packages: str) -> Problem:
     names = ", ".join(packages)
     what = "a package that is not installed" if len(packages) == 1 else "packages that are missing"
     return Problem(need.code, f"{need.user} {what}: {names}", install_command(need.extra))
 
 
-def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
+def find_missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
     """Return the modules that cannot be imported, without importing any."""
     return tuple(one for one in modules if not _is_there(one))
 
@@ -44,13 +44,13 @@ def install_command(*extras: Extra, environment: Path | None = None) -> str:
     """Return the install command for fabric's environment, for the tool that created it."""
     prefix = environment or Path(sys.prefix)
     if (prefix / _UV_RECEIPT).is_file():
-        return f"uv tool install '{requirement(*_with_installed(extras))}'"
+        return f"uv tool install '{format_requirement(*_with_installed(extras))}'"
     if (prefix / _PIPX_RECEIPT).is_file():
-        return f"pipx install --force '{requirement(*_with_installed(extras))}'"
-    return f"pip install '{requirement(*extras)}'"
+        return f"pipx install --force '{format_requirement(*_with_installed(extras))}'"
+    return f"pip install '{format_requirement(*extras)}'"
 
 
 def _with_installed(extras: Iterable[Extra]) -> tuple[Extra, ...]:
     """Add the installed extras, because these tools replace the previous installation."""
-    there = (extra for extra, modules in MODULES.items() if not missing_modules(modules))
+    there = (extra for extra, modules in MODULES.items() if not find_missing_modules(modules))
     return (*extras, *there)

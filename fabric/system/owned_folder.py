@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.system.disk import make_folder
-from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
 
 # Whose process cannot be proved dead from here: no run takes this long.
 _DAY = 24 * 3600.0
@@ -21,22 +21,22 @@ _NAME = re.compile(r"(\d+-\d+-[0-9a-f]{12})\.[a-z0-9_]{8}|fabric-payload-[a-z0-9
 
 
 @contextlib.contextmanager
-def owned_folder(above: Path) -> Iterator[Path]:
+def create_owned_folder(above: Path) -> Iterator[Path]:
     """Provide a new directory for this process, deleted at the end."""
     make_folder(above, 0o700)
-    with tempfile.TemporaryDirectory(prefix=f"{this_mark()}.", dir=above) as made:
+    with tempfile.TemporaryDirectory(prefix=f"{build_this_mark()}.", dir=above) as made:
         yield Path(made)
 
 
 @contextlib.contextmanager
-def temporary_folder(purpose: str, top: Path | None = None) -> Iterator[Path]:
+def create_temporary_folder(purpose: str, top: Path | None = None) -> Iterator[Path]:
     """Provide a new directory in the system's temporary place, for this process.
 
     The first call for a purpose deletes directories of killed processes.
     """
     top = top or Path(tempfile.gettempdir())
     _sweep_temporary(purpose, top)
-    prefix = f"fabric-{purpose}-{this_mark()}."
+    prefix = f"fabric-{purpose}-{build_this_mark()}."
     with tempfile.TemporaryDirectory(prefix=prefix, dir=top) as made:
         yield Path(made)
 

@@ -38,7 +38,7 @@ class Patience(Struct, frozen=True):
 PATIENT = Patience()
 
 
-def patiently(call: Callable[[], T], patience: Patience) -> T:
+def retry(call: Callable[[], T], patience: Patience) -> T:
     """Retry a call and return its result. Raises the last TransientError when the tries are used
     up."""
     for failed in range(1, patience.tries):

@@ -27,7 +27,7 @@ class RotatingLog:
         self._path, self._largest, self._files = path, largest, files
         self._has_streams = has_streams
         self._lock = threading.Lock()
-        self._fd = self._opened()
+        self._fd = self._open_file()
 
     def write(self, line: str) -> None:
         """Write a line. A failed write loses the line, because logging must not stop other work."""
@@ -35,7 +35,7 @@ class RotatingLog:
         with self._lock, contextlib.suppress(OSError):
             self._follow_others()
             if self._is_full(content):
-                with _held_alone(self._fd):
+                with _hold_lock(self._fd):
                     # Somebody else may have been quicker.
                     self._follow_others()
                     if self._is_full(content):
@@ -46,7 +46,7 @@ class RotatingLog:
         with self._lock:
             os.close(self._fd)
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         fd = open_log(self._path)
         if self._has_streams:
             for stream in _STREAMS:
@@ -64,22 +64,22 @@ class RotatingLog:
         except FileNotFoundError:
             return
         if not os.path.samestat(there, os.fstat(self._fd)):
-            self._reopen()
+            self._reopen_file()
 
-    def _reopen(self) -> None:
-        before, self._fd = self._fd, self._opened()
+    def _reopen_file(self) -> None:
+        before, self._fd = self._fd, self._open_file()
         os.close(before)
 
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
-            older = numbered(self._path, number - 1)
+            older = build_numbered_path(self._path, number - 1)
             if older.exists():
-                older.replace(numbered(self._path, number))
-        self._reopen()
+                older.replace(build_numbered_path(self._path, number))
+        self._reopen_file()
 
 
 @contextlib.contextmanager
-def _held_alone(fd: int) -> Iterator[None]:
+def _hold_lock(fd: int) -> Iterator[None]:
     """Hold the lock with a separate descriptor: the log's own can belong to another file at the
     end."""
     own = os.dup(fd)
@@ -91,7 +91,7 @@ def _held_alone(fd: int) -> Iterator[None]:
         os.close(own)
 
 
-def numbered(path: Path, number: int) -> Path:
+def build_numbered_path(path: Path, number: int) -> Path:
     """Return the path of a log file by number; the newest is 0."""
     return path.with_name(f"{path.name}.{number}") if number else path
 
@@ -108,7 +108,7 @@ def open_log(path: Path) -> int:
     return fd
 
 
-def last_lines(path: Path, most: int) -> list[str]:
+def read_last_lines(path: Path, most: int) -> list[str]:
     try:
         content = read_bytes(path)[-_END:]
     except OSError:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -27,7 +27,7 @@ def read_key(pem: str) -> PrivateKey:
 
     Raises ValueError for anything else, without quoting it.
     """
-    with requiring(_NEED):
+    with require_packages(_NEED):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -50,15 +50,15 @@ def sign(message: bytes, key: PrivateKey) -> bytes:
     return key.secret.reveal().sign(message, PKCS1v15(), SHA256())
 
 
-def token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:
+def build_token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:
     """Build a signed JSON Web Token."""
-    signed = f"{_packed(header)}.{_packed(claims)}"
-    return f"{signed}.{_text(sign(signed.encode(), key))}"
+    signed = f"{_encode_part(header)}.{_encode_part(claims)}"
+    return f"{signed}.{_encode_base64(sign(signed.encode(), key))}"
 
 
-def _packed(part: dict[str, str] | dict[str, str | int]) -> str:
-    return _text(json.dumps(part, separators=(",", ":")).encode())
+def _encode_part(part: dict[str, str] | dict[str, str | int]) -> str:
+    return _encode_base64(json.dumps(part, separators=(",", ":")).encode())
 
 
-def _text(content: bytes) -> str:
+def _encode_base64(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

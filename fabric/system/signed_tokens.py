@@ -14,7 +14,7 @@ from msgspec import Struct
 from fabric.model.secret import Secret
 from fabric.system.clock import Clock
 from fabric.system.http_client import HttpReply, HttpRequest
-from fabric.system.rs256 import PrivateKey, read_key, token
+from fabric.system.rs256 import PrivateKey, build_token, read_key
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _FORM = "application/x-www-form-urlencoded"
@@ -63,7 +63,7 @@ def read_account_key(content: bytes | str) -> AccountKey:
     )
 
 
-def token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
+def build_token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
     claims: dict[str, str | int] = {
         "iss": account.email,
         "scope": scope,
@@ -72,11 +72,11 @@ def token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
         "exp": now + _LIFE_SECONDS,
     }
     head = {"alg": "RS256", "typ": "JWT", "kid": account.key_id}
-    form = urlencode({"grant_type": _GRANT, "assertion": token(head, claims, account.key)})
+    form = urlencode({"grant_type": _GRANT, "assertion": build_token(head, claims, account.key)})
     return HttpRequest("POST", account.uri, Secret({"Content-Type": _FORM}), form.encode())
 
 
-def token_in(reply: HttpReply) -> AskedToken:
+def parse_token(reply: HttpReply) -> AskedToken:
     """Parse the token of a response. Raises ValueError if there is none."""
     try:
         answer = json.loads(reply.content)

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.switches import is_on
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 from fabric.system.urls import is_web_address
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
         )
 
 
-def traces_address(endpoint: str) -> str:
+def choose_traces_address(endpoint: str) -> str:
     """Return the traces endpoint of a collector address; empty stays empty."""
     bare = endpoint.rstrip("/")
     return bare if not bare or bare.endswith(_PATH) else bare + _PATH
 
 
-def first_place(name: str) -> SpanPlace:
+def derive_root_place(name: str) -> SpanPlace:
     """Return the root of a separate trace. The name determines it, so a request and its followers
     share it."""
     digest = hashlib.sha256(f"fabric {name}".encode()).hexdigest()
@@ -113,9 +113,9 @@ class SpanExport:
         endpoint: str = "",
         room: int = ROOM,
     ) -> None:
-        with requiring(NEED):
+        with require_packages(NEED):
             self._sending = _Sending(endpoint)
-            self._provider, self._ids = _provider(env, about, self._sending, room)
+            self._provider, self._ids = _build_provider(env, about, self._sending, room)
         self._tracer = self._provider.get_tracer("fabric")
         self._lock = threading.Lock()
         self._tell = _Once(tell)
@@ -129,7 +129,7 @@ class SpanExport:
             self._ids.next = span.place
             made = self._tracer.start_span(
                 span.name,
-                _context(span.parent),
+                _build_context(span.parent),
                 kind,
                 dict(span.attributes),
                 start_time=span.begun_ns,
@@ -161,7 +161,7 @@ class _Sending:
     def __init__(self, endpoint: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-        address = traces_address(endpoint) or None
+        address = choose_traces_address(endpoint) or None
         self._exporter = OTLPSpanExporter(address, timeout=_EXPORT_SECONDS)
         self.taken = 0
 
@@ -192,14 +192,14 @@ class _GivenIds:
         return True
 
 
-def _provider(
+def _build_provider(
     env: Mapping[str, str], about: Mapping[str, str], sending: _Sending, room: int
 ) -> "tuple[TracerProvider, _GivenIds]":
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    own = {name: text for name, text in about.items() if not _says(env, name)}
+    own = {name: text for name, text in about.items() if not _has_resource_setting(env, name)}
     ids = _GivenIds()
     provider = TracerProvider(
         resource=Resource.create(own),
@@ -211,12 +211,12 @@ def _provider(
     return provider, ids
 
 
-def _says(env: Mapping[str, str], name: str) -> bool:
+def _has_resource_setting(env: Mapping[str, str], name: str) -> bool:
     said = env.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return f"{name}=" in said or bool(name == "service.name" and env.get("OTEL_SERVICE_NAME"))
 
 
-def _context(parent: SpanPlace | None) -> "Context":
+def _build_context(parent: SpanPlace | None) -> "Context":
     from opentelemetry.context import Context
     from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
@@ -236,7 +236,7 @@ class _Once(logging.Handler):
         self._tell: Tell | None = tell
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.say(without_userinfo(record.getMessage())[:_MOST_LETTERS])
+        self.say(redact_userinfo(record.getMessage())[:_MOST_LETTERS])
 
     def say(self, message: str) -> None:
         tell, self._tell = self._tell, None

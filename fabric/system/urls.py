@@ -3,7 +3,7 @@
 import ipaddress
 from urllib.parse import urlsplit
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import extract_host
 
 
 def is_loopback(host: str) -> bool:
@@ -29,4 +29,4 @@ def is_web_address(url: str) -> bool:
 
 def is_plain(url: str) -> bool:
     """Return whether a URL uses plain HTTP over a network."""
-    return url.lower().startswith("http://") and not is_loopback(host_of(url))
+    return url.lower().startswith("http://") and not is_loopback(extract_host(url))

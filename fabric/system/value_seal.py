@@ -15,10 +15,10 @@ from msgspec.structs import astuple
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE, state_key
+from fabric.model.state_key import STATE_KEY_VARIABLE, decode_state_key
 from fabric.model.task import Pairs
 from fabric.system.chance import Chance
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -52,7 +52,7 @@ class ValueSeal:
         if not self.has_key or not values:
             return ""
         nonce = bytes.fromhex(self._chance(_NONCE))
-        closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _bound_to(owner))
+        closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _encode_owner(owner))
         return f"{_FORM}.{self._key_name}.{base64.b64encode(nonce + closed).decode()}"
 
     def opened(self, owner: ValueOwner, text: str) -> OpenedValues:
@@ -80,19 +80,19 @@ class ValueSeal:
         return not self.has_key or text.startswith(f"{_FORM}.{self._key_name}.")
 
     def _with_key(self, owner: ValueOwner, body: str) -> OpenedValues:
-        with requiring(SEALED_NEED):
+        with require_packages(SEALED_NEED):
             from cryptography.exceptions import InvalidTag
 
         try:
             raw = base64.b64decode(body, validate=True)
-            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound_to(owner))
+            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _encode_owner(owner))
             return OpenedValues(Secret(convert(json.loads(plain), Pairs)))
         except (InvalidTag, ValueError, ValidationError):
             return OpenedValues(why_not="their encryption is damaged, or belongs to another record")
 
     @functools.cached_property
     def _key(self) -> Secret[bytes]:
-        return state_key(self._text.reveal() or "")
+        return decode_state_key(self._text.reveal() or "")
 
     @functools.cached_property
     def _key_name(self) -> str:
@@ -101,10 +101,10 @@ class ValueSeal:
 
     @functools.cached_property
     def _cipher(self) -> "AESGCM":
-        with requiring(SEALED_NEED):
+        with require_packages(SEALED_NEED):
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         return AESGCM(self._key.reveal())
 
 
-def _bound_to(owner: ValueOwner) -> bytes:
+def _encode_owner(owner: ValueOwner) -> bytes:
     return json.dumps(["values of a deploy", *astuple(owner.ref), *astuple(owner)[1:]]).encode()

@@ -10,7 +10,7 @@ from fabric.tasks.deploy_tools import OpenRecord
 
 
 @contextlib.contextmanager
-def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None]:
+def record_doubt_on_failure(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None]:
     """On failure, mark the previous state as uncertain, unless no call was made."""
     try:
         yield
@@ -21,7 +21,7 @@ def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None
         raise
 
 
-def unsure(task: str, mode: Mode, names: Iterable[str]) -> tuple[RecordChange, ...]:
+def list_doubts(task: str, mode: Mode, names: Iterable[str]) -> tuple[RecordChange, ...]:
     """List the changes that mark functions as unknown. Simulated calls cannot fail halfway."""
     if mode is Mode.SIMULATED:
         return ()

@@ -11,23 +11,25 @@ from fabric.tasks.deploy_tools import DeployTools
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
 
 
-def keeps_versions(tools: DeployTools, record: Record) -> bool:
+def has_kept_versions(tools: DeployTools, record: Record) -> bool:
     """Return whether the provider keeps the deployed version for a later restore."""
     if record.mode is not Mode.REAL:
         return False
     return isinstance(tools.deployers.deployer(record.ref, record.mode), VersionKeeper)
 
 
-def past_environments(
+def list_past_environments(
     tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
 ) -> list[PastEnvironment]:
     """List the environments of functions whose values are needed. Unchanged functions are
     skipped."""
-    kept = kept_versions(tools, record, functions)
-    return [_past(tools, record, one) for one in functions if one.name not in kept]
+    kept = find_versions_to_restore(tools, record, functions)
+    return [
+        _build_past_environment(tools, record, one) for one in functions if one.name not in kept
+    ]
 
 
-def kept_versions(
+def find_versions_to_restore(
     tools: DeployTools, record: Record, functions: Sequence[FunctionRecord]
 ) -> Mapping[str, str]:
     """Find kept versions by function. Queries the provider once, and only for unknown values.
@@ -36,7 +38,9 @@ def kept_versions(
     """
     if record.mode is not Mode.REAL:
         return {}
-    lost = [one for one in functions if one.key and _past(tools, record, one).problem]
+    lost = [
+        one for one in functions if one.key and _build_past_environment(tools, record, one).problem
+    ]
     if not lost:
         return {}
     deployer = tools.deployers.deployer(record.ref, record.mode)
@@ -47,5 +51,7 @@ def kept_versions(
     return deployer.kept_versions(address, marks)
 
 
-def _past(tools: DeployTools, record: Record, one: FunctionRecord) -> PastEnvironment:
+def _build_past_environment(
+    tools: DeployTools, record: Record, one: FunctionRecord
+) -> PastEnvironment:
     return PastEnvironment(tools, PastFunction(record.ref, one, record.salt))

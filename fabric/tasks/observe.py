@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.providers.contract import CallWatch
@@ -25,4 +25,4 @@ class ObserveKind:
         del upstream
         with shop.away():
             self._observations[task.id](watch_of(task, shop))
-        return Made(digest_bytes(b""), keep=False)
+        return Made(hash_bytes(b""), keep=False)

@@ -3,9 +3,14 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.graph.judge import keyed_values
-from fabric.graph.past_values import KnownValues, PastValues, filled_past, past_values
-from fabric.model.hashing import digest_fields
+from fabric.graph.judge import hash_declared_values
+from fabric.graph.past_values import (
+    KnownValues,
+    PastValues,
+    fill_past_addresses,
+    recover_past_values,
+)
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import FunctionRecord, RecordRef
@@ -50,7 +55,7 @@ class PastEnvironment:
         kept = (pair for pair in self._opened.values.reveal() if pair[0] not in here)
         addresses = tools.values.addresses(past.ref)
         self._known = KnownValues(today.declared, Secret(tuple(kept)), addresses)
-        self.values: PastValues = past_values(past.record, self._known, past.salt)
+        self.values: PastValues = recover_past_values(past.record, self._known, past.salt)
 
     @property
     def function(self) -> str:
@@ -63,9 +68,11 @@ class PastEnvironment:
             return None
         hint = _TODAY if self._is_configured else _BACK
         hint = hint if self._opened.why_not else f"{hint}; {_KEEP}"
-        return Problem("rollback/environment", f"{self._what()}{self._why()}", hint)
+        return Problem(
+            "rollback/environment", f"{self._name_function()}{self._explain_missing()}", hint
+        )
 
-    def _what(self) -> str:
+    def _name_function(self) -> str:
         title, lost = self._past.title, ", ".join(self.values.lost)
         if not self._is_configured:
             return f"the config no longer contains {title}, so the values of {lost} are not known"
@@ -74,7 +81,7 @@ class PastEnvironment:
         gone = f"the config no longer sets {unknown}" if unknown else ""
         return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
 
-    def _why(self) -> str:
+    def _explain_missing(self) -> str:
         """Explain the missing values; empty if no value storage was configured."""
         why = self._opened.why_not
         if why:
@@ -95,25 +102,25 @@ class PastEnvironment:
         """Return the environment to deploy. Raises if it would differ from the old one."""
         if self.problem:
             raise FabricError(self.problem)
-        return Secret(filled_past(self._declared(), self._known.addresses))
+        return Secret(fill_past_addresses(self._get_declared_values(), self._known.addresses))
 
     def recorded(self) -> FunctionRecord:
         """Return the function record. With other values than before, its key is changed."""
         if not self.values.lost:
             return self._past.record
-        declared = self._declared()
-        today = keyed_values(declared, self._past.salt)
-        whole = digest_fields(part for pair in today for part in pair)
+        declared = self._get_declared_values()
+        today = hash_declared_values(declared, self._past.salt)
+        whole = hash_fields(part for pair in today for part in pair)
         return replace(
             self._past.record,
             # Under a key of its own: its mark at the provider follows from that.
-            key=digest_fields(("restored", self._past.record.key, whole)),
+            key=hash_fields(("restored", self._past.record.key, whole)),
             environment=today,
             environment_sha256=whole,
             sealed_values=self._tools.kept_values.seal(self._past.owner(whole), declared),
         )
 
-    def _declared(self) -> Pairs:
+    def _get_declared_values(self) -> Pairs:
         today = dict(self._known.today.reveal())
         others = {name: today[name] for name in self.values.other}
         return tuple(sorted({**others, **dict(self.values.same.reveal())}.items()))

@@ -40,40 +40,40 @@ class Style(Struct, frozen=True):
     token: str = ""
 
     def good(self, text: str) -> str:
-        return self._paint("32", text)
+        return self._wrap_in_color("32", text)
 
     def bad(self, text: str) -> str:
-        return self._paint("1;31", text)
+        return self._wrap_in_color("1;31", text)
 
     def warn(self, text: str) -> str:
-        return self._paint("33", text)
+        return self._wrap_in_color("33", text)
 
     def note(self, text: str) -> str:
-        return self._paint("36", text)
+        return self._wrap_in_color("36", text)
 
     def dim(self, text: str) -> str:
-        return self._paint("2", text)
+        return self._wrap_in_color("2", text)
 
     def strong(self, text: str) -> str:
-        return self._paint("1", text)
+        return self._wrap_in_color("1", text)
 
     def named(self, text: str, number: int) -> str:
         """Color a text with the color of a number."""
-        return self._paint(_NAMES[number % len(_NAMES)], text)
+        return self._wrap_in_color(_NAMES[number % len(_NAMES)], text)
 
-    def _paint(self, code: str, text: str) -> str:
+    def _wrap_in_color(self, code: str, text: str) -> str:
         return f"{_MARKS[code]}{self.token}{text}{_END}{self.token}" if self.colour else text
 
 
-def shown(text: str, token: str = "") -> str:
+def escape_for_display(text: str, token: str = "") -> str:
     """Format a text for a terminal: control characters are escaped, and marks with the token become
     colors."""
-    safe = _UNSAFE.sub(_spelled, text.replace("\r\n", "\n"))
+    safe = _UNSAFE.sub(_escape_match, text.replace("\r\n", "\n"))
     ours = re.compile(f"([\ufdd0-\ufddc])(?:{re.escape(token)})")
-    return _MARK.sub(_spelled, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
+    return _MARK.sub(_escape_match, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code in _NO_UTF8:  # a byte of a file's name
         code -= 0xDC00

@@ -12,7 +12,7 @@ from fabric.app.build import build
 from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.held_run import HeldRun
 from fabric.app.request import Request
-from fabric.app.run_graph import new_run_id
+from fabric.app.run_graph import generate_run_id
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.run_info import RunInfo
@@ -21,7 +21,7 @@ from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import ExitCode, StoppedError
 from fabric.model.report import Report
-from fabric.system.chance import chance
+from fabric.system.chance import generate_token
 from fabric.system.child_group import ChildGroup, forget
 from fabric.system.clock import SystemClock
 from fabric.system.process import run_child, start_child
@@ -203,5 +203,5 @@ def test_runs_of_one_moment_have_ids_of_their_own() -> None:
         def now(self) -> datetime.datetime:
             return now
 
-    ids = {new_run_id(StandingClock(), chance) for _ in range(100)}
+    ids = {generate_run_id(StandingClock(), generate_token) for _ in range(100)}
     assert len(ids) == 100

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from fabric.cli.daemon.flags import DaemonFlags
-from fabric.cli.daemon.orders import daemon_order
-from fabric.cli.flags_of import filled
+from fabric.cli.daemon.orders import build_daemon_order
+from fabric.cli.flags_of import fill_flags
 from fabric.daemon.process.ending import EndingTimes
 from tests.cli.daemon.test_orders import settings_in
 from tests.cli.test_flags import line
@@ -140,9 +140,9 @@ def test_the_stack_is_a_daemon_with_a_key_and_the_address_of_its_cache(tmp_path:
     services = stack()
     env = dict(services["daemon"]["environment"])
     assert env.pop("FABRIC_DAEMON_API_KEY").startswith("${FABRIC_DAEMON_API_KEY:?")
-    flags = filled(DaemonFlags, line(DaemonFlags))
+    flags = fill_flags(DaemonFlags, line(DaemonFlags))
     given = {**env, "FABRIC_DAEMON_API_KEY": "k"}
-    order = daemon_order(flags, settings_in(tmp_path, given)).order
+    order = build_daemon_order(flags, settings_in(tmp_path, given)).order
     assert order.options.cache.url == "redis://cache:6379/0"
     assert not order.is_insecure
     assert set(services["daemon"]["depends_on"]) == {"cache"}

@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from fabric.model.moments import moment_of
-from fabric.model.observed import moment, nanoseconds
+from fabric.model.moments import parse_moment
+from fabric.model.observed import convert_to_nanoseconds, format_moment
 from fabric.model.problems import FabricError
 
 _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
@@ -22,12 +22,12 @@ _NOW = datetime.datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=datetime.UTC)
     ],
 )
 def test_a_moment_is_a_time_or_so_long_ago(text: str, found: str) -> None:
-    assert moment(nanoseconds(moment_of("--since", text, _NOW))) == found
+    assert format_moment(convert_to_nanoseconds(parse_moment("--since", text, _NOW))) == found
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "10x", "2026-13-01", "99999999999d", "-5m"])
 def test_anything_else_is_a_slip(text: str) -> None:
     with pytest.raises(FabricError) as raised:
-        moment_of("--since", text, _NOW)
+        parse_moment("--since", text, _NOW)
     assert raised.value.first.code == "usage/bad-time"
     assert "--since" in raised.value.first.message

@@ -16,9 +16,9 @@ from fabric.model.secret import Secret
 from fabric.providers.command import Command
 from fabric.providers.contract import UNWATCHED, CallWatch, FunctionOrder, LiveFunction
 from fabric.providers.order_document import deploy_order
-from fabric.providers.payloads import PAYLOADS, payloads
+from fabric.providers.payloads import PAYLOADS, build_payloads
 from fabric.system.bounded_process import Limits
-from fabric.system.schemas import misfits
+from fabric.system.schemas import find_misfits
 from tests.support.orders import (
     CLOUD1,
     HTTP,
@@ -132,14 +132,14 @@ def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) 
 
 
 def test_other_providers_are_told_the_environment_and_no_documents_of_cloud1() -> None:
-    own = payloads(address("edge1-workers"), (order(MODE="dark"),))
+    own = build_payloads(address("edge1-workers"), (order(MODE="dark"),))
     assert own == {"FABRIC_FUNCTION_ENV_JSON": '{"hello":{"MODE":"dark"}}'}
 
 
 def test_all_payloads_are_there_also_when_empty() -> None:
-    assert set(payloads(address(), ())) == set(PAYLOADS)
-    assert set(payloads(address(), ()).values()) == {"[]", "{}"}
-    assert set(payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
+    assert set(build_payloads(address(), ())) == set(PAYLOADS)
+    assert set(build_payloads(address(), ()).values()) == {"[]", "{}"}
+    assert set(build_payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
 
 
 QUEUE = (
@@ -187,7 +187,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_a_payload_says_what_the_config_says(name: str) -> None:
-    given = payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
+    given = build_payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
     assert json.loads(given[name]) == EXPECTED[name]
     assert given[name].isascii()
 
@@ -477,7 +477,7 @@ def test_a_deploy_command_reads_the_whole_order(tmp_path: Path) -> None:
     one = replace(order("hello", HTTP, MODE="dark"), settings=settings, tags=(("team", "shop"),))
     site = replace(rich_site(), provider_id="edge1-workers", previous=deployed_record())
     command(tool).deploy(site, (one,))
-    assert misfits("deploy-order", tool.order) == ()
+    assert find_misfits("deploy-order", tool.order) == ()
     row = tool.order["functions"][0]
     assert (row["entry"], row["memory"], row["timeout"]) == ("src/hello.ts", 256, None)
     assert row["environment"] == {"MODE": "dark"}
@@ -495,7 +495,7 @@ def test_a_destroy_command_reads_the_same_document(tmp_path: Path) -> None:
     deployer = command(tool)
     live = deployer.deploy(address(), (order("one"), order("two"))).functions
     deployer.dissolve(address(), live)
-    assert misfits("deploy-order", tool.order) == ()
+    assert find_misfits("deploy-order", tool.order) == ()
     assert tool.order["operation"] == "remove"
     assert [row["name"] for row in tool.order["functions"]] == ["one", "two"]
     assert tool.order["previous"] is None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.catalog import DeployUnit, facts_of
+from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.providers.contract import Identified, VersionKeeper
 from fabric.providers.places import RegionBound, SoleTenant
 from tests.support.in_process import project
@@ -288,7 +288,7 @@ def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> N
 
 
 def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> None:
-    facts = facts_of(shop.site.provider)
+    facts = find_provider_facts(shop.site.provider)
     assert facts is not None
     shop.more = "env: {MOOD: very-glad}\n"
     shop.ran("deploy")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fabric.daemon.composition import application_of
+from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
 from fabric.daemon.process.ear import Ear
 from fabric.daemon.process.ending import EndingTimes
@@ -107,7 +107,7 @@ def dashboard(
     def write(line: str) -> None:
         found.lines.append(json.loads(line))
 
-    tools = ServeTools(application_of, ear.heard, write, found.ports.append, _QUICK)
+    tools = ServeTools(build_application, ear.heard, write, found.ports.append, _QUICK)
     thread = threading.Thread(target=serve, args=(order, shop.settings, tools))
     thread.start()
     until(lambda: bool(found.ports) or not thread.is_alive())

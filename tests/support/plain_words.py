@@ -16,7 +16,7 @@ from typing import NamedTuple
 import click
 
 from fabric.cli.daemon.main import fabricd
-from fabric.cli.main import root
+from fabric.cli.main import build_root
 from tests.support.function_names import function_names, is_participle, is_verb
 
 REPO = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def _commands(group: click.Command, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def commands() -> list[tuple[str, click.Command]]:
-    return [*_commands(root(), "fabric"), ("fabricd", fabricd)]
+    return [*_commands(build_root(), "fabric"), ("fabricd", fabricd)]
 
 
 def _help_texts() -> Iterator[Text]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.life_lock import LifeLock, said_by_holder
+from fabric.system.life_lock import LifeLock, read_holder
 from tests.support.until import until
 
 HOLDER = """
@@ -30,23 +30,23 @@ def test_one_holds_it_and_says_who_that_is(tmp_path: Path) -> None:
     lock = LifeLock.take(path)
     assert lock is not None
     with lock:
-        assert said_by_holder(path) == b""
+        assert read_holder(path) == b""
         lock.say(b"a long word")
         lock.say(b"short")
-        assert said_by_holder(path) == b"short"
+        assert read_holder(path) == b"short"
         assert LifeLock.take(path) is None
-    assert said_by_holder(path) is None
+    assert read_holder(path) is None
     again = LifeLock.take(path)
     assert again is not None
     with again:
-        assert said_by_holder(path) == b""
+        assert read_holder(path) == b""
 
 
 def test_what_stands_there_without_a_holder_is_about_nobody(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    assert said_by_holder(path) is None
+    assert read_holder(path) is None
     path.write_text("somebody")
-    assert said_by_holder(path) is None
+    assert read_holder(path) is None
 
 
 def test_whoever_only_looks_at_it_keeps_nobody_from_it(tmp_path: Path) -> None:
@@ -91,12 +91,12 @@ def test_it_ends_with_its_holder_also_where_that_was_killed_and_has_children(
     assert holder.stdin
     assert holder.stdout
     child = int(holder.stdout.readline())
-    assert said_by_holder(path) == b"mine"
+    assert read_holder(path) == b"mine"
     holder.kill()
     holder.wait()
     try:
         # A child that is only being started lets go of it in a moment.
-        until(lambda: said_by_holder(path) is None)
+        until(lambda: read_holder(path) is None)
     finally:
         os.kill(child, 9)
         holder.stdin.close()

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from fabric.app.left_payloads import sweep_payloads
-from fabric.app.project.endpoints import foreign_database, foreign_endpoints, foreign_problem
-from fabric.app.project.files import calling_environment, sources_of
+from fabric.app.project.endpoints import (
+    foreign_endpoint_problem,
+    list_foreign_databases,
+    list_foreign_endpoints,
+)
+from fabric.app.project.files import build_client_environment, list_env_sources
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
-from fabric.model.back_ends import BackendKind, back_end_facts, reads_variable
+from fabric.model.back_ends import BackendKind, back_end_facts, is_store_variable
 from fabric.model.problems import FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.backends.unavailable import Unavailable
@@ -20,11 +24,15 @@ def refuse_foreign(placement: Placement, process: Mapping[str, str]) -> None:
     host."""
     address = dict(placement.settings).get(back_end_facts(placement.backend).address_setting, "")
     found = [
-        foreign_problem(sources, name)
-        for sources in sources_of(placement.env_place, process)
+        foreign_endpoint_problem(sources, name)
+        for sources in list_env_sources(placement.env_place, process)
         for name in (
-            *(one for one in foreign_endpoints(sources) if reads_variable(placement.backend, one)),
-            *foreign_database(sources, address),
+            *(
+                one
+                for one in list_foreign_endpoints(sources)
+                if is_store_variable(placement.backend, one)
+            ),
+            *list_foreign_databases(sources, address),
         )
     ]
     if found:
@@ -47,28 +55,28 @@ class BackEnds:
 
     def record_store(self, placement: Placement) -> RecordStore:
         sweep_payloads(Path(placement.home), self._settings.clock)
-        key = (placement.backend, placement.settings, self._told_apart_by(placement))
+        key = (placement.backend, placement.settings, self._build_store_key(placement))
         if key not in self._open:
-            self._open[key] = self._opened(placement)
+            self._open[key] = self._open_backend(placement)
         return RecordStore(Path(placement.home), self._open[key])
 
-    def _told_apart_by(self, placement: Placement) -> object:
+    def _build_store_key(self, placement: Placement) -> object:
         """Build the part of the store key beyond the kind: the directory, or address and
         credentials."""
         if placement.is_own_folder:
             return placement.home
         return placement.home, frozenset(
-            calling_environment(placement.env_place, self._settings.env).items()
+            build_client_environment(placement.env_place, self._settings.env).items()
         )
 
-    def _opened(self, placement: Placement) -> BackEndPair:
+    def _open_backend(self, placement: Placement) -> BackEndPair:
         if self._blind:
             nothing = Unavailable()
             return BackEndPair(nothing, nothing)
         from fabric.state.backends.registry import open_backend
 
         refuse_foreign(placement, self._settings.env)
-        env = calling_environment(placement.env_place, self._settings.env)
+        env = build_client_environment(placement.env_place, self._settings.env)
         return open_backend(
             BackendKind(placement.backend), dict(placement.settings), env, Path(placement.home)
         )

@@ -30,16 +30,16 @@ class Units:
         self._found: dict[tuple[str, str], ServiceUnit] | None = None
 
     def all(self) -> Collection[ServiceUnit]:
-        return self._by_target().values()
+        return self._index_by_target().values()
 
     def get(self, ref: RecordRef) -> ServiceUnit | None:
         """Return the service of a record. If no config has its target, any target of the service
         counts."""
-        found = self._by_target()
+        found = self._index_by_target()
         own = found.get((ref.service, ref.provider))
         return own or next((one for one in found.values() if one.service == ref.service), None)
 
-    def _by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
+    def _index_by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
         with self._lock:
             if self._found is None:
                 self._found = {
@@ -68,19 +68,19 @@ class DeployWork(Struct, frozen=True):
     def options(self, ref: RecordRef, provider: str = "") -> str:
         """Return the command-line options that select this record, or another provider of its
         service."""
-        file = config_file(self, ref)
+        file = find_config_file(self, ref)
         named = RecordRef(ref.service, ref.stage, provider or ref.provider)
-        return options_of(named, file, self.settings)
+        return format_record_options(named, file, self.settings)
 
 
-def config_file(work: DeployWork, ref: RecordRef) -> Path:
+def find_config_file(work: DeployWork, ref: RecordRef) -> Path:
     """The path of a service's config, also of a dependency that is not part of the run."""
     placement = work.placements.get(ref) or work.dependencies[ref]
     config = work.config(ref)
     return Path(placement.folder, Path(config.file).name if config else _USUAL)
 
 
-def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
+def format_record_options(ref: RecordRef, config: Path, settings: Settings) -> str:
     """Format the command-line options that select a record of a config."""
     file = os.path.relpath(settings.cwd / config, settings.cwd)
     words = ("-c", file) if file != _USUAL else ()

@@ -11,10 +11,10 @@ from fabric.providers.contract import AccountBound, Deployer
 from fabric.providers.places import RegionBound
 
 
-def other_places(scope: DeployScope) -> Iterator[Problem]:
+def find_location_problems(scope: DeployScope) -> Iterator[Problem]:
     """Find account and region mismatches, for commands that change resources."""
-    for ref, record, deployer in _real(scope):
-        said = _of_account(deployer, record)
+    for ref, record, deployer in _list_real_records(scope):
+        said = _check_account(deployer, record)
         if said is None and isinstance(deployer, RegionBound):
             address = scope.tools.deployers.address(ref)
             said = deployer.misplaced(replace(address, previous=record))
@@ -22,23 +22,25 @@ def other_places(scope: DeployScope) -> Iterator[Problem]:
             yield said
 
 
-def other_accounts(scope: DeployScope) -> Iterator[Problem]:
+def find_account_problems(scope: DeployScope) -> Iterator[Problem]:
     """Find account mismatches, for a removal. It determines the region itself."""
-    found = (_of_account(deployer, record) for _, record, deployer in _real(scope))
+    found = (_check_account(deployer, record) for _, record, deployer in _list_real_records(scope))
     return (said for said in found if said is not None)
 
 
-def _of_account(deployer: Deployer, record: Record) -> Problem | None:
+def _check_account(deployer: Deployer, record: Record) -> Problem | None:
     return deployer.elsewhere(record) if isinstance(deployer, AccountBound) else None
 
 
-def _real(scope: DeployScope) -> Iterator[tuple[RecordRef, Record, Deployer]]:
+def _list_real_records(scope: DeployScope) -> Iterator[tuple[RecordRef, Record, Deployer]]:
     for ref, placement in sorted(scope.placements.items()):
         if placement.mode == Mode.REAL:
-            yield from _of_record(scope, ref)
+            yield from _list_record_deployers(scope, ref)
 
 
-def _of_record(scope: DeployScope, ref: RecordRef) -> Iterator[tuple[RecordRef, Record, Deployer]]:
+def _list_record_deployers(
+    scope: DeployScope, ref: RecordRef
+) -> Iterator[tuple[RecordRef, Record, Deployer]]:
     record = scope.record(ref)
     if record is None or record.mode is not Mode.REAL:
         return

@@ -12,7 +12,7 @@ from fabric.providers.contract import Prepared
 
 
 @contextlib.contextmanager
-def prepared_deployers(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[None]:
+def prepare_deployers(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[None]:
     """Load the deployers' libraries in the background. A failure is raised again at their first
     use."""
     real = sorted(ref for ref in refs if scope.placements[ref].mode == Mode.REAL)

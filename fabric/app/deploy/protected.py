@@ -11,7 +11,7 @@ CONFIRMING = "FABRIC_CONFIRM"
 AskFor = Callable[[str], str]
 
 
-def nobody_to_ask(question: str) -> str:
+def refuse_prompt(question: str) -> str:
     del question
     return ""
 

@@ -18,20 +18,20 @@ from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import kind_of
+from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
-from fabric.model.time_spans import FORMS, seconds_of
+from fabric.model.time_spans import FORMS, parse_seconds
 from fabric.providers.connections import Connections
 from fabric.state.locks.leases import Terms
-from fabric.state.records.missing import missing_problem
+from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
-from fabric.system.parallel import HANDS, for_each
-from fabric.system.process_identity import this_process
+from fabric.system.parallel import HANDS, run_for_each
+from fabric.system.process_identity import identify_this_process
 from fabric.system.value_seal import ValueSeal
 from fabric.tasks.deploy_tools import DeployTools, NameKeeper
 
@@ -97,17 +97,17 @@ def open_deploy_scope(
     try:
         beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
-        ids = {ref: new_deployment_id(ref, settings) for ref in by_ref}
+        ids = {ref: generate_deployment_id(ref, settings) for ref in by_ref}
         work = DeployWork(by_ref, Units(options.units), ids, settings, beside)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
-        yield _scope(work, transaction, beside, options, connections)
+        yield _build_scope(work, transaction, beside, options, connections)
     finally:
         connections.close()
         back_ends.close()
 
 
-def deployers_that_look(
+def build_read_only_deployers(
     placements: Iterable[Placement],
     units: Callable[[], Iterable[ServiceUnit]],
     settings: Settings,
@@ -120,7 +120,7 @@ def deployers_that_look(
     return PlacedDeployers(work, UpstreamAddresses(nobody, own), connections)
 
 
-def _scope(
+def _build_scope(
     work: DeployWork,
     transaction: RecordTransaction,
     dependencies: Mapping[RecordRef, Placement],
@@ -146,21 +146,23 @@ def _scope(
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
-    return LockPolicy(this_process(), settings.clock, Terms(_lease(settings), lock_timeout))
+    return LockPolicy(
+        identify_this_process(), settings.clock, Terms(_read_lock_lease(settings), lock_timeout)
+    )
 
 
-def _lease(settings: Settings) -> float:
+def _read_lock_lease(settings: Settings) -> float:
     text = settings.env.get(LEASE_VARIABLE, "")
     if not text:
         return _LEASE
-    seconds = seconds_of(LEASE_VARIABLE, text, "usage/bad-value")
+    seconds = parse_seconds(LEASE_VARIABLE, text, "usage/bad-value")
     if 0 < seconds <= _LONGEST_LEASE:
         return seconds
     message = f"{LEASE_VARIABLE} must be more than 0 and at most 1h, got `{text}`"
     raise FabricError(Problem("usage/bad-value", message, hint=f"use a duration such as {FORMS}"))
 
 
-def new_deployment_id(ref: RecordRef, settings: Settings) -> str:
+def generate_deployment_id(ref: RecordRef, settings: Settings) -> str:
     seconds = int(settings.clock.now().timestamp())
     return f"{ref.provider}-{ref.stage}-{seconds}-{settings.chance(3)}"
 
@@ -169,7 +171,8 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
     """Build the claim of a run on one record."""
     at = stamp(clock)
     intents = tuple(
-        Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
+        Intent(task.id, _choose_operation(task.id), list_task_functions(task), "", at)
+        for task in tasks
     )
     return Claim(
         placement.ref,
@@ -178,11 +181,11 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
         placement.provider_id,
         placement.region,
         intents,
-        lambda record: mismatch(placement, record),
+        lambda record: mode_mismatch_problem(placement, record),
     )
 
 
-def functions_of(task: Task) -> str:
+def list_task_functions(task: Task) -> str:
     """List the functions of a task, as an intent names them. Empty means all."""
     match task.inputs:
         case DeployInputs(functions=specs):
@@ -193,12 +196,12 @@ def functions_of(task: Task) -> str:
             return inputs.function
 
 
-def _operation(task: str) -> Operation:
-    kind = kind_of(task)
+def _choose_operation(task: str) -> Operation:
+    kind = parse_task_kind(task)
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
+def find_lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
     """Find missing records that other data still mentions, including those of upstreams.
 
     Checks `at_once` records in parallel.
@@ -208,19 +211,19 @@ def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...
     found: dict[RecordRef, Problem] = {}
 
     def look(ref: RecordRef) -> None:
-        problem = missing_problem(scope.transaction.record_store(ref), ref, scope.work.options)
+        problem = find_missing_problem(scope.transaction.record_store(ref), ref, scope.work.options)
         if problem is not None:
             found[ref] = problem
 
-    problems = for_each(absent, look, at_once)
+    problems = run_for_each(absent, look, at_once)
     return (*problems, *(found[ref] for ref in sorted(found)))
 
 
-def mismatch(placement: Placement, record: Record | None) -> Problem | None:
+def mode_mismatch_problem(placement: Placement, record: Record | None) -> Problem | None:
     """Return a problem if a simulated run would change real resources."""
     if record is None or record.mode is Mode.SIMULATED or placement.mode != Mode.SIMULATED:
         return None
-    facts = facts_of(record.provider_id)
+    facts = find_provider_facts(record.provider_id)
     variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
     return Problem(
         "deploy/mode-mismatch",

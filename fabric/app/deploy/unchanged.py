@@ -10,13 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.live_traces import renew_traces
-from fabric.app.deploy.preview import preview, warned_of_outputs
-from fabric.app.deploy.report import unchanged_report
+from fabric.app.deploy.preview import add_output_warnings, preview
+from fabric.app.deploy.report import build_unchanged_report
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
-from fabric.app.run_graph import may_be_told_again, told_of_run
+from fabric.app.run_graph import add_run_warnings, is_answer_cacheable
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shortcuts.answers import keep_preview
@@ -24,11 +24,11 @@ from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.memory.file_index import is_racy, let_settle
 from fabric.model.problems import FabricError
 from fabric.model.report import Report
-from fabric.state.records.receipts import receipt_path, write_lost_receipts
-from fabric.system.clock import file_time_ns
+from fabric.state.records.receipts import build_receipt_path, write_lost_receipts
+from fabric.system.clock import read_file_time_ns
 
 
-def told_unchanged(
+def report_no_changes(
     request: Request,
     seen: Preview,
     scope: DeployScope,
@@ -38,10 +38,10 @@ def told_unchanged(
     """Report that everything is up to date. Restores missing files beside the record."""
     renew_traces(scope)
     seen = _with_receipts(seen, scope)
-    report = unchanged_report(request, seen, scope)
-    if may_be_told_again(session, seen.plan):
+    report = build_unchanged_report(request, seen, scope)
+    if is_answer_cacheable(session, seen.plan):
         keep_preview(command_line, session, seen, report)
-    return replace(report, warnings=told_of_run(seen.work.info, session).warnings)
+    return replace(report, warnings=add_run_warnings(seen.work.info, session).warnings)
 
 
 def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
@@ -53,7 +53,7 @@ def _with_receipts(seen: Preview, scope: DeployScope) -> Preview:
             # Whoever may look, but not write, has looked.
             with contextlib.suppress(OSError, FabricError):
                 write_lost_receipts(home, record)
-            paths.add(str(receipt_path(home, ref.stage)))
+            paths.add(str(build_receipt_path(home, ref.stage)))
     return seen if seen.sources is None else replace(seen, sources=seen.sources | paths)
 
 
@@ -73,8 +73,8 @@ def keep_next_answer(
         return
     workspace = Path(done.work.info.workspace)
     # Records were written a moment ago.
-    let_settle(lambda: file_time_ns(settings.cwd))
-    opening = SessionOptions(file_time_ns(settings.cwd), strict=request.strict, create=False)
+    let_settle(lambda: read_file_time_ns(settings.cwd))
+    opening = SessionOptions(read_file_time_ns(settings.cwd), strict=request.strict, create=False)
     with (
         contextlib.suppress(OSError, FabricError),
         open_deploy_scope(done.work.placements, settings, options) as scope,
@@ -85,5 +85,5 @@ def keep_next_answer(
             return  # what was deployed may not be what is there
         seen = preview(session, done.work, scope)
         if seen.sources is not None and not seen.plan.anything_to_do:
-            seen = warned_of_outputs(session, seen)
-            told_unchanged(request, seen, scope, session, done.command_line)
+            seen = add_output_warnings(session, seen)
+            report_no_changes(request, seen, scope, session, done.command_line)

@@ -4,16 +4,16 @@ from collections.abc import Container, Iterable, Iterator
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.known_records import ref_of_release
+from fabric.app.deploy.known_records import parse_release_ref
 from fabric.app.deploy.scope import DeployScope
 from fabric.graph.judge import release_output
 from fabric.model.problems import Problem
 from fabric.model.records.record import Deployment, FunctionRecord, Record, RecordRef
 from fabric.model.task_id import is_kind
-from fabric.state.records.archives import ArchiveMissingError, archive_path
+from fabric.state.records.archives import ArchiveMissingError, build_archive_path
 
 
-def lost_archives(
+def find_lost_archives(
     scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
 ) -> Iterator[Problem]:
     """Find archives missing both locally and in the backend. Fetches remote-only archives."""
@@ -21,12 +21,12 @@ def lost_archives(
         try:
             scope.tools.archives.kept(ref, one.artifact_sha256)
         except ArchiveMissingError:
-            yield _no_archive(scope, ref, one)
+            yield _no_archive_left_problem(scope, ref, one)
 
 
-def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Problem:
+def _no_archive_left_problem(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Problem:
     record_store = scope.transaction.record_store(ref)
-    places = [str(archive_path(record_store.home, one.artifact_sha256))]
+    places = [str(build_archive_path(record_store.home, one.artifact_sha256))]
     if not record_store.is_own_folder:
         places.append(record_store.stores.state.place)
     return Problem(
@@ -37,7 +37,7 @@ def _no_archive(scope: DeployScope, ref: RecordRef, one: FunctionRecord) -> Prob
     )
 
 
-def moved_upstreams(
+def find_moved_upstreams(
     scope: DeployScope, ref: RecordRef, functions: Iterable[FunctionRecord]
 ) -> Iterator[Problem]:
     """Find upstreams whose address changed. A rollback of one service uses their current
@@ -45,12 +45,13 @@ def moved_upstreams(
     found = tuple(functions)
     upstream = dict.fromkeys(pair for one in found for pair in one.upstream)
     moved = {
-        ref_of_release(name, ref.stage).service: None
+        parse_release_ref(name, ref.stage).service: None
         for name, digest in upstream
-        if is_kind(name, "release") and _has_moved(scope, ref_of_release(name, ref.stage), digest)
+        if is_kind(name, "release")
+        and _has_moved(scope, parse_release_ref(name, ref.stage), digest)
     }
     had = dict.fromkeys(name for one in found for name, _ in one.environment)
-    names = [name for name in had if name.startswith(_prefixes(scope, ref, moved))]
+    names = [name for name in had if name.startswith(_list_variable_prefixes(scope, ref, moved))]
     if names:
         listed = ", ".join(f"`{name}`" for name in names)
         message = f"`{ref.service}` receives the current URLs of its dependencies: {listed}"
@@ -67,20 +68,22 @@ def _has_moved(scope: DeployScope, upstream: RecordRef, digest: str) -> bool:
     record = scope.record(upstream)
     if record is None or release_output(record).digest == digest:
         return False
-    then = (one.endpoint for one in record.history if _digest_of(record, one) == digest)
+    then = (one.endpoint for one in record.history if _find_archive_hash(record, one) == digest)
     return next(then, "") != record.endpoint
 
 
-def _digest_of(record: Record, one: Deployment) -> str:
+def _find_archive_hash(record: Record, one: Deployment) -> str:
     return release_output(replace(record, endpoint=one.endpoint, outputs=one.outputs)).digest
 
 
-def _prefixes(scope: DeployScope, ref: RecordRef, services: Container[str]) -> tuple[str, ...]:
+def _list_variable_prefixes(
+    scope: DeployScope, ref: RecordRef, services: Container[str]
+) -> tuple[str, ...]:
     """List the variable prefixes of these upstreams, regardless of their previous provider."""
     unit = scope.work.units.get(ref)
     names = [
         name.removeprefix("SERVICE_").removesuffix("_URL")
         for name, release in (unit.upstream_outputs if unit else ())
-        if name.startswith("SERVICE_") and ref_of_release(release, ref.stage).service in services
+        if name.startswith("SERVICE_") and parse_release_ref(release, ref.stage).service in services
     ]
     return tuple(text for one in names for text in (f"SERVICE_{one}_URL", f"FABRIC_OUTPUT_{one}_"))

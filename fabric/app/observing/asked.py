@@ -4,8 +4,8 @@ import datetime
 
 from msgspec import Struct
 
-from fabric.model.moments import moment_of
-from fabric.model.observed import TimeWindow, nanoseconds
+from fabric.model.moments import parse_moment
+from fabric.model.observed import TimeWindow, convert_to_nanoseconds
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.observing import LogQuestion
 
@@ -30,13 +30,13 @@ class Observing(Struct, frozen=True):
         )
 
 
-def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
+def parse_time_window(since: str, until: str, now: datetime.datetime) -> TimeWindow:
     """Parse a time window. It ends now by default."""
-    begin = moment_of("--since", since, now)
-    end = moment_of("--until", until, now) if until else now
+    begin = parse_moment("--since", since, now)
+    end = parse_moment("--until", until, now) if until else now
     if begin >= end:
         message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
         hint = "use an earlier --since, such as --since 2h --until 1h"
         raise FabricError(Problem("usage/bad-time", message, hint))
     # Nothing is kept of the time before clocks begin to count.
-    return TimeWindow(max(nanoseconds(begin), 0), max(nanoseconds(end), 1))
+    return TimeWindow(max(convert_to_nanoseconds(begin), 0), max(convert_to_nanoseconds(end), 1))

@@ -10,13 +10,13 @@ from fabric.app.observing.asked import Observing
 from fabric.app.observing.followed_time import FollowedTime, LookBack
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
-from fabric.app.observing.observe import ending, run_looks
-from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
+from fabric.app.observing.observe import choose_exit_code, run_looks
+from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
-from fabric.app.run_problems import problems_of
+from fabric.app.run_problems import list_run_problems
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.model.observed import SECOND, LogLine, nanoseconds
+from fabric.model.observed import SECOND, LogLine, convert_to_nanoseconds
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.providers.contract import CallWatch
@@ -51,13 +51,15 @@ def follow(
 ) -> Report:
     """Follow the logs. Existing lines come first. A requested stop counts as success."""
     stream = LineStream(settings.clock, hearers.lines)
-    with observed_targets(request, settings) as targets:
+    with open_observed_targets(request, settings) as targets:
         look = _look(asked, targets, stream, hearers.note)
         result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
     stream.end()
     if result.interrupted:
-        return Report(request.command, problems=result.problems, exit_code=ending(result))
-    return Report(request.command, problems=problems_of(result), exit_code=ending(result))
+        return Report(request.command, problems=result.problems, exit_code=choose_exit_code(result))
+    return Report(
+        request.command, problems=list_run_problems(result), exit_code=choose_exit_code(result)
+    )
 
 
 class LineStream:
@@ -70,7 +72,7 @@ class LineStream:
         self._guard = threading.Lock()
 
     def now(self) -> int:
-        return nanoseconds(self._clock.now())
+        return convert_to_nanoseconds(self._clock.now())
 
     def take(self, lines: Iterable[LogLine] = ()) -> None:
         with self._guard:
@@ -90,7 +92,7 @@ def _look(
     asked: Observing, targets: ObservedTargets, stream: LineStream, note: Callable[[str], None]
 ) -> Callable[[ObservedTarget, CallWatch], None]:
     def look(target: ObservedTarget, watch: CallWatch) -> None:
-        def said(text: str) -> None:
+        def report_notice(text: str) -> None:
             note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
         def is_to_end() -> bool:
@@ -98,20 +100,20 @@ def _look(
 
         try:
             observer = targets.observer(target, asked.kind)
-            own = CallWatch(said, is_to_end)
+            own = CallWatch(report_notice, is_to_end)
             FollowedSource(target, observer, asked, stream, own).follow()
         except FabricError as error:
             # Whatever was cut off by the end is no failure of the source.
             if is_to_end():
                 return
             # The others go on, and their end may be far away: it is told at once.
-            note(_gone(target, error.first))
+            note(_describe_failure(target, error.first))
             raise
 
     return look
 
 
-def _gone(target: ObservedTarget, problem: Problem) -> str:
+def _describe_failure(target: ObservedTarget, problem: Problem) -> str:
     whose = f"{target.ref.service} at {target.ref.provider}"
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{whose} is not followed: {problem.message}{hint}"
@@ -149,7 +151,7 @@ class FollowedSource(Struct, frozen=True):
                     self.watch.hear("connection restored")
                 pause = 0.0
             # What took long is a burden to whoever was asked: he has as long to himself.
-            self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
+            self._pause(max(pause, self._every, (self.stream.now() - begun) / SECOND))
 
     @property
     def _look_back(self) -> LookBack:
@@ -172,7 +174,7 @@ class FollowedSource(Struct, frozen=True):
         takes = self.asked.question().takes
         self.stream.take([one for one in map(self.target.shown, lines) if takes(one)])
 
-    def _rest(self, seconds: float) -> None:
+    def _pause(self, seconds: float) -> None:
         """Pause, and pass on waiting lines meanwhile."""
         while seconds > 0 and not self.watch.is_to_end():
             self.sleep(min(seconds, _TICK))

@@ -44,14 +44,14 @@ class LineMerge:
         ripe = [at for arrived, at in self._arrivals if now - arrived >= self._hold]
         self._arrivals = [one for one in self._arrivals if now - one[0] < self._hold]
         self._forget(now - self._memory)
-        return self._out(max(ripe)) if ripe else []
+        return self._take_until(max(ripe)) if ripe else []
 
     def rest(self) -> list[LogLine]:
         """Return all lines that are still held."""
         self._arrivals = []
-        return self._out(None)
+        return self._take_until(None)
 
-    def _out(self, until: int | None) -> list[LogLine]:
+    def _take_until(self, until: int | None) -> list[LogLine]:
         found = []
         while self._waiting and (until is None or self._waiting[0][0] <= until):
             found.append(heapq.heappop(self._waiting)[-1])
@@ -66,7 +66,7 @@ class LineMerge:
             del self._heard[key]
 
 
-def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
+def sort_lines(lines: Iterable[LogLine]) -> list[LogLine]:
     """Sort the lines. Of two lines with the same key, only the first is kept."""
     every = list(lines)
     merge = LineMerge(0, 0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.config.rules.path_places import FunctionPath, paths_of, with_places
+from fabric.config.rules.path_places import FunctionPath, list_function_paths, with_places
 from fabric.config.rules.strangers import CODE, HINT
 from fabric.config.values import Config
 from fabric.model.problems import FabricError, Problem
@@ -21,12 +21,12 @@ def refuse_ways_out(config: Config, text: bytes, folder: Path, reach: "CallerRea
     top = os.path.realpath(reach.workspace)
     hidden = tuple(map(os.path.realpath, reach.hidden))
     found: list[tuple[FunctionPath, Problem]] = []
-    for one in paths_of(config):
-        path = os.path.realpath(folder / _fixed(one.path))
+    for one in list_function_paths(config):
+        path = os.path.realpath(folder / _strip_wildcards(one.path))
         if not _is_below(path, top):
-            found.append((one, _problem(one)))
+            found.append((one, _outside_path_problem(one)))
         elif any(_is_below(secret, path) for secret in hidden):
-            found.append((one, _server_file(one)))
+            found.append((one, _server_file_problem(one)))
     if found:
         raise FabricError(*with_places(config, text, found))
 
@@ -38,17 +38,17 @@ class CallerReach(Struct, frozen=True):
     hidden: tuple[str, ...] = ()
 
 
-def _server_file(one: FunctionPath) -> Problem:
+def _server_file_problem(one: FunctionPath) -> Problem:
     message = f"the path `{one.path}` of function `{one.function}` includes a file of the server"
     return Problem(CODE, message, HINT)
 
 
-def _problem(one: FunctionPath) -> Problem:
+def _outside_path_problem(one: FunctionPath) -> Problem:
     message = f"the path `{one.path}` of function `{one.function}` is outside the workspace"
     return Problem(CODE, message, HINT)
 
 
-def _fixed(pattern: str) -> str:
+def _strip_wildcards(pattern: str) -> str:
     """Return the directories before the first wildcard."""
     parts = pattern.split("/")
     wild = next((n for n, part in enumerate(parts) if _WILD & set(part)), len(parts))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.hosts import host_of, is_name_in_host
+from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import Problem
-from fabric.model.secrecy import looks_secret
+from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
 from fabric.system.urls import is_loopback, is_plain
 
@@ -48,32 +48,32 @@ class Sources(Struct, frozen=True):
         return {*self.filed.reveal(), *self.process.reveal()}
 
 
-def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
+def list_foreign_endpoints(sources: Sources) -> tuple[str, ...]:
     """List endpoints from the file that would receive credentials from elsewhere."""
     return tuple(
         name
         for name in sorted(sources.filed.reveal())
         if sources.is_filed(name)
-        and (found := _endpoint(name, sources.filed.reveal()[name]))
-        and not is_loopback(_host(name, sources.filed.reveal()[name]))
-        and not _comes_with_credentials(name, found["prefix"], sources)
+        and (found := _match_endpoint(name, sources.filed.reveal()[name]))
+        and not is_loopback(_extract_host(name, sources.filed.reveal()[name]))
+        and not _has_credentials_beside(name, found["prefix"], sources)
     )
 
 
-def _endpoint(name: str, text: str) -> re.Match[str] | None:
+def _match_endpoint(name: str, text: str) -> re.Match[str] | None:
     """Match an endpoint. A region with more than a host label counts as an endpoint too."""
     region = None if is_name_in_host(text) else _REGION.fullmatch(name)
     return region or _ENDPOINT.fullmatch(name)
 
 
-def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
+def list_foreign_databases(sources: Sources, name: str) -> tuple[str, ...]:
     """List PostgreSQL URLs from the file with which the client would send a password of the
     user."""
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
-    from fabric.state.backends.postgres_target import postgres_target  # psycopg and all
+    from fabric.state.backends.postgres_target import parse_postgres_target  # psycopg and all
 
-    target = postgres_target(sources.filed.reveal()[name])
+    target = parse_postgres_target(sources.filed.reveal()[name])
     own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
     if target.reads_files or (target.has_other_address and not target.has_password):
         return (name,)
@@ -81,7 +81,7 @@ def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
     return (name,) if takes_own else ()
 
 
-def foreign_problem(sources: Sources, name: str) -> Problem:
+def foreign_endpoint_problem(sources: Sources, name: str) -> Problem:
     return Problem(
         "credentials/foreign-endpoint",
         f"ignoring `{name}` in `{sources.folder / '.env'}`: its credentials are not in the same "
@@ -90,11 +90,11 @@ def foreign_problem(sources: Sources, name: str) -> Problem:
     )
 
 
-def plain_endpoints(sources: Sources) -> Iterator[str]:
+def list_plain_endpoints(sources: Sources) -> Iterator[str]:
     """List endpoints, from any source, that are reached over a network without encryption."""
     for name in sorted(sources.names()):
         text = sources.get(name)
-        if _ENDPOINT.fullmatch(name) and is_plain(_url(name, text)):
+        if _ENDPOINT.fullmatch(name) and is_plain(_extract_url(name, text)):
             yield name
 
 
@@ -107,7 +107,7 @@ def switch_problem(sources: Sources, name: str) -> Problem:
     )
 
 
-def plain_problem(name: str) -> Problem:
+def plain_endpoint_problem(name: str) -> Problem:
     return Problem(
         "config/plain-http",
         f"`{name}` uses plain HTTP: other parties can read and change its requests",
@@ -115,9 +115,11 @@ def plain_problem(name: str) -> Problem:
     )
 
 
-def _comes_with_credentials(name: str, prefix: str | None, sources: Sources) -> bool:
+def _has_credentials_beside(name: str, prefix: str | None, sources: Sources) -> bool:
     if prefix:
-        return _all_filed(sources, [one for one in sources.names() if _is_secret_of(one, prefix)])
+        return _is_all_from_file(
+            sources, [one for one in sources.names() if _is_secret_of(one, prefix)]
+        )
     return _BROUGHT_ALONG.get(name, _has_keys_for_commands)(sources)
 
 
@@ -133,7 +135,7 @@ def _has_keys_for_store(sources: Sources) -> bool:
 
 
 def _is_secret_of(name: str, prefix: str) -> bool:
-    return name.startswith(f"{prefix}_") and looks_secret(name)
+    return name.startswith(f"{prefix}_") and is_secret_name(name)
 
 
 def _present(sources: Sources, family: str) -> bool:
@@ -143,10 +145,10 @@ def _present(sources: Sources, family: str) -> bool:
 def _has_keys(sources: Sources, family: str) -> bool:
     needed = [f"{family}_{key}" for key in _KEYS[:2]]
     more = [name for key in _KEYS[2:] if sources.get(name := f"{family}_{key}")]
-    return _all_filed(sources, [*needed, *more])
+    return _is_all_from_file(sources, [*needed, *more])
 
 
-def _all_filed(sources: Sources, names: list[str]) -> bool:
+def _is_all_from_file(sources: Sources, names: list[str]) -> bool:
     return bool(names) and all(sources.is_filed(name) for name in names)
 
 
@@ -175,7 +177,7 @@ _BROUGHT_ALONG: Mapping[str, Callable[[Sources], bool]] = {
 }
 
 
-def _url(name: str, text: str) -> str:
+def _extract_url(name: str, text: str) -> str:
     """Extract the URL from a variable, or from the connection string of objstore3."""
     if name != _CONNECTION:
         return text
@@ -186,5 +188,5 @@ def _url(name: str, text: str) -> str:
     return "http://core.windows.net" if plain else ""
 
 
-def _host(name: str, text: str) -> str:
-    return host_of(_url(name, text))
+def _extract_host(name: str, text: str) -> str:
+    return extract_host(_extract_url(name, text))

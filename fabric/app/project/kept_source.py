@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.project.files import config_in
+from fabric.app.project.files import find_config_in
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
@@ -21,10 +21,10 @@ def keep_config(home: Path, service: str, content: bytes) -> None:
     write_atomic(folder / CONFIG_NAME, content, mode=0o600)
 
 
-def or_kept(where: Where, settings: Settings) -> Where:
+def use_kept_config(where: Where, settings: Settings) -> Where:
     """Use the stored config if the directory has none."""
     home = settings.cwd / ".fabric"
-    asked = config_in(settings.cwd / where.config)
+    asked = find_config_in(settings.cwd / where.config)
     if where.compose or where.home or where.text is not None:
         return where
     sources = asked.parent.parent
@@ -34,7 +34,7 @@ def or_kept(where: Where, settings: Settings) -> Where:
         return where
     kept = sorted((home / _FOLDER).glob(f"*/{CONFIG_NAME}"))
     if len(kept) > 1:
-        raise FabricError(_which(kept))
+        raise FabricError(_several_configs_problem(kept))
     return replace(where, config=str(kept[0]), home=str(home)) if kept else where
 
 
@@ -44,7 +44,7 @@ def drop_config(home: Path, service: str) -> None:
     shutil.rmtree(home / _FOLDER / service, ignore_errors=True)
 
 
-def _which(kept: list[Path]) -> Problem:
+def _several_configs_problem(kept: list[Path]) -> Problem:
     names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
     message = "several services were deployed from this directory with --source"
     return Problem("usage/which-service", message, hint=f"use one of {names}")

@@ -29,13 +29,13 @@ class ManagedSecrets:
     def read(self, scheme: str, reference: str) -> str:
         key = (scheme, reference)
         if key not in self._known:
-            self._known[key] = self._answer(scheme, reference)
+            self._known[key] = self._fetch_secret(scheme, reference)
         found = self._known[key]
         if isinstance(found, FabricError):
             raise found
         return found.reveal()
 
-    def _answer(self, scheme: str, reference: str) -> Secret[str] | FabricError:
+    def _fetch_secret(self, scheme: str, reference: str) -> Secret[str] | FabricError:
         from fabric.system import plugins  # few configs name one
 
         try:
@@ -45,10 +45,10 @@ class ManagedSecrets:
             variables = plugins.PluginVariables(self._process.reveal(), self._filed.reveal())
             return Secret(plugins.read_secret(scheme, reference, variables))
         except FabricError as error:
-            return _in_config(error)
+            return _convert_plugin_error(error)
 
 
-def _in_config(error: FabricError) -> FabricError:
+def _convert_plugin_error(error: FabricError) -> FabricError:
     """Convert a plugin error. A missing plugin is a config error; a failing plugin is not."""
     first = error.first
     if first.code not in ("plugin/unknown", "plugin/other-kind"):

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from fabric.app.project.placement import Placement
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.switches import is_on
 
 
-def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
-    facts = facts_of(provider_id)
+def choose_mode(provider_id: str, env: Mapping[str, str]) -> str:
+    facts = find_provider_facts(provider_id)
     if facts is None:
         raise ValueError(f"unknown provider {provider_id}")
     own = facts.real_deploy_variable
@@ -24,10 +24,10 @@ def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) ->
 
     A checkout can bring a record. Its resource names would be read with the user's credentials.
     """
-    facts = facts_of(placement.provider_id)
+    facts = find_provider_facts(placement.provider_id)
     if mode is Mode.SIMULATED or facts is None:
         return
-    if mode_of(facts.id, env) == "simulated":
+    if choose_mode(facts.id, env) == "simulated":
         message = (
             f"{placement.ref.title} was deployed in real mode, but real mode is not enabled: "
             "no API was called"

@@ -52,10 +52,10 @@ class Placement(Struct, frozen=True):
         return RecordRef(self.service, self.stage, self.provider)
 
 
-def packed(placements: Iterable[Placement]) -> tuple[tuple[object, ...], ...]:
+def pack_placements(placements: Iterable[Placement]) -> tuple[tuple[object, ...], ...]:
     return tuple(astuple(placement) for placement in placements)
 
 
-def unpacked(rows: Iterable[Sequence[object]]) -> tuple[Placement, ...]:
+def unpack_placements(rows: Iterable[Sequence[object]]) -> tuple[Placement, ...]:
     names = Placement.__struct_fields__
     return tuple(convert(dict(zip(names, row, strict=True)), Placement) for row in rows)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fabric.graph.service_unit import ServiceUnit
 
 
-def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
+def list_units(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
     """Return the compiled units, or read the configs if the graph came from the cache."""
     if work.units:
         return work.units

@@ -7,7 +7,7 @@ from fabric.ownership import reach
 _MARKS = ("fabric.compose.yml", "fabric.yml")
 
 
-def workspace_of(cwd: Path) -> Path:
+def find_workspace(cwd: Path) -> Path:
     """Find the nearest parent with a cache, otherwise with a compose file or config.
 
     The search ends at directories of other users.

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from fabric.app.deploy.protected import AskFor, confirm_stage
 from fabric.app.deploy.scope import NamesOf
 from fabric.app.request import Request
-from fabric.app.router.kept_names import names_of
+from fabric.app.router.kept_names import make_dns_factory
 from fabric.app.router.look_before import look_before
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
+from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.routed import RouterDeployOutcome
@@ -48,21 +48,21 @@ def deploy_targets(
 
     DNS stays unchanged if a target could not be deployed.
     """
-    targets = _prepared(order, settings)
+    targets = _prepare_targets(order, settings)
     change = replace(order.change, agrees=lambda _: True)
     done: list[Synced] = []
     looked: list[Synced] = []
     where = replace(order.request.where, targets=targets.labels, leads_name=targets.syncs)
     report = deploy_together(
         replace(order.request, where=where),
-        partial(names_of, change=change, told=done.append),
+        partial(make_dns_factory, change=change, told=done.append),
         targets.ask,
     )
     problems: tuple[Problem, ...] = report.problems
     if targets.syncs and not problems and not done:
         # All was as it should be, as far as is written down here: whether it is, is looked at.
         try:
-            looked.append(_looked_at(order, change, settings))
+            looked.append(_preview_sync(order, change, settings))
         except FabricError as error:
             problems = error.problems
     return _report(order, report, problems, (done, looked))
@@ -78,7 +78,7 @@ def plan_targets(
     return plan_together(replace(order.request, where=where))
 
 
-def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
+def _prepare_targets(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
     """Prepare the targets. A protected stage is confirmed once for everything."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
@@ -99,9 +99,9 @@ def _refuse_reason(change: DnsChange) -> None:
         raise FabricError(Problem("usage/no-effect", "--reason has no effect here", hint))
 
 
-def _looked_at(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:
+def _preview_sync(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:
     with open_router(order.asked, settings) as scope:
-        return synced(scope, change, settings)
+        return sync_router(scope, change, settings)
 
 
 def _report(

@@ -8,11 +8,11 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
-from fabric.app.target_state import TARGET_STATE, history_path, target_state_path
+from fabric.app.target_state import TARGET_STATE, build_history_path, build_target_state_path
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest
-from fabric.system.disk import file_lock, read_bytes, remove, write_atomic
+from fabric.system.disk import lock_file, read_bytes, remove, write_atomic
 
 T = TypeVar("T")
 _VERSION = 1
@@ -40,11 +40,11 @@ class RouterFiles(Struct, frozen=True):
 
     @property
     def state_path(self) -> Path:
-        return target_state_path(self.home, self.stage)
+        return build_target_state_path(self.home, self.stage)
 
     @property
     def history_path(self) -> Path:
-        return history_path(self.home, self.stage)
+        return build_history_path(self.home, self.stage)
 
     @property
     def zone_path(self) -> Path:
@@ -85,7 +85,7 @@ class RouterFiles(Struct, frozen=True):
     def add(self, entry: SyncEntry) -> Problem | None:
         """Append to the history. An unreadable history is renamed with a warning, and a new one
         begins."""
-        with file_lock(self.history_path.with_name(f".{self.history_path.name}.lock")):
+        with lock_file(self.history_path.with_name(f".{self.history_path.name}.lock")):
             damage = None
             try:
                 entries = self.history()

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork, config_file
+from fabric.app.deploy.deploy_work import DeployWork, find_config_file
 from fabric.app.deploy.scope import MakeNames
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, last_known, synced
+from fabric.app.router.sync import DnsChange, Synced, find_last_entry, sync_router
 from fabric.model.names import Digest
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import DnsSyncInputs
@@ -40,30 +40,30 @@ class KeptNames:
         self._asked = asked
 
     def standing(self, inputs: DnsSyncInputs) -> NameStanding:
-        with self._opened(inputs) as scope:
+        with self._open_scope(inputs) as scope:
             missing = tuple(one.label for one in scope.targets if not one.host)
             if missing:
                 return NameStanding(Digest(""), "", missing)
-            last = last_known(scope)
+            last = find_last_entry(scope)
             wanted = scope.desired(scope.weights()).digest
             return NameStanding(wanted, last.desired if last else "")
 
     def sync(self, inputs: DnsSyncInputs) -> NameSynced:
-        with self._opened(inputs) as scope:
-            done = synced(scope, self._asked.change, self._work.settings)
+        with self._open_scope(inputs) as scope:
+            done = sync_router(scope, self._asked.change, self._work.settings)
             wanted = scope.desired(tuple(done.outcome.weights.items())).digest
         shares = ", ".join(f"{label} {share} %" for label, share in done.outcome.weights.items())
         self._asked.told(done)
         return NameSynced(wanted, f"{done.outcome.hostname}: {shares}", done.warnings)
 
     @contextlib.contextmanager
-    def _opened(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
+    def _open_scope(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
         own = RecordRef(inputs.service, inputs.stage, inputs.provider)
         where = replace(
             self._asked.where, stage=inputs.stage, provider="", targets=(), leads_name=False
         )
         if where.compose:
-            file = str(config_file(self._work, own))
+            file = str(find_config_file(self._work, own))
             where = Where(file, stage=inputs.stage, params=where.params)
         asked = RouterRequest("router dns-sync", where, self._asked.lock_timeout)
         together = (one for one in self._work.placements if one.service == inputs.service)
@@ -72,7 +72,7 @@ class KeptNames:
             yield scope
 
 
-def names_of(
+def make_dns_factory(
     where: Where,
     lock_timeout: float = 0.0,
     change: DnsChange = _DEPLOYED,

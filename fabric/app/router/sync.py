@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.router.health import checked_endpoints, unhealthy_warnings
+from fabric.app.router.health import check_endpoints, warn_of_unhealthy
 from fabric.app.router.scope import RouterScope
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
@@ -16,7 +16,7 @@ from fabric.model.outcomes.routed import (
     SyncEntry,
     SyncOutcome,
     TargetState,
-    action_rows,
+    list_action_rows,
     share_rows,
 )
 from fabric.model.problems import FabricError, Problem
@@ -24,21 +24,21 @@ from fabric.model.routing import DesiredRouting, RouterPart, Weights
 from fabric.providers.dns_contract import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,
-    drift_of,
-    forbidden_verbs,
+    compute_drift,
     foreign_problem,
-    summary_of,
+    list_forbidden_verbs,
+    summarize_actions,
 )
-from fabric.router.history import former_names, last_applied
+from fabric.router.history import find_last_applied, list_former_names
 from fabric.router.routing_warnings import (
-    left_over_warnings,
-    routing_warnings,
-    unseen_shift_warnings,
+    list_ineffective_shift_warnings,
+    list_leftover_warnings,
+    list_routing_warnings,
 )
 from fabric.router.settings import ChangeConsent, refuse_change
-from fabric.state.records.under_lock import locked
+from fabric.state.records.under_lock import lock_records
 from fabric.system.clock import stamp
-from fabric.system.disk import LOCK_SECONDS, file_lock, make_folder
+from fabric.system.disk import LOCK_SECONDS, lock_file, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]
@@ -61,7 +61,7 @@ class Synced(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-def synced(
+def sync_router(
     scope: RouterScope, change: DnsChange, settings: Settings, choose: Choose | None = None
 ) -> Synced:
     """Apply the weights from `choose`, or keep the current ones.
@@ -78,7 +78,7 @@ def synced(
     refuse_simulated(scope)
     operation = f"router {change.operation}"
     with (
-        locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
+        lock_records(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
         _name_locked(scope, settings),
     ):
         return step.done(choose(scope))
@@ -96,7 +96,7 @@ def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
         return
     make_folder(folder, 0o700)
     name = scope.router.hostname.lower().replace("*", "_")
-    with file_lock(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
+    with lock_file(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
         yield
 
 
@@ -107,25 +107,25 @@ def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
         raise FabricError(Problem("router/declined", "nothing was changed"))
 
 
-def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
+def compute_router_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
     """Compute the required changes. Raises FabricError on foreign DNS records."""
-    drift = looked_at(scope, desired)
+    drift = inspect_drift(scope, desired)
     if drift.foreign:
         raise FabricError(*scope.at_config(foreign_problem(one) for one in drift.foreign))
     return drift
 
 
-def looked_at(scope: RouterScope, desired: DesiredRouting) -> Drift:
+def inspect_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
     """Compute the drift, including foreign DNS records in its place."""
-    there = (*scope.backend.read(desired), *_left_at_former_names(scope, desired))
-    return drift_of(scope.backend.want(desired), there)
+    there = (*scope.backend.read(desired), *_list_former_parts(scope, desired))
+    return compute_drift(scope.backend.want(desired), there)
 
 
-def _left_at_former_names(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
+def _list_former_parts(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
     """List leftovers at previous hostnames from the history. A deleted zone has none."""
     if scope.backend.kind not in READ_BY_NAME:
         return
-    for name in former_names(scope.files.readable_history(), desired.hostname):
+    for name in list_former_names(scope.files.readable_history(), desired.hostname):
         with contextlib.suppress(FabricError):
             parts = scope.backend.read(replace(desired, hostname=name))
             yield from (one for one in parts if one.is_ours)
@@ -142,31 +142,33 @@ class _Step:
     def done(self, weights: Weights) -> Synced:
         scope = self._scope
         desired = scope.desired(weights)
-        drift = drift_in(scope, desired)
+        drift = compute_router_drift(scope, desired)
         before = scope.files.state()
-        rows = self._asked(weights)
-        state = self._state(desired, before, rows)
-        entry = self._entry(desired, drift, before)
+        rows = self._check_endpoint_health(weights)
+        state = self._build_state(desired, before, rows)
+        entry = self._build_entry(desired, drift, before)
         late: tuple[Problem, ...] = ()
         if not self._change.dry_run:
             refuse_policy(scope, drift)
             late = _apply(scope, desired, drift, state)
-        last = None if drift.changes or self._change.dry_run else last_known(scope)
+        last = None if drift.changes or self._change.dry_run else find_last_entry(scope)
         damage = None
         if last is not None and last.desired == desired.digest:
             entry = replace(entry, id=last.id)  # nothing was done that history does not know
         else:
             damage = scope.files.add(entry)
         told = (
-            *routing_warnings(desired, scope.backend.kind),
-            *left_over_warnings(drift.actions, scope.backend.kind),
-            *unseen_shift_warnings(desired, _weights(before), scope.backend.kind),
-            *unhealthy_warnings(rows),
+            *list_routing_warnings(desired, scope.backend.kind),
+            *list_leftover_warnings(drift.actions, scope.backend.kind),
+            *list_ineffective_shift_warnings(
+                desired, _read_state_weights(before), scope.backend.kind
+            ),
+            *warn_of_unhealthy(rows),
         )
         warnings = (*scope.warnings, *scope.at_config(told), *late, *((damage,) if damage else ()))
-        return Synced(self._outcome(entry, desired, state), warnings)
+        return Synced(self._build_outcome(entry, desired, state), warnings)
 
-    def _entry(
+    def _build_entry(
         self, desired: DesiredRouting, drift: Drift, before: TargetState | None
     ) -> SyncEntry:
         clock, change = self._settings.clock, self._change
@@ -177,28 +179,30 @@ class _Step:
             change.trigger,
             change.dry_run,
             stamp(clock),
-            tuple(RoutedShare(one.label, one.url, one.weight) for one in _endpoints(before)),
-            action_rows(drift.actions),
+            tuple(
+                RoutedShare(one.label, one.url, one.weight) for one in _list_state_endpoints(before)
+            ),
+            list_action_rows(drift.actions),
             share_rows(desired.shares),
-            summary_of(drift.actions),
+            summarize_actions(drift.actions),
             desired.hostname,
             change.consent.reason,
             desired.digest,
         )
 
-    def _asked(self, weights: Weights) -> tuple[EndpointRow, ...]:
+    def _check_endpoint_health(self, weights: Weights) -> tuple[EndpointRow, ...]:
         """Check the endpoints, if the config enables health checks."""
         is_asked = self._scope.config.targets.health_check_enabled
-        return checked_endpoints(self._scope, weights) if is_asked else ()
+        return check_endpoints(self._scope, weights) if is_asked else ()
 
-    def _state(
+    def _build_state(
         self, desired: DesiredRouting, before: TargetState | None, rows: tuple[EndpointRow, ...]
     ) -> TargetState:
         """Build the target state. Its times record the last weight change of each endpoint."""
         found = {one.label: one.healthy for one in rows}
         now = stamp(self._settings.clock)
         providers = {one.label: one.provider_id for one in self._scope.targets}
-        was = {one.label: one for one in _endpoints(before)}
+        was = {one.label: one for one in _list_state_endpoints(before)}
         kept = []
         for one in desired.shares:
             old = was.get(one.label)
@@ -209,7 +213,7 @@ class _Step:
         config = self._scope.config
         return TargetState(config.service, config.stage, tuple(kept))
 
-    def _outcome(
+    def _build_outcome(
         self, entry: SyncEntry, desired: DesiredRouting, state: TargetState
     ) -> SyncOutcome:
         scope, config = self._scope, self._scope.config
@@ -231,16 +235,16 @@ class _Step:
         )
 
 
-def last_known(scope: RouterScope) -> SyncEntry | None:
-    return last_applied(scope.files.readable_history())
+def find_last_entry(scope: RouterScope) -> SyncEntry | None:
+    return find_last_applied(scope.files.readable_history())
 
 
-def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
+def _list_state_endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
     return state.endpoints if state else ()
 
 
-def _weights(state: TargetState | None) -> Weights:
-    return tuple((one.label, one.weight) for one in _endpoints(state))
+def _read_state_weights(state: TargetState | None) -> Weights:
+    return tuple((one.label, one.weight) for one in _list_state_endpoints(state))
 
 
 def _apply(
@@ -279,7 +283,7 @@ def refuse_simulated(scope: RouterScope) -> None:
 
 def refuse_policy(scope: RouterScope, drift: Drift) -> None:
     policy = scope.router.mutation_policy
-    forbidden = [one for one in drift.changes if one.action in forbidden_verbs(policy)]
+    forbidden = [one for one in drift.changes if one.action in list_forbidden_verbs(policy)]
     if forbidden:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
         message = f"`mutationPolicy: {policy}` forbids these changes: {names}; nothing was changed"

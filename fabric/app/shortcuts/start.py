@@ -54,26 +54,26 @@ class Start(Struct, frozen=True):
         """Extend the result of this graph to all tasks of the project."""
         match self.origin:
             case WarmStart(before=before, part=part):
-                return last_run.whole(before, part, result, INPUTS_BY_KIND)
+                return last_run.complete_result(before, part, result, INPUTS_BY_KIND)
             case _:
                 return result
 
 
-def cold_start(work: Compiled) -> Start:
+def start_cold(work: Compiled) -> Start:
     return Start(work.info, work.graph, {}, work)
 
 
-def warm_start(
+def start_warm(
     command_line: CommandLine | None, request: Request, settings: Settings
 ) -> Start | None:
     """Start from a stored answer if few files changed. Returns None for a full start."""
     if command_line is None or request.out or not settings.takes_shortcuts:
         return None
-    warm = _reached(command_line)
+    warm = _find_reached_part(command_line)
     return Start(warm.before.info, warm.part.graph, warm.part.known, warm) if warm else None
 
 
-def _reached(command_line: CommandLine) -> WarmStart | None:
+def _find_reached_part(command_line: CommandLine) -> WarmStart | None:
     """The part of the last run that today's edits reach."""
     seen = stage_zero.last
     if seen is None:
@@ -84,7 +84,7 @@ def _reached(command_line: CommandLine) -> WarmStart | None:
         return None
     try:
         dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
-        part = None if dirty is None else last_run.reached(before, dirty, INPUTS_BY_KIND)
+        part = None if dirty is None else last_run.find_reached_tasks(before, dirty, INPUTS_BY_KIND)
     except DamagedPieceError:
         return None
     return WarmStart(seen, before, part) if part else None

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.app.state.scope import StateRequest, kind_of, open_scope
+from fabric.app.state.scope import StateRequest, open_scope, parse_backend_kind
 from fabric.model.outcomes.recorded import CopiedRecord, MigrateOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
@@ -13,7 +13,7 @@ from fabric.state.upkeep.migrate import migrate
 
 def migrate_records(asked: StateRequest, settings: Settings, source: str, target: str) -> Report:
     """Migrate. Both stores are open; the config keeps its backend until the user edits it."""
-    kinds = kind_of(source, "--from"), kind_of(target, "--to")
+    kinds = parse_backend_kind(source, "--from"), parse_backend_kind(target, "--to")
     if source == target:
         message = f"--from and --to are both `{source}`"
         raise FabricError(Problem("usage/same-backend", message, "use two different kinds"))

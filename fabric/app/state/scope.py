@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.deploy_work import options_of
+from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.scope import lock_policy
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_in, placement_of
+from fabric.app.project.place_services import build_placement, build_placement_in
 from fabric.app.project.placement import Placement
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Where
@@ -20,9 +20,9 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.spelling import did_you_mean
-from fabric.state.records.listing import refs_in
-from fabric.state.records.missing import missing_problem
+from fabric.model.spelling import suggest_spelling
+from fabric.state.records.listing import list_record_refs
+from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import LockPolicy
 from fabric.state.store import RecordStore
 
@@ -70,15 +70,15 @@ class StateScope(Struct, frozen=True):
 
     def lost(self, ref: RecordRef) -> Problem | None:
         """Return why a missing record should exist."""
-        return missing_problem(self.record_store, ref, self.lock_policy.options)
+        return find_missing_problem(self.record_store, ref, self.lock_policy.options)
 
     def refs(self) -> tuple[RecordRef, ...]:
-        return refs_in(self.record_store, self.service, self.stage, self.provider)
+        return list_record_refs(self.record_store, self.service, self.stage, self.provider)
 
 
 @contextlib.contextmanager
 def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
-    project, unknown = _project(asked.where, settings)
+    project, unknown = _open_state_project(asked.where, settings)
     placement = _post(project.units[0], project, asked.backend)
     service = asked.service or placement.service
     label = asked.where.provider if unknown else placement.provider
@@ -94,7 +94,8 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
             label if asked.where.provider else "",
             replace(
                 lock_policy(settings, asked.lock_timeout),
-                options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
+                options=lambda ref: format_record_options(ref, project.sources[0], settings)
+                + elsewhere,
             ),
             unknown,
         )
@@ -102,7 +103,7 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
         back_ends.close()
 
 
-def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
+def _open_state_project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
     """Open the project. A provider that the config no longer contains can still have records."""
     try:
         return open_recorded(where, settings), ()
@@ -115,29 +116,35 @@ def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, 
 
 def _post(unit: ServiceUnit, project: Project, kind: str) -> Placement:
     if not kind:
-        return placement_of(unit, project.workspace, project.home)
-    return placement_in(unit, project.workspace, kind_of(kind, "--backend"), project.home)
+        return build_placement(unit, project.workspace, project.home)
+    return build_placement_in(
+        unit, project.workspace, parse_backend_kind(kind, "--backend"), project.home
+    )
 
 
-def kind_of(text: str, option: str) -> BackendKind:
+def parse_backend_kind(text: str, option: str) -> BackendKind:
     kinds = tuple(BackendKind)
     if text in kinds:
         return BackendKind(text)
     problem = Problem(
         "usage/unknown-backend",
         f"unknown state backend for {option}: `{text}`" if text else f"{option} is required",
-        hint=did_you_mean(text, kinds) if text else "use one of " + ", ".join(kinds),
+        hint=suggest_spelling(text, kinds) if text else "use one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
 
 
-def absent(scope: StateScope, ref: RecordRef) -> FabricError:
+def absent_record_error(scope: StateScope, ref: RecordRef) -> FabricError:
     """Return the error for a missing record: never written, or lost."""
     lost = scope.lost(ref)
-    return FabricError(lost) if lost else not_found(ref, scope.record_store.stores.state.place)
+    return (
+        FabricError(lost)
+        if lost
+        else record_not_found_error(ref, scope.record_store.stores.state.place)
+    )
 
 
-def not_found(ref: RecordRef, place: str) -> FabricError:
+def record_not_found_error(ref: RecordRef, place: str) -> FabricError:
     return FabricError(
         Problem(
             "state/not-found",

@@ -5,9 +5,9 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import Events, PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import Events, PlaceFlags, ScreenFlags, format_examples
 
 
 class DoctorFlags(Struct, frozen=True):
@@ -21,12 +21,12 @@ class DoctorFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric doctor                       check the prerequisites of stage dev
 fabric doctor --stage prod --provider edge1-workers --json
 """),
 )
-@flags_of(DoctorFlags)
+@pass_flags(DoctorFlags)
 def doctor(flags: DoctorFlags) -> int:
     """Check tools, credentials and the state backend.
 
@@ -38,11 +38,11 @@ def doctor(flags: DoctorFlags) -> int:
     Nothing is changed, except that a remote state backend is tested with an entry that is
     deleted afterwards.
     """
-    from fabric.app.doctor.doctor import doctor as check_up
-    from fabric.cli.perform import Order, perform, question
+    from fabric.app.doctor.doctor import run_doctor as check_up
+    from fabric.cli.perform import Order, build_question_request, perform
     from fabric.engine.listeners.journal import EventFile
 
-    order = Order(question("doctor", flags.place.where), flags.screen)
+    order = Order(build_question_request("doctor", flags.place.where), flags.screen)
     return perform(
         order,
         lambda one, caller: check_up(

@@ -7,10 +7,10 @@ import click
 
 from fabric import last_words
 from fabric.cli.daemon.flags import DaemonFlags
-from fabric.cli.flags_of import flags_of
-from fabric.cli.main import terminal_width, version_option
+from fabric.cli.flags_of import pass_flags
+from fabric.cli.main import build_version_option, read_terminal_width
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 if TYPE_CHECKING:
     from fabric.cli.start import CommandStart
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 @click.command(
     cls=GroupedCommand,
     name="fabricd",
-    epilog=examples("""
+    epilog=format_examples("""
 fabricd start --api-key-file keys.txt      run in the background
 fabricd --address 127.0.0.1 --dashboard    run in the foreground
 """),
     context_settings={
         "help_option_names": ["-h", "--help"],
-        "terminal_width": terminal_width(),
+        "terminal_width": read_terminal_width(),
     },
 )
-@flags_of(DaemonFlags)
+@pass_flags(DaemonFlags)
 def fabricd(flags: DaemonFlags) -> int:
     """Serve the API and the dashboard of a project over HTTP.
 
@@ -44,7 +44,7 @@ def fabricd(flags: DaemonFlags) -> int:
     return act(flags)
 
 
-fabricd.params.append(version_option())
+fabricd.params.append(build_version_option())
 
 
 def run(argv: list[str], start: "CommandStart | None" = None) -> int:

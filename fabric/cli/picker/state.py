@@ -49,7 +49,7 @@ class PickerState(Struct, frozen=True):
         return self.fitting[self.at].name
 
     def after(self, press: Press) -> "PickerState":
-        return _after(self, press)
+        return _handle_picker_key(self, press)
 
 
 class TextState(Struct, frozen=True):
@@ -67,16 +67,16 @@ class TextState(Struct, frozen=True):
         return self.typed or self.default
 
     def after(self, press: Press) -> "TextState":
-        return _text_after(self, press)
+        return _handle_text_key(self, press)
 
 
-def picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
+def start_picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
     """Start the prompt at its default or the first choice."""
     names = [one.name for one in choices]
     return PickerState(title, choices, at=names.index(default) if default in names else 0)
 
 
-def _after(state: PickerState, press: Press) -> PickerState:
+def _handle_picker_key(state: PickerState, press: Press) -> PickerState:
     """Handle a key. Enter without a match does nothing. A filter change selects the first match."""
     match press:
         case Key.UP | Key.DOWN:
@@ -87,11 +87,11 @@ def _after(state: PickerState, press: Press) -> PickerState:
         case Key.CANCEL:
             return replace(state, stand=Stand.CANCELLED)
         case _:
-            typed = _edited(state.typed, press)
+            typed = _apply_key(state.typed, press)
             return state if typed == state.typed else replace(state, typed=typed, at=0)
 
 
-def _text_after(state: TextState, press: Press) -> TextState:
+def _handle_text_key(state: TextState, press: Press) -> TextState:
     match press:
         case Key.ENTER:
             complaint = state.check(state.answer)
@@ -100,11 +100,11 @@ def _text_after(state: TextState, press: Press) -> TextState:
         case Key.CANCEL:
             return replace(state, stand=Stand.CANCELLED)
         case _:
-            typed = _edited(state.typed, press)
+            typed = _apply_key(state.typed, press)
             return replace(state, typed=typed, complaint="") if typed != state.typed else state
 
 
-def _edited(typed: str, press: Press) -> str:
+def _apply_key(typed: str, press: Press) -> str:
     match press:
         case Key.BACKSPACE:
             return typed[:-1]

@@ -5,7 +5,7 @@ import threading
 from fabric.cli.progress.lines import order
 from fabric.cli.progress.log_lines import LogLines
 from fabric.cli.progress.tables import LiveRows
-from fabric.cli.screen import safe
+from fabric.cli.screen import escape_for_terminal
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 
@@ -56,6 +56,6 @@ class LiveTable:
             lines, self._lines = self._lines, []
         # Written over, not erased first: it would flicker, and fill some terminals' history.
         back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        body = "".join(f"{safe(line)}\x1b[K\n" for line in (*lines, *table))
+        body = "".join(f"{escape_for_terminal(line)}\x1b[K\n" for line in (*lines, *table))
         order(f"{back}{body}\x1b[J")
         self._drawn = len(table)

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from fabric.config.yaml.nodes import Scalar
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Problem
 
@@ -17,12 +17,12 @@ ReadText: TypeAlias = Callable[[str], str | None]
 ReadSecret: TypeAlias = Callable[[str, str], str]
 
 
-def no_files(_path: str) -> str | None:
+def refuse_files(_path: str) -> str | None:
     return None
 
 
-def no_managers(scheme: str, _reference: str) -> str:
-    message = f"no plugin found for `{shown(scheme)}://`"
+def refuse_managers(scheme: str, _reference: str) -> str:
+    message = f"no plugin found for `{format_excerpt(scheme)}://`"
     hint = "install a plugin with an entry point of that name in the group fabric.plugins"
     raise FabricError(Problem("config/secret-plugin", message, hint))
 
@@ -40,8 +40,8 @@ class BindingScope(Struct, frozen=True):
     secrets: Mapping[str, Scalar]
     params: Mapping[str, Scalar] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    read_text: ReadText = no_files
-    read_secret: ReadSecret = no_managers
+    read_text: ReadText = refuse_files
+    read_secret: ReadSecret = refuse_managers
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
 

@@ -5,11 +5,15 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.config.resolve.stages import for_stage, named_entries, without_asides
+from fabric.config.resolve.stages import (
+    apply_stage_overlays,
+    list_named_entries,
+    remove_anchor_keys,
+)
 from fabric.config.values import Config
 from fabric.config.yaml import nodes
-from fabric.config.yaml.nodes import EMPTY, Mapping, Node, child, place_of
-from fabric.config.yaml.problems import in_file, open_document
+from fabric.config.yaml.nodes import EMPTY, Mapping, Node, find_child, place_of
+from fabric.config.yaml.problems import open_document, place_in_file
 from fabric.model.problems import Place, Problem
 
 
@@ -23,7 +27,7 @@ class FunctionPath(Struct, frozen=True):
     number: int = 0
 
 
-def paths_of(config: Config) -> Iterator[FunctionPath]:
+def list_function_paths(config: Config) -> Iterator[FunctionPath]:
     for one in config.functions:
         yield FunctionPath(one.name, one.entry, ("entry",))
         if one.build.tsconfig:
@@ -38,13 +42,13 @@ class ConfigPlaces:
     def __init__(self, config: Config, text: bytes) -> None:
         document = open_document(config.file, text)
         root = document.root if isinstance(document.root, Mapping) else EMPTY
-        self._root = for_stage(without_asides(root), config.stage)
+        self._root = apply_stage_overlays(remove_anchor_keys(root), config.stage)
         self._file, self._text = config.file, document.text
 
     def told(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
         """Add lines to the problems and sort them by file order."""
         problems = [replace(problem, where=_place(self._root, path)) for path, problem in found]
-        return in_file(self._file, self._text, problems)
+        return place_in_file(self._file, self._text, problems)
 
 
 def with_places(
@@ -55,10 +59,10 @@ def with_places(
 
 def _place(root: Mapping, path: FunctionPath) -> Place:
     """Return the place, or only the file if the function's name comes from a binding."""
-    function = dict(named_entries(child(root, "functions"))).get(path.function)
+    function = dict(list_named_entries(find_child(root, "functions"))).get(path.function)
     if function is None and path.function:
         return Place("")
-    node: Node | None = child(function, *path.keys) or child(root, *path.keys)
+    node: Node | None = find_child(function, *path.keys) or find_child(root, *path.keys)
     if isinstance(node, nodes.Sequence) and path.number < len(node.items):
         node = node.items[path.number]
     return Place("") if node is None else place_of(node)

@@ -153,13 +153,13 @@ _OWN = {
 }
 
 
-def _of(provider_id: str) -> Fields:
+def _build_extension_shape(provider_id: str) -> Fields:
     return _OWN.get(provider_id, _OTHER)
 
 
-def extension_keys(provider_id: str) -> frozenset[str]:
+def list_extension_keys(provider_id: str) -> frozenset[str]:
     """List the keys that fabric itself uses."""
-    return frozenset(_of(provider_id).index)
+    return frozenset(_build_extension_shape(provider_id).index)
 
 
 EXTENSIONS = Fields(
@@ -167,9 +167,11 @@ EXTENSIONS = Fields(
         *(
             Field(
                 facts.id,
-                _of(facts.id),
+                _build_extension_shape(facts.id),
                 f"Settings of {facts.title} (`{facts.id}`).",
-                {"region": "eu-central-1"} if "region" in _of(facts.id).index else {},
+                {"region": "eu-central-1"}
+                if "region" in _build_extension_shape(facts.id).index
+                else {},
             )
             for facts in PROVIDERS
         ),

@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr, replace
 from fabric.model.outcomes.json_struct import Json
 
 
-def whole(pattern: str) -> str:
+def match_whole(pattern: str) -> str:
     """Anchor a pattern to the whole text. Python's `$` would accept a final line break."""
     return f"^(?:{pattern})$(?!\\n)"
 

@@ -5,7 +5,7 @@ from itertools import islice
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.model.problems import Problem
-from fabric.model.secrecy import REDACTED, without_userinfo
+from fabric.model.secrecy import REDACTED, redact_userinfo
 
 MAX_LINES = 200_000
 _WIDTH = 100
@@ -46,7 +46,7 @@ class SourceLines:
                 rows.append(f"{'':>{width}} | {' ' * (column - shift - 1)}^")
         return "\n".join(rows)
 
-    def _line(self, number: int) -> str:
+    def _get_line(self, number: int) -> str:
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self._text)
         return self._text[start:end].rstrip("\r\n\x85\u2028\u2029")
@@ -60,34 +60,34 @@ class SourceLines:
 
     def shown(self, number: int) -> str:
         """Return a line in printable form."""
-        line = self._line(number)
+        line = self._get_line(number)
         if len(line) > _LONGEST:
             return f"(a line of {len(line):,} characters)"
         if self._is_in_secrets(number, line):
             line = _ANY_VALUE.sub(rf"\g<1>{REDACTED}", line)
-        line = without_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))
+        line = redact_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))
         return "".join(sign if sign.isprintable() else " " for sign in line)
 
     def _is_in_secrets(self, number: int, line: str) -> bool:
         """Whether a line above that this one is nested in, going by indentation, is `secrets:`."""
-        indent = _indent(line)
+        indent = _count_indent(line)
         for above in range(number - 1, max(0, number - _ABOVE), -1):
-            candidate = self._line(above)
-            if not candidate.strip() or _indent(candidate) > indent:
+            candidate = self._get_line(above)
+            if not candidate.strip() or _count_indent(candidate) > indent:
                 continue
             if _SECTION.match(candidate):
                 return True
-            indent = min(indent, _indent(candidate))
+            indent = min(indent, _count_indent(candidate))
             if not indent and not candidate.startswith("-"):
                 return False
         return False
 
 
-def _indent(line: str) -> int:
+def _count_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def framed(problem: Problem, file: str, lines: SourceLines) -> Problem:
+def add_frame(problem: Problem, file: str, lines: SourceLines) -> Problem:
     """Add the file name and the surrounding lines to a problem."""
     where = problem.where
     if where is None:

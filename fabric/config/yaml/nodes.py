@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.yaml.syntax import has_binding, shown
+from fabric.config.yaml.syntax import format_excerpt, has_binding
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
 from fabric.model.secrecy import REDACTED
@@ -50,9 +50,9 @@ Node: TypeAlias = Scalar | Sequence | Mapping
 EMPTY = Mapping((), 0, 0)
 
 
-def visible(leaf: Scalar) -> str:
+def format_leaf(leaf: Scalar) -> str:
     """The text of a leaf for a message, hidden when it is secret."""
-    return REDACTED if leaf.secret else shown(leaf.text)
+    return REDACTED if leaf.secret else format_excerpt(leaf.text)
 
 
 def place_of(node: Node | KeyValue) -> Place:
@@ -69,7 +69,7 @@ def find(node: Node | None, key: str) -> KeyValue | None:
     return None
 
 
-def child(node: Node | None, *keys: str) -> Node | None:
+def find_child(node: Node | None, *keys: str) -> Node | None:
     """Find the value below a path of keys, or None."""
     for key in keys:
         entry = find(node, key)
@@ -87,21 +87,21 @@ def with_entry(node: Mapping, entry: KeyValue) -> Mapping:
     return node._replace(entries=entries)
 
 
-def without(node: Mapping, *keys: str) -> Mapping:
+def remove_keys(node: Mapping, *keys: str) -> Mapping:
     return node._replace(entries=tuple(item for item in node.entries if item.key not in keys))
 
 
-def plain(node: Node) -> Json:
+def convert_to_plain(node: Node) -> Json:
     """The tree as dicts, lists and scalars, for JSON."""
-    return plain_with(node, lambda scalar, _: scalar.value)
+    return convert_with(node, lambda scalar, _: scalar.value)
 
 
-def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
+def convert_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
     """Convert like `plain`; `leaf` converts each scalar with its nearest key."""
     if isinstance(node, Mapping):
-        return {item.key: plain_with(item.value, leaf, item.key) for item in node.entries}
+        return {item.key: convert_with(item.value, leaf, item.key) for item in node.entries}
     if isinstance(node, Sequence):
-        return [plain_with(item, leaf, key) for item in node.items]
+        return [convert_with(item, leaf, key) for item in node.items]
     return leaf(node, key)
 
 

@@ -28,9 +28,9 @@ from fabric.config.yaml.builder import (
     MAX_EXPANDED,
     MAX_NODES,
     TreeBuilder,
-    tagged,
-    too_big,
-    too_expanded,
+    tag_error,
+    too_big_error,
+    too_many_aliases_error,
 )
 from fabric.config.yaml.decoding import decode
 from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
@@ -65,7 +65,7 @@ def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOAD
     try:
         return _build(file, text, loader(text))
     except yaml.MarkedYAMLError as error:
-        raise FabricError(_syntax_problem(file, error, text)) from error
+        raise FabricError(_make_syntax_problem(file, error, text)) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise FabricError(Problem("config/syntax", f"{error}", where=Place(file))) from error
 
@@ -95,18 +95,18 @@ def _refuse_too_many(file: str, loader: YamlEvents) -> None:
             if kind is _END or depth > MAX_DEPTH or documents > 1:
                 return
             if (tag := getattr(event, "tag", None)) is not None:
-                raise tagged(file, event, tag)
+                raise tag_error(file, event, tag)
             if values > MAX_NODES:
-                raise too_big(file, event)
+                raise too_big_error(file, event)
             if aliases > MAX_EXPANDED:  # each stands for one value at the least
-                raise too_expanded(file, event)
+                raise too_many_aliases_error(file, event)
     except (yaml.YAMLError, ValueError, OverflowError):
         return
     finally:
         loader.dispose()
 
 
-def _syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:
+def _make_syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     where = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     if mark and _is_indented_by_tab(text, mark.line):
@@ -130,9 +130,9 @@ def _build(file: str, text: str, loader: YamlEvents) -> Document:
         MappingEndEvent: builder.close,
         SequenceEndEvent: builder.close,
         AliasEvent: builder.alias,
-        DocumentStartEvent: _one_document(file),
-        StreamStartEvent: _nothing,
-        DocumentEndEvent: _nothing,
+        DocumentStartEvent: _require_one_document(file),
+        StreamStartEvent: _ignore_event,
+        DocumentEndEvent: _ignore_event,
     }
     try:
         next_event = loader.get_event
@@ -143,11 +143,11 @@ def _build(file: str, text: str, loader: YamlEvents) -> Document:
     return Document(builder.finish(), text, tuple(builder.warnings))
 
 
-def _nothing(_: YamlEvent) -> None:
+def _ignore_event(_: YamlEvent) -> None:
     """Ignore events without content."""
 
 
-def _one_document(file: str) -> Callable[[YamlEvent], None]:
+def _require_one_document(file: str) -> Callable[[YamlEvent], None]:
     starts = count()
 
     def start(event: YamlEvent) -> None:

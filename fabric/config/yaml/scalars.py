@@ -26,7 +26,7 @@ class NumberTooLongError(ValueError):
     """A number with too many digits. Converting it would waste time."""
 
 
-def meaning_of(text: str) -> Value:
+def interpret_scalar(text: str) -> Value:
     """Interpret an unquoted scalar. Everything that is not a core-schema word or number is text."""
     if text in _WORDS:
         return _WORDS[text]
@@ -44,15 +44,15 @@ def has_leading_zero(text: str) -> bool:
 def _number(text: str) -> Value:
     for pattern, base in ((_DECIMAL, 10), (_OCTAL, 8), (_HEX, 16)):
         if pattern.fullmatch(text):
-            return int(_short(text), base)
+            return int(_shorten(text), base)
     if _FLOAT.fullmatch(text):
-        number = float(_short(text))
+        number = float(_shorten(text))
         # JSON has no infinity, so a number beyond all floats stays what was written.
         return text if abs(number) == _INFINITY else number
     return text
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) > LONGEST_NUMBER:
         raise NumberTooLongError
     return text

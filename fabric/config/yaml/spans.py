@@ -83,15 +83,15 @@ class SpanChild(NamedTuple):
 _BEST_LOADER: Callable[[str], YamlTokens] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def spans_of(text: str, loader: Callable[[str], YamlTokens] = _BEST_LOADER) -> Span:
+def parse_spans(text: str, loader: Callable[[str], YamlTokens] = _BEST_LOADER) -> Span:
     """The root value of a text that the reader took."""
-    walk = _TokenWalk(list(_pieces(loader(text))))
+    walk = _TokenWalk(list(_list_pieces(loader(text))))
     while walk.kind in _AROUND:
         walk.take()
     return walk.value()
 
 
-def _pieces(loader: YamlTokens) -> Iterator[Piece]:
+def _list_pieces(loader: YamlTokens) -> Iterator[Piece]:
     try:
         while (token := loader.get_token()) is not None:
             start, end = token.start_mark, token.end_mark
@@ -154,7 +154,7 @@ class _TokenWalk:
         self.take()
         children = []
         while self.kind != "<block end>":
-            children.append(self._entry())
+            children.append(self._parse_entry())
         self.take()
         return children, None
 
@@ -167,15 +167,17 @@ class _TokenWalk:
                 comma = self.take()
                 continue
             comma = None
-            children.append(self._entry() if closing == "}" or self.kind == "?" else self._item())
+            children.append(
+                self._parse_entry() if closing == "}" or self.kind == "?" else self._parse_item()
+            )
         self.take()
         return children, comma
 
-    def _item(self) -> SpanChild:
+    def _parse_item(self) -> SpanChild:
         mark = self._pieces[self._at]
         return SpanChild(mark, self.value())
 
-    def _entry(self) -> SpanChild:
+    def _parse_entry(self) -> SpanChild:
         if self.kind == "?":
             self.take()
         mark = self._pieces[self._at]

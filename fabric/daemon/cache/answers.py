@@ -13,7 +13,7 @@ from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.exchange import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
-from fabric.daemon.server.answers import body_of
+from fabric.daemon.server.answers import encode_body
 from fabric.daemon.statuses import OK
 
 HEADER = "X-Fabric-Cache"
@@ -81,9 +81,9 @@ class CachedAnswers:
 
     def of(self, endpoint: str, answer: Answering) -> Answering:
         """Wrap an endpoint, so that it answers from the cache if possible."""
-        return lambda call: self._answer(endpoint, answer, call)
+        return lambda call: self._find_or_compute(endpoint, answer, call)
 
-    def _answer(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
+    def _find_or_compute(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
         stage = self._meant.stage_of(call)
         if stage is None or call.query.values.keys() - {STAGE.name}:
             return answer(call)  # what else the query says is no part of the key
@@ -101,11 +101,11 @@ class CachedAnswers:
         fresh = answer(call)
         if fresh.status == OK and found.epoch is not None:
             seconds = self._options.seconds_of(endpoint)
-            packed = self._seal.pack(meant, body_of(fresh))
+            packed = self._seal.pack(meant, encode_body(fresh))
             self._store.keep(key, stage, packed, found.epoch, seconds)
         return replace(fresh, headers={**fresh.headers, HEADER: "miss"})
 
 
-def owner_of(about: Mapping[str, object]) -> str:
+def hash_owner(about: Mapping[str, object]) -> str:
     """Hash everything that answers depend on. Secrets cannot be recovered from it."""
     return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()

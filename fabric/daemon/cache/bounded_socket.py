@@ -10,7 +10,7 @@ _NOW = threading.local()
 
 
 @contextlib.contextmanager
-def within(seconds: float, most_bytes: int) -> Iterator[None]:
+def limit_sockets(seconds: float, most_bytes: int) -> Iterator[None]:
     """Limit the bounded sockets of this thread to a deadline and a number of bytes."""
     _NOW.due, _NOW.left = time.monotonic() + seconds, most_bytes
     try:

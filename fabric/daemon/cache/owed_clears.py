@@ -42,9 +42,9 @@ class OwedClears:
         self._number = 0
         sweep(path)
         self._written = self._read()
-        self._kept = _newest_last(self._parsed(self._written), cache)
+        self._kept = _sort_newest_last(self._parse_content(self._written), cache)
         self._own = self._kept.get(cache, set())
-        self._owed = {stage: self._next() for stage in sorted(self._own)}
+        self._owed = {stage: self._get_next_number() for stage in sorted(self._own)}
         self._write()
 
     @property
@@ -56,7 +56,7 @@ class OwedClears:
     def add(self, stage: str) -> OwedClear:
         """Add a stage: for this cache during the attempt, for all others from now on."""
         with self._lock:
-            self._owed[stage] = self._next()
+            self._owed[stage] = self._get_next_number()
             for stages in self._kept.values():
                 if stages is not self._own:
                     stages.add(stage)
@@ -83,7 +83,7 @@ class OwedClears:
                 self._own.discard(one.stage)
                 self._write()
 
-    def _next(self) -> int:
+    def _get_next_number(self) -> int:
         self._number += 1
         return self._number
 
@@ -107,19 +107,19 @@ class OwedClears:
         if not os.path.lexists(self._path):
             return b""
         try:
-            return self._content()
+            return self._encode_content()
         except OSError as error:
             why = error.strerror or str(error)
             self._tell(f"cannot read {self._path} ({why.lower()}): cached responses might be "
                        "older than the last deploy until they expire")  # fmt: skip
             return b""
 
-    def _content(self) -> bytes:
+    def _encode_content(self) -> bytes:
         if self._path.is_symlink() or not is_ours(str(self._path)):
             raise OSError(0, "owned or writable by another user")
         return read_bytes(self._path)
 
-    def _parsed(self, content: bytes) -> dict[str, set[str]]:
+    def _parse_content(self, content: bytes) -> dict[str, set[str]]:
         """Parse the content. Damaged lines do not hide others."""
         lines = [line.split(" ") for line in content.decode(errors="replace").splitlines()]
         caches: dict[str, set[str]] = {}
@@ -134,7 +134,7 @@ class OwedClears:
         return caches
 
 
-def _newest_last(caches: dict[str, set[str]], own: str) -> dict[str, set[str]]:
+def _sort_newest_last(caches: dict[str, set[str]], own: str) -> dict[str, set[str]]:
     if not own:
         return caches
     others = [(cache, stages) for cache, stages in caches.items() if cache != own]

@@ -13,7 +13,7 @@ from fabric.daemon.exchange import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
 from fabric.daemon.page.first_words import with_first_words
-from fabric.daemon.page.status import deploy_times, status_document
+from fabric.daemon.page.status import deploy_times, encode_status
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
@@ -49,10 +49,10 @@ class Dashboard:
         """Answer with the page. Unauthorized callers see only the sign-in form."""
         if call.right is Right.OPEN:
             return self._files.answer(call, KEY_FORM)
-        found = self._now(call)
+        found = self._read_stage(call)
         return self._files.page(call, lambda page: with_first_words(page, found))
 
-    def _now(self, call: ApiCall) -> StageNow | FabricError:
+    def _read_stage(self, call: ApiCall) -> StageNow | FabricError:
         shown = self._shown
         where = Where(shown.project.config, stage=call.query.one(STAGE) or shown.project.stage)
         try:
@@ -70,9 +70,9 @@ class Dashboard:
         shown = self._shown
         stage = call.query.one(STAGE) or shown.project.stage
         found = stage_status(Where(shown.project.config, stage=stage), shown.settings)
-        runs = self._deploys(found.service, found.stage)
+        runs = self._list_deploys(found.service, found.stage)
         document = {
-            **status_document(found, deploy_times(runs)),
+            **encode_status(found, deploy_times(runs)),
             "mayChange": call.right is Right.CHANGE,
             "signedIn": self._sessions is not None,
             "version": VERSION,
@@ -85,14 +85,14 @@ class Dashboard:
             hint = "send the key in the header `X-API-Key`"
             raise FabricError(Problem("request/no-key", "a valid API key is required", hint))
         token = self._sessions.begin(call.right)
-        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, token)})
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._build_cookie(call, token)})
 
     def sign_out(self, call: ApiCall) -> ApiAnswer:
         if self._sessions is not None:
             self._sessions.end(self._sessions.token_in(call.headers.get("cookie", "")))
-        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, "")})
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._build_cookie(call, "")})
 
-    def _cookie(self, call: ApiCall, token: str) -> str:
+    def _build_cookie(self, call: ApiCall, token: str) -> str:
         """Build the cookie. It is `Secure` if the request's origin is https; only own pages can
         request it."""
         name = self._sessions.cookie if self._sessions else ""
@@ -101,7 +101,7 @@ class Dashboard:
         secure = "; Secure" if is_tls else ""
         return f"{name}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
 
-    def _deploys(self, service: str, stage: str) -> Iterator[DaemonRun]:
+    def _list_deploys(self, service: str, stage: str) -> Iterator[DaemonRun]:
         runs = self._shown.runs
         own = (
             one.id

@@ -12,7 +12,7 @@ _UNCHANGED = GoodAnswer({}, 304)
 _DONE = GoodAnswer({}, 204)
 
 
-def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
+def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
     """Build the routes. Without keys there is no sign-in."""
     page = GoodAnswer(schemas.TEXT, content="text/html")
     files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
@@ -32,10 +32,10 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
             (GoodAnswer(schemas.STATUS),), (409, 502),
         ),
     )  # fmt: skip
-    return (*own, *(_session_routes(dashboard) if has_keys else ()))
+    return (*own, *(_build_session_routes(dashboard) if has_keys else ()))
 
 
-def _session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
+def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
     return (
         ApiRoute(
             "POST", "/session", "sign-in", Right.LOOK, dashboard.sign_in,

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from fabric.app.settings import read_settings
-from fabric.daemon.composition import application_of
-from fabric.daemon.process.ear import listening_for_signals
+from fabric.daemon.composition import build_application
+from fabric.daemon.process.ear import listen_for_signals
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.running import AlreadyRunningError
@@ -60,9 +60,9 @@ def main() -> int:
 
 def _run(order: ServeOrder, notes: _Notes) -> None:
     log = RotatingLog(Path(order.log), has_streams=True)
-    with listening_for_signals() as ear:
+    with listen_for_signals() as ear:
         tools = ServeTools(
-            application_of,
+            build_application,
             ear.heard,
             log.write,
             lambda port: notes.hand_over(StartNote(port, os.getpid())),

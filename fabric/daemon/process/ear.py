@@ -27,16 +27,16 @@ class Ear:
 
 
 @contextlib.contextmanager
-def listening_for_signals() -> Iterator[Ear]:
+def listen_for_signals() -> Iterator[Ear]:
     """Listen for signals. Ignored signals stay ignored, as `nohup` requires."""
     ear = Ear()
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         del frame
         ear.ring(number)
 
     numbers = [one for one in _ENDING if signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: signal.signal(number, hear) for number in numbers}
+    before = {number: signal.signal(number, handle_signal) for number in numbers}
     try:
         yield ear
     finally:

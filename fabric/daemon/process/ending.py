@@ -22,27 +22,27 @@ class EndingTimes(Struct, frozen=True):
     answers: float = 5.0
 
 
-def wind_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
+def shut_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
     """Shut down. Requests are served meanwhile. Each further signal skips to the next step."""
     life.is_draining = True
     runs.drain()
-    if _waited(lambda: not runs.under_way(), heard, times.to_end):
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.to_end):
         return
     runs.ask_all_to_stop()
-    if _waited(lambda: not runs.under_way(), heard, times.when_asked):
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.when_asked):
         return
     runs.cut_all()
-    _waited(lambda: not runs.under_way(), heard, times.when_cut)
+    _wait_until_over(lambda: not runs.under_way(), heard, times.when_cut)
 
 
 def close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
     """Stop accepting connections and finish the current answers."""
     server.stop_listening()
-    _waited(lambda: not server.in_flight, heard, times.answers)
+    _wait_until_over(lambda: not server.in_flight, heard, times.answers)
     server.stop(1.0)
 
 
-def _waited(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
+def _wait_until_over(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
     """Wait until it is over, a signal arrives or time is up. Returns whether it is over."""
     for _ in range(round(seconds / _LOOK)):
         if is_over():

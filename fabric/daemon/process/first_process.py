@@ -22,12 +22,12 @@ _FIRST = 1
 _SIGNALLED = 128
 
 
-def under_first_process(run: Callable[[], int]) -> int:
+def run_under_pid1(run: Callable[[], int]) -> int:
     """Call `run` directly, or supervised if this is PID 1. Call this before any thread starts."""
-    return looked_after(run) if os.getpid() == _FIRST else run()
+    return run_supervised(run) if os.getpid() == _FIRST else run()
 
 
-def looked_after(run: Callable[[], int]) -> int:
+def run_supervised(run: Callable[[], int]) -> int:
     """Call `run` in a child process and supervise it. Returns its result."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _HANDED_ON)
     child = os.fork()
@@ -35,13 +35,13 @@ def looked_after(run: Callable[[], int]) -> int:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDED_ON)
         return run()
 
-    def hand_on(number: int, frame: FrameType | None) -> None:
+    def forward_signal(number: int, frame: FrameType | None) -> None:
         del frame
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, number)
 
     for number in _HANDED_ON:
-        signal.signal(number, hand_on)
+        signal.signal(number, forward_signal)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDED_ON)
     return _end_of(child)
 

@@ -12,7 +12,7 @@ from fabric.daemon.options import (
     ServerKind,
     ServerOptions,
 )
-from fabric.daemon.server.clients import is_loopback, network_of
+from fabric.daemon.server.clients import is_loopback, parse_network
 from fabric.daemon.server.keys import KeyDigest, Keys
 
 KEY_VARIABLE = "FABRIC_DAEMON_API_KEY"
@@ -46,7 +46,7 @@ class ServeOrder(Struct, frozen=True):
 
     @property
     def options(self) -> ServerOptions:
-        proxies = tuple(map(network_of, self.proxies))
+        proxies = tuple(map(parse_network, self.proxies))
         door = Door(self.address, self.port, self.per_minute, proxies, self.hosts)
         return ServerOptions(self.kind, door, self.project, self.cache, self.trust)
 

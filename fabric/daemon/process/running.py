@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_private, remove, write_atomic
-from fabric.system.life_lock import LifeLock, said_by_holder
+from fabric.system.life_lock import LifeLock, read_holder
 from fabric.system.process_identity import Process
 
 
@@ -44,12 +44,12 @@ def lock_path(folder: Path) -> Path:
     return folder / ".fabric" / "daemon.lock"
 
 
-def pid_path(folder: Path) -> Path:
+def build_pid_path(folder: Path) -> Path:
     return folder / ".fabric" / "daemon.pid"
 
 
-def running_in(folder: Path) -> RunningDaemon | UnknownDaemon | None:
-    said = said_by_holder(lock_path(folder))
+def find_running(folder: Path) -> RunningDaemon | UnknownDaemon | None:
+    said = read_holder(lock_path(folder))
     if said is None:
         return None
     try:
@@ -59,19 +59,19 @@ def running_in(folder: Path) -> RunningDaemon | UnknownDaemon | None:
 
 
 @contextlib.contextmanager
-def held_for_life(folder: Path) -> Iterator[LifeLock]:
+def hold_life_lock(folder: Path) -> Iterator[LifeLock]:
     make_private(folder / ".fabric", durable=False)
     lock = LifeLock.take(lock_path(folder))
     if lock is None:
-        raise AlreadyRunningError(running_in(folder) or UnknownDaemon())
+        raise AlreadyRunningError(find_running(folder) or UnknownDaemon())
     with lock:
         try:
             yield lock
         finally:
-            remove(pid_path(folder))
+            remove(build_pid_path(folder))
 
 
 def tell(lock: LifeLock, folder: Path, daemon: RunningDaemon) -> None:
     """Write the pid file. It contains only the pid, so that `kill $(cat …)` is exact."""
     lock.say(msgspec.json.encode(daemon))
-    write_atomic(pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)
+    write_atomic(build_pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fabric.model.events import RunEnded, Stamped
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report, failure
-from fabric.views.report_json import as_document
+from fabric.model.report import Report, make_failure_report
+from fabric.views.report_json import encode_report
 
 
 class RunStatus(StrEnum):
@@ -54,17 +54,17 @@ def run_document(run: DaemonRun) -> JsonObject:
     return {name: one for name, one in found.items() if name != "error" or one is not None}
 
 
-def ended(run: DaemonRun, report: Report, at: str, *, was_stopped: bool = False) -> DaemonRun:
+def end_run(run: DaemonRun, report: Report, at: str, *, was_stopped: bool = False) -> DaemonRun:
     """End a run. A failure after a stop request counts as stopped."""
     status = _STATUSES.get(report.exit_code, RunStatus.FAILED)
     if was_stopped and status is RunStatus.FAILED:
         status = RunStatus.CANCELLED
-    said = decode(encode(as_document(report)), type=_ReportDocument)
+    said = decode(encode(encode_report(report)), type=_ReportDocument)
     return replace(run, status=status, ended_at=at, result=said.result, error=said.error)
 
 
-def lost(run: DaemonRun, at: str) -> DaemonRun:
-    return ended(run, failure(run.command, FabricError(LOST)), at)
+def mark_run_lost(run: DaemonRun, at: str) -> DaemonRun:
+    return end_run(run, make_failure_report(run.command, FabricError(LOST)), at)
 
 
 def end_event(run: DaemonRun, told: RunEnded | None) -> Stamped:

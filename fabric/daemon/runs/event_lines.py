@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.engine.listeners.journal import event_line
+from fabric.engine.listeners.journal import encode_journal_line
 from fabric.model.events import EVENT_NAMES, RunEnded, Stamped
 
 _LAST = EVENT_NAMES[RunEnded]
@@ -31,8 +31,10 @@ class Beat(Struct, frozen=True):
 StreamItem = EventLine | Beat
 
 
-def line_of(stamped: Stamped) -> EventLine:
-    return EventLine(stamped.seq, EVENT_NAMES[type(stamped.event)], event_line(stamped).rstrip())
+def encode_stamped_event(stamped: Stamped) -> EventLine:
+    return EventLine(
+        stamped.seq, EVENT_NAMES[type(stamped.event)], encode_journal_line(stamped).rstrip()
+    )
 
 
 def read_events(path: Path) -> Iterator[EventLine]:
@@ -40,7 +42,7 @@ def read_events(path: Path) -> Iterator[EventLine]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                found = _event(line, number)
+                found = _parse_event(line, number)
                 if found is None:
                     return
                 yield found
@@ -48,7 +50,7 @@ def read_events(path: Path) -> Iterator[EventLine]:
         return
 
 
-def sse_text(item: StreamItem) -> str:
+def encode_sse(item: StreamItem) -> str:
     """Encode as a server-sent event. A JSON line contains no line break."""
     match item:
         case EventLine(number, kind, text):
@@ -57,7 +59,7 @@ def sse_text(item: StreamItem) -> str:
             return ": beat\n\n"
 
 
-def _event(line: bytes, number: int) -> EventLine | None:
+def _parse_event(line: bytes, number: int) -> EventLine | None:
     try:
         text = line.decode()
         found = json.loads(text)

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, line_of, read_events
+from fabric.daemon.runs.event_lines import (
+    Beat,
+    EventLine,
+    StreamItem,
+    encode_stamped_event,
+    read_events,
+)
 from fabric.model.events import RunEnded, Stamped, TaskEnded
 from fabric.system.disk import write_all
 
@@ -71,9 +77,9 @@ class RunEvents:
         """
         at, patience = min(number, self._count), 0.0
         while True:
-            lines, is_over = self._behind(at, patience)
+            lines, is_over = self._wait_for_events(at, patience)
             if lines:
-                yield from self._between(at, lines[0].number)
+                yield from self._read_between(at, lines[0].number)
                 yield from lines
                 at = lines[-1].number
             elif is_over:
@@ -87,7 +93,7 @@ class RunEvents:
             if self._is_over:
                 return
             self._count += 1
-            line = line_of(replace(event, seq=self._count))
+            line = encode_stamped_event(replace(event, seq=self._count))
             self._lines.append(line)
             self._characters += len(line.text)
             self._pending.append(line)
@@ -123,14 +129,14 @@ class RunEvents:
         count = len(self._lines)
         return count > self._kept or (count > 1 and self._characters > _KEPT_CHARACTERS)
 
-    def _behind(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
+    def _wait_for_events(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
         """Wait for events in memory after this one. Returns them, and whether the run is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._count > at or self._is_over, patience)
             newest = takewhile(lambda one: one.number > at, reversed(self._lines))
             return tuple(newest)[::-1], self._is_over
 
-    def _between(self, at: int, first: int) -> Iterator[EventLine]:
+    def _read_between(self, at: int, first: int) -> Iterator[EventLine]:
         """Read the events that are no longer in memory from the file."""
         if at + 1 < first:
             found = takewhile(lambda one: one.number < first, read_events(self._path))

@@ -56,10 +56,10 @@ class RunQueue:
         wanted = (service, stage.casefold())
         for one in self:
             if (one.run.service, one.run.stage.casefold()) == wanted:
-                raise refusals.under_way(one.run)
+                raise refusals.run_conflict_error(one.run)
         limits = self._limits
         if len(self) >= limits.at_once + limits.waiting:
-            raise refusals.too_many(limits.at_once, limits.waiting)
+            raise refusals.too_many_runs_error(limits.at_once, limits.waiting)
 
     def add(self, one: QueuedRun) -> None:
         self._waiting[one.run.id] = one

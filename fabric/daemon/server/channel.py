@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 
-from fabric.daemon.server.answers import too_slow
+from fabric.daemon.server.answers import timeout_answer
 from fabric.daemon.server.parser import ParserRules, StrictParser
 from fabric.daemon.server.tasks import ServedTask
 
@@ -29,7 +29,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
     ) -> None:
         parts: ServerParts = server.parts
         self._limits = parts.limits
-        peer, local = str(address[0]), _own_address(taken)
+        peer, local = str(address[0]), _read_own_address(taken)
         rules = ParserRules(parts.admit, parts.new_id, peer, local, parts.limits.body_bytes)
         self.parser_class = partial(StrictParser, rules=rules)
         self._now = parts.teller.monotonic
@@ -109,7 +109,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
             late = self.request
             if late is None or self.requests:
                 return
-            late.refuse(too_slow(seconds))
+            late.refuse(timeout_answer(seconds))
             self.request = None
             self.requests.append(late)
         self.server.add_task(self)
@@ -133,11 +133,11 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         answer."""
         if self.will_close and self.connected and self._lingers_until is None:
             self.will_close = False
-            self._linger()
+            self._close_gently()
         else:
             super().handle_close()
 
-    def _linger(self) -> None:
+    def _close_gently(self) -> None:
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -146,7 +146,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         self._lingers_until = self._now() + self._limits.linger_seconds
 
 
-def _own_address(taken: socket.socket) -> str:
+def _read_own_address(taken: socket.socket) -> str:
     try:
         return str(taken.getsockname()[0])
     except OSError:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiAnswer, Right, refusal
+from fabric.daemon.exchange import ApiAnswer, Right, make_refusal
 from fabric.daemon.options import Door
-from fabric.daemon.server.clients import client_of, counted_as
+from fabric.daemon.server.clients import find_client_address, group_client
 from fabric.daemon.server.hosts import HostNames, is_cross_site, is_unexplained
-from fabric.daemon.server.keys import Keys, allows
+from fabric.daemon.server.keys import Keys, is_sufficient_right
 from fabric.daemon.server.rate_limit import SlidingMinute
 from fabric.daemon.server.route_table import ApiRouteTable
 from fabric.daemon.server.sessions import BrowserSessions
@@ -76,87 +76,91 @@ class RequestGate:
     def admit(self, head: CallHead, request_id: str) -> Admission:
         rules = self._rules
         forwarded = head.headers.get("X_FORWARDED_FOR", "")
-        client = client_of(head.peer, forwarded, rules.door.proxies)
+        client = find_client_address(head.peer, forwarded, rules.door.proxies)
         route = rules.routes.match(head.method, head.path)
-        caller = self._caller(head, route.right)
+        caller = self._identify_caller(head, route.right)
         headers: Mapping[str, str] = {}
-        refused = self._stranger(head, route.right, caller)
+        refused = self._refuse_stranger(head, route.right, caller)
         if refused is None and not route.is_free:
-            refused, headers = self._counted(client)
+            refused, headers = self._count_request(client)
         if refused is None and head.length > rules.body_bytes:
-            refused = too_large(rules.body_bytes)
+            refused = too_large_answer(rules.body_bytes)
         only_computes = refused is not None or route.only_computes
         rights = (route.name, caller.right, headers)
         return Admission(request_id, client, *rights, refused, only_computes)
 
-    def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
+    def _count_request(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
         """Count the request. Health probes are exempt, because the limit would make them fail."""
         if self._minute is None:
             return None, {}
         with self._lock:
-            allowance = self._minute.ask(counted_as(client), self._monotonic())
-        return None if allowance.is_granted else _too_often(allowance.limit), allowance.headers
+            allowance = self._minute.ask(group_client(client), self._monotonic())
+        return None if allowance.is_granted else _rate_limit_answer(
+            allowance.limit
+        ), allowance.headers
 
-    def _caller(self, head: CallHead, needed: Right) -> CallerRight:
+    def _identify_caller(self, head: CallHead, needed: Right) -> CallerRight:
         if not self._rules.keys:
             return CallerRight(Right.CHANGE)
         given = head.headers.get("X_API_KEY")
         if given is not None:
             found = CallerRight(self._rules.keys.right_of(given))
         else:
-            found = self._of_session(head.headers.get("COOKIE", ""))
+            found = self._find_session_right(head.headers.get("COOKIE", ""))
         is_free = found.right is None and needed is Right.OPEN
         return CallerRight(Right.OPEN) if is_free else found
 
-    def _of_session(self, cookies: str) -> CallerRight:
+    def _find_session_right(self, cookies: str) -> CallerRight:
         sessions = self._rules.sessions
         token = sessions.token_in(cookies) if sessions else ""
         right = sessions.right_of(token) if sessions and token else None
         return CallerRight(right, is_by_cookie=right is not None)
 
-    def _stranger(self, head: CallHead, needed: Right, caller: CallerRight) -> ApiAnswer | None:
+    def _refuse_stranger(
+        self, head: CallHead, needed: Right, caller: CallerRight
+    ) -> ApiAnswer | None:
         host = head.headers.get("HOST", "localhost")
         if not self._rules.hosts.knows(host, head.local):
-            return _unknown_host()
+            return _unknown_host_answer()
         if caller.right is None:
-            return _no_key()
-        if not allows(caller.right, needed):
-            return _not_allowed()
+            return _no_key_answer()
+        if not is_sufficient_right(caller.right, needed):
+            return _not_allowed_answer()
         is_foreign = is_cross_site(head.method, head.headers)
         is_doubtful = caller.is_by_cookie and is_unexplained(head.method, head.headers)
-        return _cross_site() if is_foreign or is_doubtful else None
+        return _cross_site_answer() if is_foreign or is_doubtful else None
 
 
-def too_large(most: int) -> ApiAnswer:
+def too_large_answer(most: int) -> ApiAnswer:
     message = f"the request body is larger than {most:,} bytes"
     hint = "send only the config: included files are read from the workspace"
-    return refusal(413, (Problem("request/too-large", message, hint),))
+    return make_refusal(413, (Problem("request/too-large", message, hint),))
 
 
-def _unknown_host() -> ApiAnswer:
+def _unknown_host_answer() -> ApiAnswer:
     message = "unknown `Host` header"
     hint = "use the address of the server, or start it with --allowed-host NAME"
-    return refusal(421, (Problem("request/unknown-host", message, hint),))
+    return make_refusal(421, (Problem("request/unknown-host", message, hint),))
 
 
-def _no_key() -> ApiAnswer:
+def _no_key_answer() -> ApiAnswer:
     message = "a valid API key is required"
     problem = Problem("request/no-key", message, "send the key in the header `X-API-Key`")
-    return refusal(401, (problem,), _CHALLENGE)
+    return make_refusal(401, (problem,), _CHALLENGE)
 
 
-def _not_allowed() -> ApiAnswer:
+def _not_allowed_answer() -> ApiAnswer:
     message = "this API key is read-only"
-    return refusal(403, (Problem("request/read-only-key", message, "use another key"),))
+    return make_refusal(403, (Problem("request/read-only-key", message, "use another key"),))
 
 
-def _cross_site() -> ApiAnswer:
+def _cross_site_answer() -> ApiAnswer:
     message = "cross-site requests are not allowed"
     hint = "open the dashboard of this server"
-    return refusal(403, (Problem("request/cross-site", message, hint),))
+    return make_refusal(403, (Problem("request/cross-site", message, hint),))
 
 
-def _too_often(limit: int) -> ApiAnswer:
+def _rate_limit_answer(limit: int) -> ApiAnswer:
     message = f"rate limit exceeded: {limit} requests per minute"
     hint = "wait for the seconds in `Retry-After`"
-    return refusal(429, (Problem("request/too-often", message, hint),))
+    return make_refusal(429, (Problem("request/too-often", message, hint),))

@@ -19,13 +19,13 @@ class HostNames(Struct, frozen=True):
         """Return whether the host is known. `local` is the server's address of the connection."""
         if self.any_beyond and not is_loopback(local):
             return True
-        name = host_name(host)
+        name = normalize_host(host)
         return (
             name in self.names or name == local or name.endswith(".localhost") or is_loopback(name)
         )
 
 
-def host_names(
+def build_host_names(
     address: str, own: str, more: tuple[str, ...], *, has_keys: bool = False
 ) -> HostNames:
     """Build the accepted hostnames: only own ones, unless a key is required.
@@ -35,10 +35,10 @@ def host_names(
     """
     known = ("localhost", address, own, *more)
     any_beyond = has_keys and not (is_loopback(address) or more)
-    return HostNames(frozenset(host_name(one) for one in known if one), any_beyond)
+    return HostNames(frozenset(normalize_host(one) for one in known if one), any_beyond)
 
 
-def host_name(host: str) -> str:
+def normalize_host(host: str) -> str:
     """Normalize a host: without port and final dot."""
     name = host.strip().lower()
     if name.startswith("["):

@@ -38,21 +38,21 @@ class Keys(Struct, frozen=True):
         return max(rights, key=_RANK.__getitem__) if rights else None
 
 
-def allows(right: Right, needed: Right) -> bool:
+def is_sufficient_right(right: Right, needed: Right) -> bool:
     return _RANK[right] >= _RANK[needed]
 
 
-def key_digest(key: str, named: str) -> KeyDigest:
+def hash_server_key(key: str, named: str) -> KeyDigest:
     """Hash a key with full permission. `named` is its option or variable."""
     if not key:
         hint = "check that the variable in it is set, or omit it to require no key"
         raise FabricError(Problem("usage/empty-value", f"{named} has an empty value", hint))
     if not _KEY.fullmatch(key):
         raise FabricError(Problem("usage/bad-key", f"invalid key in {named}", _HINT))
-    return _digest(key, Right.CHANGE)
+    return _hash_key(key, Right.CHANGE)
 
 
-def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
+def parse_server_keys(text: str, file: str) -> tuple[KeyDigest, ...]:
     """Parse a key file, one key per line. The prefix `read:` makes a key read-only."""
     found: list[KeyDigest] = []
     problems: list[Problem] = []
@@ -63,7 +63,7 @@ def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
         is_reader = words.startswith(_READ)
         key = words.removeprefix(_READ) if is_reader else words
         if _KEY.fullmatch(key):
-            found.append(_digest(key, Right.LOOK if is_reader else Right.CHANGE))
+            found.append(_hash_key(key, Right.LOOK if is_reader else Right.CHANGE))
         else:
             where = Place(file, number)
             problems.append(Problem("input/bad-key", "invalid key in this line", _HINT, where))
@@ -78,5 +78,5 @@ def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
 _HINT = "use 1 to 1,024 ASCII letters, digits and signs, without spaces"
 
 
-def _digest(key: str, right: Right) -> KeyDigest:
+def _hash_key(key: str, right: Right) -> KeyDigest:
     return KeyDigest(hashlib.sha256(key.encode()).hexdigest(), right)

@@ -29,6 +29,6 @@ class ServerLimits(Struct, frozen=True):
     linger_seconds: float = 2.0
 
 
-def connections_within(limits: ServerLimits, descriptors: int) -> int:
+def compute_connection_limit(limits: ServerLimits, descriptors: int) -> int:
     """Compute how many connections fit beside the other open files."""
     return max(_FEWEST, min(limits.connections, descriptors - _OTHER_FILES))

@@ -26,7 +26,9 @@ class ApiRouteTable:
     def __init__(self, routes: Sequence[ApiRoute]) -> None:
         self._plain = {(one.method, one.path): _match(one) for one in routes if "<" not in one.path}
         self._patterns = tuple(
-            (one.method, _pattern(one.path), _match(one)) for one in routes if "<" in one.path
+            (one.method, _compile_pattern(one.path), _match(one))
+            for one in routes
+            if "<" in one.path
         )
 
     def match(self, method: str, path: str) -> RouteMatch:
@@ -48,6 +50,6 @@ def _match(route: ApiRoute) -> RouteMatch:
     return RouteMatch(route.name, route.right, route.only_computes, route.is_free)
 
 
-def _pattern(path: str) -> re.Pattern[str]:
+def _compile_pattern(path: str) -> re.Pattern[str]:
     parts = _VARIABLE.split(path)
     return re.compile("[^/]+".join(map(re.escape, parts)))

@@ -40,7 +40,7 @@ class BrowserSessions:
         token, now = self._chance(_TOKEN_BYTES), self._monotonic()
         with self._lock:
             self._drop_old(now)
-            self._known[_digest(token)] = BrowserSession(right, now + SESSION_SECONDS)
+            self._known[_hash_token(token)] = BrowserSession(right, now + SESSION_SECONDS)
             if len(self._known) > MOST_SESSIONS:
                 self._known.popitem(last=False)
         return token
@@ -48,12 +48,12 @@ class BrowserSessions:
     def right_of(self, token: str) -> Right | None:
         """Return the right of a token. The lookup by hash leaks no timing."""
         with self._lock:
-            found = self._known.get(_digest(token))
+            found = self._known.get(_hash_token(token))
         return found.right if found and found.until > self._monotonic() else None
 
     def end(self, token: str) -> None:
         with self._lock:
-            self._known.pop(_digest(token), None)
+            self._known.pop(_hash_token(token), None)
 
     def token_in(self, header: str) -> str:
         """Return the token in a `Cookie` header; empty if absent."""
@@ -69,5 +69,5 @@ class BrowserSessions:
             self._known.popitem(last=False)
 
 
-def _digest(token: str) -> str:
+def _hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

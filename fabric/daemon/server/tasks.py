@@ -9,9 +9,9 @@ from waitress.task import WSGITask
 from fabric.daemon.exchange import ApiAnswer
 from fabric.daemon.server.answers import (
     GUARDS,
-    body_of,
-    status_line,
-    unexpected,
+    encode_body,
+    format_status_line,
+    internal_error_answer,
 )
 from fabric.daemon.server.gate import Admission
 
@@ -60,9 +60,9 @@ class ServedTask(WSGITask):  # type: ignore[misc]
         try:
             super().service()
         finally:
-            teller.answered(self._line(teller.monotonic() - began))
+            teller.answered(self._build_access_line(teller.monotonic() - began))
 
-    def _line(self, seconds: float) -> AccessLine:
+    def _build_access_line(self, seconds: float) -> AccessLine:
         known, request = self.admission, self.request
         return AccessLine(
             known.id,
@@ -80,7 +80,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
     def execute(self) -> None:
         refused = self.request.refused
         if refused or self.request.error:
-            self._answer(refused or unexpected(self.admission.id))
+            self._send_answer(refused or internal_error_answer(self.admission.id))
             return
         try:
             super().execute()
@@ -96,12 +96,12 @@ class ServedTask(WSGITask):  # type: ignore[misc]
             self.close_on_finish = True
             self.chunked_response = False
         else:
-            self._answer(unexpected(self.admission.id))
+            self._send_answer(internal_error_answer(self.admission.id))
 
-    def _answer(self, answer: ApiAnswer) -> None:
-        body = body_of(answer)
+    def _send_answer(self, answer: ApiAnswer) -> None:
+        body = encode_body(answer)
         self.complete = True
-        self.status = status_line(answer.status)
+        self.status = format_status_line(answer.status)
         self.response_headers = [("Content-Type", answer.content_type), *answer.headers.items()]
         self.content_length = len(body)
         self.set_close_on_finish()

@@ -56,14 +56,14 @@ class BuildPlace:
         for tried in range(1, _TRIES + 1):
             self._laid_out.bring(snapshot)
             try:
-                return self._answered(asked, is_wanted)
+                return self._run_build(asked, is_wanted)
             except LostChildError:
                 self._end_child()
                 if tried == _TRIES:
                     raise
         raise AssertionError
 
-    def _answered(self, asked: BuildQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+    def _run_build(self, asked: BuildQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
         if self._child is None:
             self._child = BuildChild(self._program.environment, self._program.name)
         call: Future[BuildAnswer] = self._waiting.submit(self._child.answer_to, asked)
@@ -108,7 +108,7 @@ class BuildPlaces:
                 self._free.remove(place)
             self._made += place is None
             number = self._made
-        place = place or self._new(number, depth)
+        place = place or self._create_place(number, depth)
         try:
             yield place
         except OSError:
@@ -124,7 +124,7 @@ class BuildPlaces:
         with self._lock:
             self._free.append(place)
 
-    def _new(self, number: int, depth: int) -> BuildPlace:
+    def _create_place(self, number: int, depth: int) -> BuildPlace:
         folder = self._home / f"place-{number}" / "w"
         deeper = ["w"] * (depth - len(folder.parents))
         return BuildPlace(folder.joinpath(*deeper), self._packs, self._program)

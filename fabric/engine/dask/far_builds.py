@@ -23,8 +23,8 @@ from fabric.engine.dask.messages import (
 )
 from fabric.engine.dask.sending import SentSnapshot, SnapshotSender
 from fabric.engine.dask.worker_side import with_contents
-from fabric.engine.shared.errands import why_failed
-from fabric.model.amounts import plural
+from fabric.engine.shared.errands import describe_error
+from fabric.model.amounts import format_count
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
@@ -73,13 +73,13 @@ class FarBuilds:
             f"ignoring Dask worker {one}: no response" for one in self._cluster.workers.silent
         ]
         if not reasons:
-            return _silence(silent)
+            return _silent_workers_problem(silent)
         count = sum(times for _, times in reasons)
         told = "; ".join([*(reason for reason, _ in reasons[:_NAMED]), *silent[:_NAMED]])
         return Problem(
             "executor/built-here",
-            f"{plural(count, 'function')} of this run {'was' if count == 1 else 'were'} built on "
-            f"this machine: {told}",
+            f"{format_count(count, 'function')} of this run {'was' if count == 1 else 'were'} "
+            f"built on this machine: {told}",
             hint="see docs/guide/dask.md for the requirements of workers",
         )
 
@@ -95,7 +95,7 @@ class FarBuilds:
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         """Build one function, remotely or locally."""
         try:
-            return self._built_elsewhere(workspace, inputs)
+            return self._build_remotely(workspace, inputs)
         except BuiltHereError as error:
             reason = str(error)
         built = self._builder.build(workspace, inputs)
@@ -103,20 +103,20 @@ class FarBuilds:
             self._reasons[reason] += 1
         return built
 
-    def _built_elsewhere(self, workspace: Path, inputs: BuildInputs) -> Built:
+    def _build_remotely(self, workspace: Path, inputs: BuildInputs) -> Built:
         if inputs.command and not inputs.is_portable:
             raise BuiltHereError("custom build commands run on workers only with `build.portable`")
-        sent = self._snapshot(workspace)
-        if inputs.command and _stayed(inputs, sent):
+        sent = self._send_snapshot(workspace)
+        if inputs.command and _list_unsent_paths(inputs, sent):
             looked_at = self._builder.seen(workspace, inputs).files
             if not set(looked_at).isdisjoint(sent.left_out):
-                raise BuiltHereError(_why_other(inputs, sent))
-        return self._built_there(workspace, inputs, sent)
+                raise BuiltHereError(_explain_difference(inputs, sent))
+        return self._build_with_snapshot(workspace, inputs, sent)
 
     def close(self) -> None:
         self._cluster.workers.close()
 
-    def _snapshot(self, workspace: Path) -> SentSnapshot:
+    def _send_snapshot(self, workspace: Path) -> SentSnapshot:
         """Upload the workspace snapshot once per run, when the first build needs it."""
         with self._sending:
             if self._sent is None and not self._gone:
@@ -128,7 +128,7 @@ class FarBuilds:
                 raise BuiltHereError(self._gone)
             return self._sent
 
-    def _anew(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
+    def _send_again(self, workspace: Path, lacking: SentSnapshot) -> SentSnapshot:
         """Upload everything again, because the store can have deleted earlier uploads."""
         with self._sending:
             if self._sent is lacking and not self._is_sent_anew:
@@ -138,22 +138,26 @@ class FarBuilds:
                 raise BuiltHereError("the shared cache does not store uploads")
             return self._sent
 
-    def _built_there(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> Built:
-        answer = self._answer(workspace, inputs, sent)
+    def _build_with_snapshot(
+        self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot
+    ) -> Built:
+        answer = self._query_workers(workspace, inputs, sent)
         if answer.is_missing:
-            return self._built_there(workspace, inputs, self._anew(workspace, sent))
+            return self._build_with_snapshot(workspace, inputs, self._send_again(workspace, sent))
         if answer.problems:
-            raise _failed(answer)
+            raise _convert_failure(answer)
         if answer.built is None:
             raise BuiltHereError(f"{answer.worker} {answer.lacks}")
-        built = _fitting(workspace, inputs, self._whole(answer, answer.built), sent)
+        built = _check_matches_local(
+            workspace, inputs, self._fetch_outputs(answer, answer.built), sent
+        )
         return replace(built, took_ms=answer.took_ms)
 
-    def _answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+    def _query_workers(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
         """Query workers until one can build for this machine."""
         unlike = ""
         for _ in range(_TRIES):
-            answer = self._one_answer(workspace, inputs, sent)
+            answer = self._query_worker(workspace, inputs, sent)
             if answer.is_cut_off:
                 self._gone = f"{answer.worker} cannot read from the shared cache: {answer.lacks}"
                 raise BuiltHereError(self._gone)
@@ -163,7 +167,7 @@ class FarBuilds:
             unlike = f"{answer.worker} {answer.lacks}"
         raise BuiltHereError(unlike)
 
-    def _one_answer(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
+    def _query_worker(self, workspace: Path, inputs: BuildInputs, sent: SentSnapshot) -> FarAnswer:
         if self._gone:
             raise BuiltHereError(self._gone)
         toolchain = self._builder.toolchain(workspace, inputs)
@@ -179,12 +183,12 @@ class FarBuilds:
         try:
             return decode_answer(workers.ask(asked))
         except GaveUpError as error:
-            raise FabricError(_gave_up(inputs, workers.place, error)) from error
+            raise FabricError(_gave_up_problem(inputs, workers.place, error)) from error
         except GoneError as error:
             self._gone = f"{workers.place} {error}"
             raise BuiltHereError(self._gone) from error
 
-    def _whole(self, answer: FarAnswer, built: Built) -> Built:
+    def _fetch_outputs(self, answer: FarAnswer, built: Built) -> Built:
         if answer.stored is None:
             return built
         lost = f"the output of {answer.worker} is not in the shared cache"
@@ -192,7 +196,7 @@ class FarBuilds:
             content = self._cluster.packs.joined(answer.stored)
         except Exception as error:  # whatever a carrier says
             if not isinstance(error, MissingError):
-                self._gone = f"the shared cache is unreachable: {why_failed(error)}"
+                self._gone = f"the shared cache is unreachable: {describe_error(error)}"
             raise BuiltHereError(lost) from error
         whole = with_contents(built, content, answer.sizes)
         if whole is None:
@@ -200,7 +204,7 @@ class FarBuilds:
         return whole
 
 
-def _failed(answer: FarAnswer) -> Exception:
+def _convert_failure(answer: FarAnswer) -> Exception:
     """Convert a remote failure. It can be caused by files that were not uploaded, such as `.git`,
     so this machine decides."""
     if answer.problems[0].code in _EXECUTORS:
@@ -208,36 +212,38 @@ def _failed(answer: FarAnswer) -> Exception:
     return BuiltHereError(f"the build failed on {answer.worker} and was retried here")
 
 
-def _fitting(workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot) -> Built:
+def _check_matches_local(
+    workspace: Path, inputs: BuildInputs, built: Built, sent: SentSnapshot
+) -> Built:
     """Check that the inputs of the remote build equal the local files."""
-    before = _digests_of(workspace, built.seen.files, sent)
+    before = _find_sent_hashes(workspace, built.seen.files, sent)
     fits = (
         before is not None
         and not dict(built.before).items() - dict(before).items()
         and look_ups_hold(str(workspace), built.seen)
     )
     if before is None or not fits:
-        raise BuiltHereError(_why_other(inputs, sent))
+        raise BuiltHereError(_explain_difference(inputs, sent))
     return replace(built, before=before)
 
 
-def _digests_of(workspace: Path, paths: tuple[str, ...], sent: SentSnapshot) -> Pairs | None:
+def _find_sent_hashes(workspace: Path, paths: tuple[str, ...], sent: SentSnapshot) -> Pairs | None:
     """Return the hashes of files as uploaded; None if a file was not uploaded."""
     found = []
     for path in paths:
-        digest = sent.digests.get(path) or sent.digests.get(_real(workspace, path))
+        digest = sent.digests.get(path) or sent.digests.get(_resolve_path(workspace, path))
         if digest is None:
             return None
         found.append((path, digest))
     return tuple(found)
 
 
-def _real(workspace: Path, path: str) -> str:
+def _resolve_path(workspace: Path, path: str) -> str:
     real = (workspace / path).resolve()
     return real.relative_to(workspace).as_posix() if real.is_relative_to(workspace) else ""
 
 
-def _silence(silent: Sequence[str]) -> Problem | None:
+def _silent_workers_problem(silent: Sequence[str]) -> Problem | None:
     if not silent:
         return None
     more = f", and {len(silent) - _NAMED} more" if len(silent) > _NAMED else ""
@@ -248,8 +254,8 @@ def _silence(silent: Sequence[str]) -> Problem | None:
     )
 
 
-def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
-    stayed = _stayed(inputs, sent)
+def _explain_difference(inputs: BuildInputs, sent: SentSnapshot) -> str:
+    stayed = _list_unsent_paths(inputs, sent)
     if stayed:
         return (
             f"{stayed[0]} is not sent to workers, and the builds read it (change this "
@@ -258,13 +264,13 @@ def _why_other(inputs: BuildInputs, sent: SentSnapshot) -> str:
     return "the builds read files outside the workspace, or files that were moved"
 
 
-def _stayed(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
+def _list_unsent_paths(inputs: BuildInputs, sent: SentSnapshot) -> tuple[str, ...]:
     """List the service's files that were not uploaded."""
     prefix = "" if inputs.root in ("", ".") else f"{inputs.root}/"
     return tuple(path for path in sent.left_out if path.startswith(prefix))
 
 
-def _gave_up(inputs: BuildInputs, place: str, error: GaveUpError) -> Problem:
+def _gave_up_problem(inputs: BuildInputs, place: str, error: GaveUpError) -> Problem:
     return Problem(
         "executor/worker-lost",
         f"cannot build `{inputs.service}/{inputs.function}` on {place}: {error}",

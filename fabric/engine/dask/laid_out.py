@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.remote.snapshots import Snapshot, SnapshotFile
 from fabric.system.disk import make_folder
 
@@ -50,7 +50,7 @@ class LaidOut:
     def _clear(self, links: dict[str, str], wanted: dict[str, SnapshotFile]) -> None:
         """Delete files, links and empty directories that the snapshot does not contain."""
         _make_writable(str(self.folder))
-        for path, entry in list(_entries(str(self.folder), "")):
+        for path, entry in list(_list_entries(str(self.folder), "")):
             if path in links:
                 keep = entry.is_symlink() and os.readlink(entry.path) == links[path]  # noqa: PTH115
             else:
@@ -67,13 +67,13 @@ class LaidOut:
         if known is None or known[:2] != (one.digest, one.executable):
             return False
         try:
-            return _stat(self.folder / one.path) == known[2]
+            return _read_stat(self.folder / one.path) == known[2]
         except OSError:
             return False
 
     def _write(self, snapshot: Snapshot, one: SnapshotFile) -> None:
         content = self._content(snapshot, one)
-        if digest_bytes(content) != one.digest:
+        if hash_bytes(content) != one.digest:
             raise DamagedSnapshotError(one.path)
         place = self.folder / one.path
         make_folder(place.parent, 0o700)
@@ -81,7 +81,7 @@ class LaidOut:
             place.unlink()
         place.write_bytes(content)
         place.chmod(_MODES[one.executable])
-        self._files[one.path] = (one.digest, one.executable, _stat(place))
+        self._files[one.path] = (one.digest, one.executable, _read_stat(place))
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -96,17 +96,17 @@ def _make_writable(folder: str) -> None:
                 os.chmod(path, 0o700)  # noqa: PTH101
 
 
-def _stat(place: Path) -> _Stat:
+def _read_stat(place: Path) -> _Stat:
     found = place.lstat()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
 
 
-def _entries(folder: str, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+def _list_entries(folder: str, prefix: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
     """List all entries except directories. Links are not followed."""
     with os.scandir(folder) as found:
         entries = list(found)
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
-            yield from _entries(entry.path, f"{prefix}{entry.name}/")
+            yield from _list_entries(entry.path, f"{prefix}{entry.name}/")
         else:
             yield f"{prefix}{entry.name}", entry

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.remote.snapshots import led_to
+from fabric.remote.snapshots import resolve_link
 from fabric.runtimes.globs import PRUNED
 
 # Installed packages are no sources, but builds look into them.
@@ -23,7 +23,7 @@ class WorkspaceFiles(Struct, frozen=True):
     empty_folders: tuple[str, ...] = ()
 
 
-def workspace_files(workspace: str) -> WorkspaceFiles:
+def list_workspace_files(workspace: str) -> WorkspaceFiles:
     files: list[str] = []
     links: list[tuple[str, str]] = []
     left_out: list[str] = []
@@ -32,18 +32,18 @@ def workspace_files(workspace: str) -> WorkspaceFiles:
         if path.endswith("/"):
             (empty_folders if _is_text(path) else left_out).append(path.rstrip("/"))
             continue
-        if holds_values(path) or not _is_text(path):
+        if is_env_file(path) or not _is_text(path):
             left_out.append(path)
         elif not os.path.islink(f"{workspace}/{path}"):  # noqa: PTH114 - thousands of them
             (files if os.path.isfile(f"{workspace}/{path}") else left_out).append(path)  # noqa: PTH113
-        elif (target := _target(workspace, path)) is not None:
+        elif (target := _read_link_target(workspace, path)) is not None:
             links.append((path, target))
         else:
             left_out.append(path)
     return WorkspaceFiles(tuple(files), tuple(links), tuple(left_out), tuple(empty_folders))
 
 
-def holds_values(path: str) -> bool:
+def is_env_file(path: str) -> bool:
     """Return whether this is a `.env` file. Its values reach builds through their declared
     inputs."""
     name = path.rpartition("/")[2]
@@ -63,7 +63,7 @@ def _walk(workspace: str) -> Iterator[str]:
         yield from sorted(f"{prefix}{one}" for one in (*names, *linked))
 
 
-def _target(workspace: str, path: str) -> str | None:
+def _read_link_target(workspace: str, path: str) -> str | None:
     """Return the link target in portable form; None if it is outside the workspace."""
     try:
         target = os.readlink(f"{workspace}/{path}")  # noqa: PTH115
@@ -71,7 +71,7 @@ def _target(workspace: str, path: str) -> str | None:
         return None
     if target.startswith(f"{workspace}/"):
         target = os.path.relpath(target, os.path.dirname(f"{workspace}/{path}"))  # noqa: PTH120
-    return target if _is_text(target) and led_to(path, target) is not None else None
+    return target if _is_text(target) and resolve_link(path, target) is not None else None
 
 
 def _is_text(name: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
 from fabric.model.problems import FabricError
-from fabric.model.report import problem_json
+from fabric.model.report import encode_problem
 from fabric.system.disk import check_no_links, make_folder, write_all, write_problem
 
 _KEPT = 20
@@ -23,13 +23,13 @@ _ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
 
 
-def event_line(stamped: Stamped) -> str:
+def encode_journal_line(stamped: Stamped) -> str:
     event = stamped.event
     if isinstance(event, ProblemFound):
         fields: dict[str, object] = {
             "task": event.task,
             "severity": event.severity,
-            "problem": problem_json(event.problem),
+            "problem": encode_problem(event.problem),
         }
     else:
         fields = asdict(event)
@@ -64,7 +64,7 @@ class EventFile:
         self._put(_VERSION_LINE)
 
     def hear(self, event: Stamped) -> None:
-        self._put(event_line(event))
+        self._put(encode_journal_line(event))
 
     def _put(self, line: str) -> None:
         """Write an event. A failure does not abort the run and is reported at the end."""
@@ -96,7 +96,7 @@ class RunJournal:
             self._file = os.open(folder / f"{run_id}.jsonl", _TO_WRITE, 0o600)
 
     def hear(self, event: Stamped) -> None:
-        self._lines.append(event_line(event))
+        self._lines.append(encode_journal_line(event))
         # A run that is killed has told of all that it began. What was up to date may wait: there
         # are thousands of these, and they come in a moment.
         if len(self._lines) >= _TOGETHER or not _is_skip(event.event):

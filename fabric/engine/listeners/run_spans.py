@@ -6,7 +6,7 @@ from typing import Protocol
 
 from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.model.task_id import name_of
-from fabric.system.tracing import FinishedSpan, SpanPlace, first_place, place_below
+from fabric.system.tracing import FinishedSpan, SpanPlace, derive_root_place, place_below
 
 _BAD = ("failed", "blocked", "cancelled")
 _CACHED = "skipped"
@@ -23,7 +23,7 @@ class RunSpans:
         self, run: str, add: Callable[[FinishedSpan], None], parent: SpanPlace | None
     ) -> None:
         self._run, self._add, self._parent = run, add, parent
-        self._place = place_below(parent, run) if parent else first_place(run)
+        self._place = place_below(parent, run) if parent else derive_root_place(run)
         self._begun: dict[str, int] = {}
         self._command, self._stage = "run", ""
         self._began_ns = 0
@@ -31,13 +31,13 @@ class RunSpans:
     def hear(self, event: Stamped) -> None:
         match event.event:
             case RunStarted(command=command, stage=stage):
-                self._command, self._stage, self._began_ns = command, stage, _ns(event)
+                self._command, self._stage, self._began_ns = command, stage, _compute_ns(event)
             case TaskStarted(task=task):
-                self._begun[task] = _ns(event)
+                self._begun[task] = _compute_ns(event)
             case TaskEnded() as ended:
-                self._tell_task(ended, _ns(event))
+                self._tell_task(ended, _compute_ns(event))
             case RunEnded() as over:
-                self._tell_run(over, _ns(event))
+                self._tell_run(over, _compute_ns(event))
 
     def close(self) -> None:
         return
@@ -97,5 +97,5 @@ class TracedRun(RunSpans):
         self._export.close()
 
 
-def _ns(event: Stamped) -> int:
+def _compute_ns(event: Stamped) -> int:
     return int(datetime.datetime.fromisoformat(event.time).timestamp() * 1000) * 1_000_000

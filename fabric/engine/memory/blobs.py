@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fabric.engine.memory.memo import Memo
-from fabric.model.hashing import digest_bytes, is_digest
+from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import read_bytes, write_atomic
@@ -46,7 +46,7 @@ class Blobs:
 
     def put(self, content: bytes) -> Digest:
         """Store content. Existing content is not written again."""
-        digest = digest_bytes(content)
+        digest = hash_bytes(content)
         if len(content) <= SMALL or not self._folder:
             self._hold(digest, content)
         elif not self._has_file(digest, len(content)):
@@ -83,7 +83,7 @@ class Blobs:
         content = self._rows.get_bytes(PREFIX + digest)
         if content is None:
             content = self._read_file(digest)
-        if content is None or digest_bytes(content) == digest:
+        if content is None or hash_bytes(content) == digest:
             return content
         self.drop(digest)
         return None

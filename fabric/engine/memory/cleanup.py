@@ -37,7 +37,7 @@ class Housekeeping:
     def __init__(self, cache: SealedPath) -> None:
         self.folder = str(cache.path)
         self._cache = cache
-        self._memo = _memo(cache)
+        self._memo = _open_memo(cache)
         self._is_changed = False
         self._blobs = Blobs(cache.path / "blobs", self._memo)
 
@@ -53,23 +53,26 @@ class Housekeeping:
 
     def verify(self) -> "Verified":
         """Read everything and delete damaged entries. They are rebuilt when needed."""
-        looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
-        looks += map(self._kept, sorted(Path(self.folder).glob(_INDEXES)))
+        looks = [
+            *map(self._delete_row, self._memo.keys()),
+            *map(self._delete_blob, self._blobs.files()),
+        ]
+        looks += map(self._is_sound_file, sorted(Path(self.folder).glob(_INDEXES)))
         kept = sorted(Path(self.folder, manifest.FOLDER).glob("*"))
-        looks += map(self._kept, filter(_is_kept, kept))
+        looks += map(self._is_sound_file, filter(_is_kept, kept))
         self._is_changed = self._is_changed or False in looks
         return Verified(len(looks), looks.count(False))
 
-    def _row(self, key: str) -> bool:
+    def _delete_row(self, key: str) -> bool:
         if not key.startswith(PREFIX):
             return self._memo.is_sound(key)
         return self._is_blob(key.removeprefix(PREFIX))
 
-    def _blob(self, found: tuple[Path, os.stat_result]) -> bool:
+    def _delete_blob(self, found: tuple[Path, os.stat_result]) -> bool:
         path, _ = found
         if is_digest(path.name):
             return self._is_blob(path.name)
-        return _thrown_away(path)  # what a killed writer left
+        return _delete_file(path)  # what a killed writer left
 
     def _is_blob(self, digest: str) -> bool:
         if self._blobs.get(digest) is not None:
@@ -77,19 +80,19 @@ class Housekeeping:
         self._blobs.drop(digest)
         return False
 
-    def _kept(self, path: Path) -> bool:
+    def _is_sound_file(self, path: Path) -> bool:
         """Verify stored answers, the files beside them, and the file index."""
         if path.suffix == SUFFIX:
             pieces = open_pieces(str(path), self._cache.seal)
-            return pieces.is_sound if pieces else _thrown_away(path)
+            return pieces.is_sound if pieces else _delete_file(path)
         try:
             content = read_bytes(path)
         except OSError:
-            return _thrown_away(path)
+            return _delete_file(path)
         is_answer = path.suffix == ".bin" and path.parent.name == manifest.FOLDER
         found = self._cache.seal.unseal(path.name, content)
         is_sound = found is not None and not (is_answer and manifest.unpack(found) is None)
-        return is_sound or _thrown_away(path)
+        return is_sound or _delete_file(path)
 
     def drop(self, digest: str) -> None:
         self._is_changed = True
@@ -101,7 +104,7 @@ class Housekeeping:
         If this fails, existing entries are not reported as deleted.
         """
         if self._memo.failure:
-            self._memo = _memo(self._cache)
+            self._memo = _open_memo(self._cache)
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
         if self._memo.failure:
             raise FabricError(self._memo.failure)
@@ -114,7 +117,7 @@ class Housekeeping:
                 write_atomic(Path(self.folder) / "memo" / STAMP, b"", mode=0o600)
 
 
-def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
+def _open_memo(cache: SealedPath) -> DiskMemo | NoMemo:
     """Open the memo, read-only if the disk is full."""
     if not cache.path.is_dir():
         return NoMemo()
@@ -133,7 +136,7 @@ def make_room(folder: Path) -> int:
     memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
     kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
     learnt = (path for path in (folder / SHARED).glob("*") if is_digest(path.name))
-    return sum(map(_emptied, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
+    return sum(map(_delete_contents, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
 
 
 def _is_kept(path: Path) -> bool:
@@ -141,7 +144,7 @@ def _is_kept(path: Path) -> bool:
     return _KEPT.fullmatch(path.name) is not None
 
 
-def _emptied(path: Path) -> int:
+def _delete_contents(path: Path) -> int:
     try:
         size = path.stat().st_size
         path.unlink()
@@ -157,7 +160,7 @@ class Verified(Struct, frozen=True):
     removed: int
 
 
-def _thrown_away(path: Path) -> bool:
+def _delete_file(path: Path) -> bool:
     with contextlib.suppress(OSError):
         path.unlink()
     return False

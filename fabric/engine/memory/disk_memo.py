@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.cache_seal import CacheSeal
-from fabric.engine.memory.memo import KEYS, SIZES, STAMP, span_of
+from fabric.engine.memory.memo import KEYS, SIZES, STAMP, compute_key_range
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
 from fabric.system.file_systems import is_network
@@ -74,13 +74,13 @@ class DiskMemo:
     def get_range(self, prefix: str) -> dict[str, bytes]:
         """Return all rows of a prefix with one query, which is ten times faster than single
         reads."""
-        rows = self._select(_RANGE, span_of(prefix))
+        rows = self._select(_RANGE, compute_key_range(prefix))
         found = {key: self._seal.unseal(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
 
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
         """Key, length and time of writing of all rows of a prefix."""
-        rows = self._select(SIZES, span_of(prefix))
+        rows = self._select(SIZES, compute_key_range(prefix))
         return [(str(key), int(length or 0), float(when or 0)) for key, length, when in rows]
 
     def keys(self) -> list[str]:
@@ -102,7 +102,7 @@ class DiskMemo:
         try:
             self._put(rows)
         except _ANY_ERROR as error:
-            return self._begun_anew(rows) if _is_damage(error) else self._failed(error)
+            return self._recreate_database(rows) if _is_damage(error) else self._handle_error(error)
         return True
 
     def _put(self, rows: Mapping[str, bytes]) -> None:
@@ -114,7 +114,7 @@ class DiskMemo:
                 self._database.executemany(_PUT, values)
         write_atomic(self._folder / STAMP, b"", mode=0o600)
 
-    def _begun_anew(self, rows: Mapping[str, bytes]) -> bool:
+    def _recreate_database(self, rows: Mapping[str, bytes]) -> bool:
         """Recreate a damaged database with these rows. Its old content is lost."""
         self.close()
         _put_aside(self._folder)
@@ -122,11 +122,11 @@ class DiskMemo:
             self._database = _connect(self._folder)
             self._put(rows)
         except _ANY_ERROR as error:
-            return self._failed(error)
+            return self._handle_error(error)
         return True
 
-    def _failed(self, error: Exception) -> bool:
-        self.failure = _unusable(self._folder, error).first
+    def _handle_error(self, error: Exception) -> bool:
+        self.failure = _unusable_memo_error(self._folder, error).first
         return False
 
     def drop(self, key: str) -> None:
@@ -164,12 +164,12 @@ def _open(folder: Path) -> sqlite3.Connection:
         return _connect(folder)
     except _ANY_ERROR as error:
         if not _is_damage(error):
-            raise _unusable(folder, error) from error
+            raise _unusable_memo_error(folder, error) from error
     _put_aside(folder)
     try:
         return _connect(folder)
     except _ANY_ERROR as error:
-        raise _unusable(folder, error) from error
+        raise _unusable_memo_error(folder, error) from error
 
 
 def _is_damage(error: Exception) -> bool:
@@ -226,7 +226,7 @@ def _put_aside(folder: Path) -> None:
             (folder / name).replace(folder / f"{name}.damaged")
 
 
-def _unusable(folder: Path, error: Exception) -> FabricError:
+def _unusable_memo_error(folder: Path, error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "disk/cache-unusable",

@@ -18,7 +18,7 @@ KEYS = "SELECT key FROM Cache"
 SIZES = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
 
 
-def span_of(prefix: str) -> tuple[str, str]:
+def compute_key_range(prefix: str) -> tuple[str, str]:
     """Compute the key range of a prefix: its first key, and the first key after it."""
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 

@@ -49,7 +49,7 @@ class Pieces:
             stored = os.pread(self._fd, end - begin, begin)
         except OSError:
             stored = b""
-        content = self._seal.unseal(_title(self.salt, number), stored)
+        content = self._seal.unseal(_build_seal_context(self.salt, number), stored)
         if content is None:
             raise self.damage()
         return content
@@ -75,10 +75,15 @@ class Pieces:
 
 
 def write_pieces(path: str, seal: CacheSeal, salt: bytes, pieces: Iterable[bytes]) -> None:
-    stored = [seal.seal(_title(salt, number), content) for number, content in enumerate(pieces)]
+    stored = [
+        seal.seal(_build_seal_context(salt, number), content)
+        for number, content in enumerate(pieces)
+    ]
     ends = list(accumulate(map(len, stored), initial=0))
     table = pack(f"<{len(ends)}Q", *ends)
-    trailer = _TRAILER.pack(salt, ends[-1], seal.mark(_title(salt, "table"), table), len(stored))
+    trailer = _TRAILER.pack(
+        salt, ends[-1], seal.mark(_build_seal_context(salt, "table"), table), len(stored)
+    )
     write_atomic(path, b"".join((*stored, table, trailer)), mode=0o600)
 
 
@@ -90,7 +95,7 @@ def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
     except OSError:
         return None
     try:
-        found = _table(fd, seal)
+        found = _read_piece_table(fd, seal)
     except (OSError, layout_error):
         found = None
     if found is None:
@@ -100,7 +105,7 @@ def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
     return Pieces((path, fd), seal, salt, table)
 
 
-def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
+def _read_piece_table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
     """Read the salt and the piece offsets. The last offset is the end of the pieces."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode) or not has_our_stat(found):
@@ -113,10 +118,10 @@ def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
     if begin + length != at:
         return None
     table = os.pread(fd, length, begin)
-    return (salt, table) if seal.mark(_title(salt, "table"), table) == check else None
+    return (salt, table) if seal.mark(_build_seal_context(salt, "table"), table) == check else None
 
 
-def _title(salt: bytes, part: int | str) -> str:
+def _build_seal_context(salt: bytes, part: int | str) -> str:
     """Build the seal context of a part, so that no part of another file or position is accepted."""
     return f"{salt.hex()}:{part}"
 

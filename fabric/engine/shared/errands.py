@@ -40,7 +40,7 @@ class Errands:
         self.sent_bytes = 0
 
     def get(self, name: ObjectName) -> "Future[bytes | None]":
-        return self._send(lambda carrier: self._counted(carrier.get(name)))
+        return self._send(lambda carrier: self._count_bytes(carrier.get(name)))
 
     def put(self, name: ObjectName, content: bytes) -> "Future[None]":
         return self._send(lambda carrier: self._put(carrier, name, content))
@@ -53,7 +53,7 @@ class Errands:
         for _ in range(_THREADS):
             self._queue.put(None)
 
-    def _counted(self, content: bytes | None) -> bytes | None:
+    def _count_bytes(self, content: bytes | None) -> bytes | None:
         if content is not None:
             with self.counting:
                 self.fetched_bytes += len(content)
@@ -67,32 +67,32 @@ class Errands:
     def _send(self, call: Callable[[Carrier], T]) -> "Future[T]":
         future: Future[T] = Future()
 
-        def errand() -> None:
+        def send_object() -> None:
             try:
-                future.set_result(call(self._opened()))
+                future.set_result(call(self._open_carrier()))
             except BaseException as error:  # noqa: BLE001: it is raised where it is waited for
                 future.set_exception(error)
 
-        self._queue.put(errand)
-        self._hire()
+        self._queue.put(send_object)
+        self._start_worker()
         return future
 
-    def _opened(self) -> Carrier:
+    def _open_carrier(self) -> Carrier:
         with self._opening:
             if self._carrier is None:
                 self._carrier = self._open()
             return self._carrier
 
-    def _hire(self) -> None:
+    def _start_worker(self) -> None:
         with self.counting:
             if self._idle >= self._queue.qsize() or self._threads >= _THREADS:
                 return
             self._threads += 1
-        if not beside(self._work):
+        if not start_background_thread(self._run_worker):
             with self.counting:
                 self._threads -= 1
 
-    def _work(self) -> None:
+    def _run_worker(self) -> None:
         while True:
             with self.counting:
                 self._idle += 1
@@ -109,7 +109,7 @@ class Errands:
             return
 
 
-def beside(work: Callable[[], None]) -> bool:
+def start_background_thread(work: Callable[[], None]) -> bool:
     """Start a background thread that is never joined. Returns False if no thread is available."""
     worker = threading.Thread(target=copy_context().run, args=(work,), daemon=True)
     try:
@@ -119,7 +119,7 @@ def beside(work: Callable[[], None]) -> bool:
     return True
 
 
-def why_failed(error: BaseException | None) -> str:
+def describe_error(error: BaseException | None) -> str:
     """Describe an error in words, including timeouts without a message."""
     match error:
         case OversizedError():

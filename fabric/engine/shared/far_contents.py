@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fabric.engine.shared.errands import Errands, is_hopeless, why_failed
+from fabric.engine.shared.errands import Errands, describe_error, is_hopeless
 from fabric.engine.shared.outage import Outage
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.packs import Extent, content_at
+from fabric.remote.packs import Extent, read_content
 from fabric.remote.seal import SealKeys, open_object
 from fabric.remote.segments import Segment
 from fabric.system.clock import Clock
@@ -48,7 +48,7 @@ class FarContents:
             for traces in segment.traces.values():
                 for trace in traces:
                     digests = {one.digest for one in trace.output.files}
-                    for name in {one for each in digests for one in _packs_of(segment, each)}:
+                    for name in {one for each in digests for one in _list_packs(segment, each)}:
                         self._worth[name] = self._worth.get(name, 0.0) + trace.ms / 1000
 
     def has(self, digest: Digest, size: int) -> bool:
@@ -64,7 +64,7 @@ class FarContents:
         segment, extent = found
         names = segment.streams.get(extent.stream, ())
         wanted = [(number, names[number]) for number in extent.packs]
-        for _, name in (*wanted, *_next_of(names, extent)):
+        for _, name in (*wanted, *_list_next_packs(names, extent)):
             self._begin(name)
         packs: dict[int, bytes] = {}
         for number, name in wanted:
@@ -72,8 +72,8 @@ class FarContents:
             if pack is None:
                 return None
             packs[number] = pack
-        content = content_at(extent, packs)
-        if content is None or digest_bytes(content) != digest:
+        content = read_content(extent, packs)
+        if content is None or hash_bytes(content) != digest:
             self._places.pop(digest, None)
             return None
         return content
@@ -94,25 +94,25 @@ class FarContents:
         begin = self._clock.monotonic()
         with pack.lock:  # of all that want it one waits, and the others for him
             if not pack.is_over:
-                pack.body = self._awaited(name, pack)
+                pack.body = self._wait_for_pack(name, pack)
                 pack.is_over = True
                 self.waited_s += self._clock.monotonic() - begin
         self._hold(name, pack.body)
         return pack.body
 
-    def _awaited(self, name: Digest, pack: "FarPack") -> bytes | None:
+    def _wait_for_pack(self, name: Digest, pack: "FarPack") -> bytes | None:
         begin = self._clock.monotonic()
         try:
             stored = pack.call.result(self._outage.allowed(pack.worth_s))
         except Exception as error:  # noqa: BLE001: whatever it is, the task is carried out here
-            self._failed(error, self._clock.monotonic() - begin)
+            self._report_failure(error, self._clock.monotonic() - begin)
             return None
         self._outage.answered()
         opened = stored and open_object(self._keys, ObjectName(ObjectKind.PACK, name), stored)
         return opened.body if opened else None
 
-    def _failed(self, error: Exception, waited_s: float) -> None:
-        why = why_failed(error)
+    def _report_failure(self, error: Exception, waited_s: float) -> None:
+        why = describe_error(error)
         if is_hopeless(error):
             self._outage.shut(why)
         else:
@@ -142,7 +142,7 @@ class FarPack:
         self.is_over = False
 
 
-def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
+def _list_packs(segment: Segment, digest: Digest) -> Iterable[Digest]:
     extent = segment.contents.get(digest)
     if extent is None:
         return ()
@@ -150,7 +150,7 @@ def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
     return (names[number] for number in extent.packs)
 
 
-def _next_of(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
+def _list_next_packs(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
     """List the next pack, because its content is usually needed soon."""
     number = extent.packs.stop
     return [(number, names[number])] if extent.size and number < len(names) else []

@@ -10,7 +10,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.shared.errands import Errands, beside, is_hopeless, why_failed
+from fabric.engine.shared.errands import (
+    Errands,
+    describe_error,
+    is_hopeless,
+    start_background_thread,
+)
 from fabric.engine.shared.far_contents import FarContents
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.learning import Learned, Learning
@@ -20,12 +25,12 @@ from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.graph.keyed_traces import trace_here
 from fabric.graph.plan import Memory
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.traces import Look, Trace, static_digest
+from fabric.graph.traces import Look, Trace, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Task
-from fabric.model.task_id import TaskId, remembered_as
+from fabric.model.task_id import TaskId, remove_target_suffix
 from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
@@ -61,13 +66,13 @@ class SharedCache:
 
     def begin(self, kept: KeptSegments) -> None:
         """Start the query in the background."""
-        if not beside(partial(self._learn, kept)):
+        if not start_background_thread(partial(self._learn, kept)):
             self._is_over.set()
 
     def _learn(self, kept: KeptSegments) -> None:
         try:
             if self.link.reads:
-                now = self._now
+                now = self._get_now
                 learning = Learning(self.link, self._errands, kept, self._ask_words, now)
                 self._answer = learning.learn()
             else:
@@ -77,7 +82,7 @@ class SharedCache:
         finally:
             self._is_over.set()
 
-    def _now(self) -> int:
+    def _get_now(self) -> int:
         return int(self._clock.now().timestamp())
 
     def learned(self) -> Learned:
@@ -91,7 +96,7 @@ class SharedCache:
                 self._found = self._answer
                 self._far.know(self._found.segments.values())
             else:
-                self._outage.shut(why_failed(self._error if in_time else None))
+                self._outage.shut(describe_error(self._error if in_time else None))
         return self._found or _NOTHING
 
     def keep(self, kept: KeptSegments) -> None:
@@ -106,7 +111,7 @@ class SharedCache:
             kept.keep(name, found.stored[name])
         names = tuple(found.segments)
         kept.remember(
-            LastAsked(self.link.cache, found.words.commit, self._now(), ok=True, segments=names)
+            LastAsked(self.link.cache, found.words.commit, self._get_now(), ok=True, segments=names)
         )
 
     def _keep_failure(self, kept: KeptSegments) -> None:
@@ -114,9 +119,9 @@ class SharedCache:
         a while."""
         commit = self._ask_words().commit
         before = kept.asked()
-        is_told = before is not None and before.holds(self.link.cache, commit, self._now())
+        is_told = before is not None and before.holds(self.link.cache, commit, self._get_now())
         if self._outage.why and not is_told and not is_hopeless(self._error):
-            kept.remember(LastAsked(self.link.cache, commit, self._now(), ok=False))
+            kept.remember(LastAsked(self.link.cache, commit, self._get_now(), ok=False))
 
     def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
         """Add shared traces of these tasks, after the local ones."""
@@ -132,14 +137,14 @@ class SharedCache:
         omitted."""
         if task.kind not in self.link.kinds:
             return
-        name = remembered_as(task.id)
+        name = remove_target_suffix(task.id)
         entries = (*memory.code(task), *task.inputs.entries())
-        static = static_digest(task.kind, entries)
+        static = compute_static_hash(task.kind, entries)
         for segment in self.learned().segments.values():
             key = self.link.keys.by_id(segment.key_id)
             for told in segment.traces.get(name, ()) if key else ():
                 if key and key.keyed(static) == told.static and segment.has(told):
-                    trace = _here(told, key, (task.kind, entries), memory.look)
+                    trace = _convert_trace(told, key, (task.kind, entries), memory.look)
                     self._there.add((name, trace.key))
                     yield trace
 
@@ -147,7 +152,7 @@ class SharedCache:
         """Return the last shared duration of a task. It is equal for all machines with the same
         query result."""
         segments = self.learned().segments.values() if self.link.reads else ()
-        rows = (one.traces.get(remembered_as(task_id), ()) for one in segments)
+        rows = (one.traces.get(remove_target_suffix(task_id), ()) for one in segments)
         return next((row.ms for found in rows for row in found), None)
 
     def has(self, digest: Digest, size: int) -> bool:
@@ -168,13 +173,13 @@ class SharedCache:
         """Offer a result for upload. Only new results are uploaded."""
         if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
             return
-        if self._is_due or (remembered_as(task.id), trace.key) not in self._there:
+        if self._is_due or (remove_target_suffix(task.id), trace.key) not in self._there:
             self._publishing.offer(Offer(task, trace))
 
     @property
     def _is_due(self) -> bool:
         base = self._found.base if self._found else None
-        return base is not None and is_due(base, self._now())
+        return base is not None and is_due(base, self._get_now())
 
     def gives(self, publishing: Publishing) -> None:
         """Start uploading offered results."""
@@ -222,7 +227,7 @@ class SharedCache:
         return tuple(found)
 
 
-def _here(
+def _convert_trace(
     told: Trace, key: SealKey, asked: tuple[str, tuple[InputEntry, ...]], look: Look
 ) -> Trace:
     """Digests of lists of names are keyed as well."""

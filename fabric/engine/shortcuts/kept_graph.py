@@ -14,17 +14,17 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from fabric import manifest
-from fabric.engine.memory.file_index import is_racy, settled
+from fabric.engine.memory.file_index import is_racy, is_settled
 from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
-from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
+from fabric.engine.shortcuts.packing import Kinds, pack_info, pack_inputs, unpack_info
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
@@ -49,10 +49,10 @@ class KeptGraph(Struct, frozen=True):
     placements: tuple[Any, ...] = ((), ())
 
 
-def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
+def _unpack_tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
     made: dict[int, Task] = {}
 
-    def task(number: int) -> Task:
+    def unpack_task(number: int) -> Task:
         found = made.get(number)
         if found is None:
             task_id, kind, values, needs = records[number]
@@ -60,7 +60,7 @@ def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
             found = made[number] = Task(TaskId(task_id), inputs, tuple(map(TaskId, needs)))
         return found
 
-    return MadeWhenRead(len(records), task)
+    return MadeWhenRead(len(records), unpack_task)
 
 
 def load(
@@ -75,14 +75,16 @@ def load(
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
     _, salt, digest, names, paths, stats, absent, info, services, placements, packed = found
-    if _surroundings(salt, asked, names, env) != digest or not _stands(paths, stats, absent):
+    if _hash_environment(salt, asked, names, env) != digest or not _is_unchanged(
+        paths, stats, absent
+    ):
         return None
     records, needs, levels = packed
     ids = tuple(TaskId(record[0]) for record in records)
-    graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
+    graph = TaskGraph(_unpack_tasks(records, kinds), ids, needs, levels)
     rows = decode(services, type=tuple[PlannedService, ...])
     sources = frozenset((*paths, *absent))
-    return KeptGraph(info_of(info), graph, rows, sources, frozenset(names), placements)
+    return KeptGraph(unpack_info(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
@@ -101,12 +103,12 @@ def save(
         return
     if any(is_racy(path, started_ns) for path in paths):
         return
-    if not settled(manifest.changes_of(stats), lambda: file_time_ns(cache.path)):
+    if not is_settled(manifest.changes_of(stats), lambda: read_file_time_ns(cache.path)):
         return
     salt = os.urandom(16)
     names = sorted(kept.names)
-    digest = _surroundings(salt, asked, names, env)
-    info = packed_info(kept.info)
+    digest = _hash_environment(salt, asked, names, env)
+    info = pack_info(kept.info)
     services = encode(kept.services).decode()
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,
@@ -132,14 +134,14 @@ def keep_newest(folder: Path, count: int) -> None:
 
 
 def _record(task: Task) -> PackedTask:
-    return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
+    return str(task.id), task.kind, pack_inputs(task), tuple(map(str, task.needs))
 
 
 def _name(asked: Sequence[str]) -> str:
     return f"{manifest.file_name(asked, '')}{_SUFFIX}"
 
 
-def _surroundings(
+def _hash_environment(
     salt: bytes, asked: Sequence[str], names: Sequence[str], env: Mapping[str, str]
 ) -> bytes:
     """A salted digest of the request, the versions and the variables: some of these are secrets."""
@@ -149,7 +151,7 @@ def _surroundings(
     return manifest.sha256(salt + text.encode("utf-8", "surrogateescape"))
 
 
-def _stands(paths: Sequence[str], stats: bytes, absent: Sequence[str]) -> bool:
+def _is_unchanged(paths: Sequence[str], stats: bytes, absent: Sequence[str]) -> bool:
     try:
         same = manifest.stats_of(paths) == stats
     except OSError:

@@ -14,10 +14,10 @@ from msgspec.structs import astuple, replace
 
 from fabric.engine.memory.pieces import Pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
-from fabric.engine.output_folders import shown_files
+from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
-from fabric.engine.shortcuts.packing import Kinds, plain_inputs
+from fabric.engine.shortcuts.packing import Kinds, pack_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
@@ -95,7 +95,7 @@ class LastRun(Struct, frozen=True):
     def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
         """Return the paths that only these tasks read or show."""
         rows = ((number, self.task(number, kinds).inputs, self.trace(number)) for number in wave)
-        paths = owners_of(rows, prefix)
+        paths = map_path_owners(rows, prefix)
         return frozenset(path for path in paths if wave.issuperset(self.owners_of(path)))
 
     def task(self, number: int, kinds: Kinds) -> Task:
@@ -129,7 +129,7 @@ class Reached(Struct, frozen=True):
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
+def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     """Find the dirty tasks, their dependents, and the needs of these as known outcomes."""
     wave = with_dependents(dirty, lambda number: last.record(number).dependents)
     numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
@@ -147,35 +147,35 @@ def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     return Reached(graph, numbers, known)
 
 
-def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
+def complete_result(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
     """Extend a partial result to all tasks. The others are unpacked on demand."""
     place = {number: position for position, number in enumerate(part.numbers)}
 
-    def task(number: int) -> Task:
+    def unpack_task(number: int) -> Task:
         return part.graph.tasks[place[number]] if number in place else last.task(number, kinds)
 
-    def outcome(number: int) -> Outcome:
+    def unpack_outcome(number: int) -> Outcome:
         return result.outcomes[place[number]] if number in place else last.outcome(number)
 
     count = last.count
     graph = TaskGraph(
-        MadeWhenRead(count, task),
+        MadeWhenRead(count, unpack_task),
         MadeWhenRead(count, lambda number: TaskId(last.record(number).id)),
         MadeWhenRead(count, lambda number: last.record(number).needs),
         MadeWhenRead(count, lambda number: last.record(number).level),
     )
     return replace(
-        result, graph=graph, outcomes=MadeWhenRead(count, outcome), looked_at=part.numbers
+        result, graph=graph, outcomes=MadeWhenRead(count, unpack_outcome), looked_at=part.numbers
     )
 
 
 def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) -> Sequence[Outcome]:
     """Replace a few outcomes without unpacking the others."""
 
-    def outcome(number: int) -> Outcome:
+    def get_outcome(number: int) -> Outcome:
         return others[number] if number in others else outcomes[number]
 
-    return MadeWhenRead(len(outcomes), outcome)
+    return MadeWhenRead(len(outcomes), get_outcome)
 
 
 class FinishedRun(Struct, frozen=True):
@@ -191,24 +191,24 @@ def group_of(path: str, count: int) -> int:
     return crc32(path.encode("utf-8", "surrogatepass")) % count
 
 
-def packed_record(record: RunRecord) -> bytes:
+def pack_record(record: RunRecord) -> bytes:
     return marshal.dumps(astuple(record))
 
 
-def owners_of(
+def map_path_owners(
     rows: Iterable[tuple[int, TaskInputs, Trace]], prefix: str
 ) -> dict[str, tuple[int, ...]]:
     """Map each path, as stage 0 names it, to the tasks that read or show it."""
     owners: dict[str, list[int]] = {}
     for number, inputs, trace in rows:
-        shown = [*shown_files(inputs, trace.output)]
+        shown = [*list_visible_files(inputs, trace.output)]
         shown += [inputs.shown_in] if inputs.owns_folder else []
         for path in (*(path for path, _ in trace.files), *shown):
             owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
     return {path: tuple(numbers) for path, numbers in owners.items()}
 
 
-def last_run_of(
+def pack_finished_run(
     salt: bytes, info: ProjectInfo, result: RunResult, traces: Recall, prefix: str
 ) -> FinishedRun:
     """A finished run, packed whole."""
@@ -222,14 +222,14 @@ def last_run_of(
     records = (
         RunRecord(
             str(task.id), graph.level_of[number], graph.needs[number], dependents[number],
-            task.kind, plain_inputs(task), _rows(trace, map(encode_trace, traces(task.id))),
+            task.kind, pack_inputs(task), _merge_traces(trace, map(encode_trace, traces(task.id))),
         )
         for task, (number, _, trace) in zip(graph.tasks, rows, strict=True)
     )  # fmt: skip
-    return FinishedRun(salt, info, tuple(map(packed_record, records)), owners_of(rows, prefix))
+    return FinishedRun(salt, info, tuple(map(pack_record, records)), map_path_owners(rows, prefix))
 
 
-def renewed_run(
+def update_packed_run(
     last: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
     """Update the packed run with the tasks of a part. `result` covers all tasks."""
@@ -240,9 +240,9 @@ def renewed_run(
         if trace is None:
             continue
         task, old = result.graph.tasks[number], last.record(number)
-        before = set(owners_of([(number, task.inputs, last.trace(number))], prefix))
-        after = set(owners_of([(number, task.inputs, trace)], prefix))
-        records[number] = packed_record(replace(old, traces=_rows(trace, old.traces)))
+        before = set(map_path_owners([(number, task.inputs, last.trace(number))], prefix))
+        after = set(map_path_owners([(number, task.inputs, trace)], prefix))
+        records[number] = pack_record(replace(old, traces=_merge_traces(trace, old.traces)))
         # A path may have thousands of owners: only what this task stopped or began to look at.
         for path in before ^ after:
             now = set(owners[path] if path in owners else last.owners_of(path))
@@ -250,6 +250,6 @@ def renewed_run(
     return replace(last, salt=salt, records=records, owners=owners)
 
 
-def _rows(trace: Trace, older: Iterable[Any]) -> list[Any]:
+def _merge_traces(trace: Trace, older: Iterable[Any]) -> list[Any]:
     """Put the valid trace before the others, because `outcome` shows the first."""
     return [encode_trace(trace), *(one for one in older if one["key"] != trace.key)][:_KEPT]

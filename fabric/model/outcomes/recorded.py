@@ -125,10 +125,10 @@ class ReconcileOutcome(JsonStruct, frozen=True):
     fixed: tuple[KnownRecord, ...] | UnsetType = UNSET
 
 
-def known(ref: RecordRef) -> KnownRecord:
+def describe_record(ref: RecordRef) -> KnownRecord:
     return KnownRecord(ref.service, ref.stage, ref.provider)
 
 
-def saved(record: Record) -> SavedRecord:
+def describe_saved_record(record: Record) -> SavedRecord:
     ref = record.ref
     return SavedRecord(ref.service, ref.stage, ref.provider, record.deployment_id, record.serial)

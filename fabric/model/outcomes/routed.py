@@ -192,11 +192,11 @@ class RouterDeployOutcome(JsonStruct, frozen=True):
     summary: TaskCounts | None = None
 
 
-def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
+def list_action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
     return tuple(RouterActionRow(one.resource, one.action, one.name, one.detail) for one in actions)
 
 
-def foreign_rows(parts: tuple[RouterPart, ...]) -> tuple[ForeignRow, ...]:
+def list_foreign_rows(parts: tuple[RouterPart, ...]) -> tuple[ForeignRow, ...]:
     return tuple(ForeignRow(one.resource, one.name, one.detail) for one in parts)
 
 
@@ -204,5 +204,5 @@ def share_rows(shares: tuple[EndpointShare, ...]) -> tuple[RoutedShare, ...]:
     return tuple(RoutedShare(one.label, one.url, one.weight) for one in shares)
 
 
-def weight_map(weights: Weights) -> Mapping[str, int]:
+def map_weights(weights: Weights) -> Mapping[str, int]:
     return dict(weights)

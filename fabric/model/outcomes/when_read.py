@@ -13,17 +13,17 @@ class WhenRead(Sequence[T]):
         self._make = make
         self._rows: Sequence[T] | None = None
 
-    def _made(self) -> Sequence[T]:
+    def _get_rows(self) -> Sequence[T]:
         if self._rows is None:
             self._rows = self._make()
         return self._rows
 
     def __len__(self) -> int:
-        return len(self._made())
+        return len(self._get_rows())
 
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        return self._made()[index]
+        return self._get_rows()[index]

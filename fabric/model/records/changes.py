@@ -9,8 +9,8 @@ from fabric.model.records.record import DOUBT, FunctionRecord, Intent, Mode, Ope
 from fabric.model.records.record_document import (
     Document,
     FunctionDocument,
-    function_document,
-    function_read,
+    decode_function_record,
+    encode_function_record,
 )
 from fabric.model.task import Pairs
 
@@ -53,7 +53,7 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
 RecordChange: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
 
 
-def applied(record: Record, entry: RecordChange) -> Record:
+def apply_change(record: Record, entry: RecordChange) -> Record:
     """The record after an entry. To apply one twice changes nothing more."""
     match entry:
         case FunctionDone(function=function):
@@ -66,7 +66,7 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(record, functions=tuple(rest), kept=kept)
         case FunctionUnsure(name=name):
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
-            unsure = applied(record, FunctionDone(entry.task, replace(was, key="")))
+            unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
@@ -74,31 +74,31 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
 
 
-def made_unsure(record: Record) -> Record:
+def mark_intents_unknown(record: Record) -> Record:
     """Mark the functions of a dead run's intents as unknown, because its calls can have
     succeeded."""
     if record.mode is Mode.SIMULATED:
         return record
     for intent in record.pending:
-        for name in functions_of(record, intent):
-            record = applied(record, FunctionUnsure(intent.task, name))
+        for name in list_intent_functions(record, intent):
+            record = apply_change(record, FunctionUnsure(intent.task, name))
     if not record.pending:
         return record
-    kept = doubted(record.kept) if record.mode is Mode.REAL else record.kept
+    kept = add_doubt(record.kept) if record.mode is Mode.REAL else record.kept
     return replace(record, release_key="", kept=kept)
 
 
-def doubted(kept: Pairs) -> Pairs:
+def add_doubt(kept: Pairs) -> Pairs:
     """Mark the release state as uncertain: it lists where to search."""
     return (*(pair for pair in kept if pair != DOUBT), DOUBT)
 
 
-def broken_off(task: str, record: Record) -> ReleaseDone:
+def record_failed_release(task: str, record: Record) -> ReleaseDone:
     """Record a failed release, of which any part can have been done."""
-    return ReleaseDone(task, record.endpoint, record.outputs, "", doubted(record.kept))
+    return ReleaseDone(task, record.endpoint, record.outputs, "", add_doubt(record.kept))
 
 
-def functions_of(record: Record, intent: Intent) -> list[str]:
+def list_intent_functions(record: Record, intent: Intent) -> list[str]:
     """List the functions of an intent. An intent without names means all."""
     if intent.operation is Operation.RELEASE:
         return []
@@ -106,15 +106,15 @@ def functions_of(record: Record, intent: Intent) -> list[str]:
     return named or [one.name for one in record.functions]
 
 
-def settled(record: Record, task: str) -> Record:
+def settle_intent(record: Record, task: str) -> Record:
     """Remove the intent of a task whose outcome is known."""
     return replace(record, pending=tuple(one for one in record.pending if one.task != task))
 
 
-def entry_document(entry: RecordChange) -> Document:
+def encode_entry(entry: RecordChange) -> Document:
     document: Document = to_builtins(entry)
     if isinstance(entry, FunctionDone):
-        document["function"] = function_document(entry.function)
+        document["function"] = encode_function_record(entry.function)
     elif isinstance(entry, UnitDone | ReleaseDone):
         document["outputs"] = dict(entry.outputs)
     if isinstance(entry, ReleaseDone):
@@ -145,12 +145,12 @@ class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
 _Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
 
 
-def entry_from(document: object) -> RecordChange:
+def decode_entry(document: object) -> RecordChange:
     """Decode an entry. Raises a ValidationError if invalid."""
     found: _Stored = convert(document, _Stored)
     match found:
         case _Done(task, function):
-            return FunctionDone(task, function_read(function))
+            return FunctionDone(task, decode_function_record(function))
         case _Unit(task, outputs):
             return UnitDone(task, tuple(outputs.items()))
         case _Release(task, endpoint, outputs, key, kept):

@@ -9,17 +9,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.aliases import kept_version
-from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.aliases import read_kept_version
+from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import function_of, own_tags
-from fabric.providers.cloud1.kept import KeptState, kept_in
-from fabric.providers.cloud1.versions import Cloud1Work, described
-from fabric.providers.concerning import concerning
+from fabric.providers.cloud1.function_settings import build_ownership_tags, strip_arn_version
+from fabric.providers.cloud1.kept import KeptState, read_kept_state
+from fabric.providers.cloud1.versions import Cloud1Work, describe_function
+from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.side_by_side import run_parallel
 
 _BESIDE = "beside:"
 _DIGEST = 16
@@ -32,24 +32,28 @@ class FunctionBeside(Struct, frozen=True):
 
     def all_tags(self, address: DeploymentAddress) -> dict[str, str]:
         """Return the tags including the ownership tags."""
-        return {**dict(self.tags), **own_tags(address), "fabric:function": self.function}
+        return {
+            **dict(self.tags),
+            **build_ownership_tags(address),
+            "fabric:function": self.function,
+        }
 
     @property
     def digest(self) -> str:
         parts = (part for pair in sorted(self.tags) for part in pair)
-        return digest_fields((str(self.reserved), *parts))[:_DIGEST]
+        return hash_fields((str(self.reserved), *parts))[:_DIGEST]
 
 
-def beside_of(one: FunctionOrder | LiveFunction) -> FunctionBeside:
+def read_attributes(one: FunctionOrder | LiveFunction) -> FunctionBeside:
     return FunctionBeside(one.name, one.tags, one.reserved_concurrency)
 
 
-def is_met(address: DeploymentAddress, function: str) -> bool:
+def has_known_traffic(address: DeploymentAddress, function: str) -> bool:
     """Return whether the function receives traffic, according to state."""
-    return bool(kept_version(kept_in(address).texts, function))
+    return bool(read_kept_version(read_kept_state(address).texts, function))
 
 
-def released_beside(
+def release_attributes(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
@@ -57,33 +61,36 @@ def released_beside(
 ) -> dict[str, str]:
     """Update changed attributes and return the values to store. Attributes known from the last
     release are not read again."""
-    wanted = {one.name: beside_of(one) for one in functions}
+    wanted = {one.name: read_attributes(one) for one in functions}
     stale = [one for one in functions if _is_stale(wanted[one.name], kept)]
 
     def release(one: LiveFunction) -> None:
-        with concerning(one.name), explained(f"function `{one.name}`", work.quoted):
-            found = described(work, one.resource_name)
+        with (
+            attach_error_spot(one.name),
+            convert_client_errors(f"function `{one.name}`", work.quoted),
+        ):
+            found = describe_function(work, one.resource_name)
             if found is not None:
-                set_beside(work, address, wanted[one.name], found)
+                update_attributes(work, address, wanted[one.name], found)
 
-    side_by_side(release, stale, AT_ONCE)
+    run_parallel(release, stale, AT_ONCE)
     return {_BESIDE + name: one.digest for name, one in wanted.items()}
 
 
 def _is_stale(wanted: FunctionBeside, kept: KeptState) -> bool:
-    if kept.is_sure and not kept_version(kept.texts, wanted.function):
+    if kept.is_sure and not read_kept_version(kept.texts, wanted.function):
         return False  # its deploy has set it just now
     return kept.sure(_BESIDE + wanted.function) != wanted.digest
 
 
-def set_beside(
+def update_attributes(
     work: Cloud1Work,
     address: DeploymentAddress,
     wanted: FunctionBeside,
     found: Mapping[str, Any],
 ) -> None:
     """Update the attributes of one function. `found` is the provider's description of it."""
-    functions, arn = work.functions, function_of(found["Configuration"]["FunctionArn"])
+    functions, arn = work.functions, strip_arn_version(found["Configuration"]["FunctionArn"])
     tags, there = wanted.all_tags(address), found.get("Tags") or {}
     new = {name: text for name, text in tags.items() if there.get(name) != text}
     old = [name for name in there if name not in tags and not name.startswith("aws:")]

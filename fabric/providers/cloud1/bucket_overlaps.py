@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.cloud1.wires import last_part
+from fabric.providers.cloud1.wires import read_last_part
 from fabric.providers.contract import FunctionDraft, Unfit
 
 _ALL = ":*"
@@ -32,21 +32,21 @@ class _BucketTrigger(Struct, frozen=True):
         )
 
 
-def overlapping(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def find_bucket_overlaps(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     """Yield each trigger that overlaps an earlier one, once."""
-    told = list(_triggers(functions))
+    told = list(_list_bucket_triggers(functions))
     for place, one in enumerate(told):
         other = next((before for before in told[:place] if before.meets(one)), None)
         if other is not None:
-            yield Unfit(one.function, _problem(one, other), one.number)
+            yield Unfit(one.function, _overlap_problem(one, other), one.number)
 
 
-def _triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:
+def _list_bucket_triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:
     for one in functions:
         for number, text in enumerate(one.triggers):
             trigger = json.loads(text)
             if trigger.get("type") == "storage":
-                bucket, events = last_part(trigger["bucket"]), tuple(trigger["events"])
+                bucket, events = read_last_part(trigger["bucket"]), tuple(trigger["events"])
                 ends = (trigger.get("prefix", ""), trigger.get("suffix", ""))
                 yield _BucketTrigger(one.name, number, bucket, events, *ends)
 
@@ -58,7 +58,7 @@ def _is_one_event(one: str, other: str) -> bool:
     )
 
 
-def _problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
+def _overlap_problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
     also = "itself" if one.function == other.function else f"`{other.function}`"
     message = (
         f"function `{one.function}` subscribes to objects in the bucket `{one.bucket}` that "

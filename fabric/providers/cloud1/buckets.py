@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import unless
-from fabric.providers.cloud1.versions import Cloud1Work, patiently
+from fabric.providers.cloud1.answers import ignore_codes
+from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.cloud1.wires import BucketWire
-from fabric.system.cloud1_account import code_of
+from fabric.system.cloud1_account import read_error_code
 
 _ROWS = "LambdaFunctionConfigurations"
 _TRIES = 3
@@ -48,7 +48,7 @@ class _BucketLocks:
 _LOCKS = _BucketLocks()
 
 
-def bucket_region(work: Cloud1Work, bucket: str) -> str | None:
+def find_bucket_region(work: Cloud1Work, bucket: str) -> str | None:
     """Return the region of a bucket, None if it does not exist, or an empty text without permission
     to read it."""
     from botocore.exceptions import ClientError
@@ -56,9 +56,9 @@ def bucket_region(work: Cloud1Work, bucket: str) -> str | None:
     try:
         found = work.clients.of("s3").head_bucket(Bucket=bucket)
     except ClientError as error:
-        if code_of(error) in _NO_BUCKET:
+        if read_error_code(error) in _NO_BUCKET:
             return None
-        if code_of(error) != _FORBIDDEN:
+        if read_error_code(error) != _FORBIDDEN:
             raise
         return ""
     return str(found.get("BucketRegion", ""))
@@ -68,13 +68,13 @@ def make_bucket(work: Cloud1Work, bucket: str, tags: Mapping[str, str]) -> None:
     storage = work.clients.of("s3")
     region = storage.meta.region_name
     place = {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    with unless(_OWNED):
+    with ignore_codes(_OWNED):
         storage.create_bucket(Bucket=bucket, **({} if region == _FIRST_REGION else place))
     rows = [{"Key": name, "Value": value} for name, value in tags.items()]
     storage.put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": rows})
 
 
-def entry_of(wire: BucketWire, alias: str) -> Row:
+def build_entry(wire: BucketWire, alias: str) -> Row:
     rules = [
         {"Name": name, "Value": value}
         for name, value in (("prefix", wire.prefix), ("suffix", wire.suffix))
@@ -87,17 +87,17 @@ def entry_of(wire: BucketWire, alias: str) -> Row:
 def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
     """Write the entries and read them again: other writers change the same document without a
     lock."""
-    with _LOCKS.of(bucket), unless(_NO_BUCKET if not entries.rows else frozenset()):
+    with _LOCKS.of(bucket), ignore_codes(_NO_BUCKET if not entries.rows else frozenset()):
         for _ in range(_TRIES):
-            document = _document(work, bucket)
+            document = _fetch_document(work, bucket)
             if _is_said(document, entries):
                 return
             _write(work, bucket, (document, entries))
-        if not _is_said(_document(work, bucket), entries):
-            raise FabricError(_contested(bucket))
+        if not _is_said(_fetch_document(work, bucket), entries):
+            raise FabricError(_contention_problem(bucket))
 
 
-def _document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
+def _fetch_document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
     found = work.clients.of("s3").get_bucket_notification_configuration(Bucket=bucket)
     return {name: value for name, value in found.items() if name != "ResponseMetadata"}
 
@@ -112,7 +112,7 @@ def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntr
     document, entries = said
     more = {} if entries.rows else {"SkipDestinationValidation": True}
     storage = work.clients.of("s3")
-    patiently(
+    retry_on_conflict(
         work,
         lambda: storage.put_bucket_notification_configuration(
             Bucket=bucket, NotificationConfiguration=_with_entries(document, entries), **more
@@ -122,16 +122,16 @@ def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntr
 
 def _is_said(document: Mapping[str, Any], entries: BucketEntries) -> bool:
     there = (row for row in document.get(_ROWS, ()) if entries.are_ours(row))
-    return sorted(map(_plain, there)) == sorted(map(_plain, entries.rows))
+    return sorted(map(_normalize_entry, there)) == sorted(map(_normalize_entry, entries.rows))
 
 
-def _plain(row: Row) -> tuple[object, ...]:
+def _normalize_entry(row: Row) -> tuple[object, ...]:
     """Normalize an entry for comparison, however S3 formats it."""
     rules = ((row.get("Filter") or {}).get("Key") or {}).get("FilterRules") or ()
     filters = sorted((one["Name"].lower(), one["Value"]) for one in rules)
     return row["Id"], row["LambdaFunctionArn"], sorted(row["Events"]), filters
 
 
-def _contested(bucket: str) -> Problem:
+def _contention_problem(bucket: str) -> Problem:
     message = f"another process keeps changing the event notifications of the bucket `{bucket}`"
     return Problem("provider/contested", message, "deploy again when the other process is done")

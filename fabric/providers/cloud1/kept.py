@@ -25,7 +25,7 @@ class KeptState(Struct, frozen=True):
         return {name: text for name, text in self.texts.items() if name.endswith(ends)}
 
 
-def kept_in(address: DeploymentAddress) -> KeptState:
+def read_kept_state(address: DeploymentAddress) -> KeptState:
     record = address.previous
     if record is None:
         return KeptState({})

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from fabric.providers.cloud1.gateway import api_in, has_api
-from fabric.providers.cloud1.kept import kept_in
+from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.kept import read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 
 
-def lost(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
+def find_missing(work: Cloud1Work, address: DeploymentAddress) -> Iterator[str]:
     """Yield the missing resources of the last release."""
-    api = api_in(kept_in(address).texts)
+    api = read_api_id(read_kept_state(address).texts)
     if api and not has_api(work, api):
         yield f"the HTTP API `{api}`"

@@ -6,15 +6,15 @@ from typing import TypeAlias, TypeVar
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.buckets import bucket_region
+from fabric.providers.cloud1.buckets import find_bucket_region
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import timeout_of
-from fabric.providers.cloud1.queues import QueueFound, found_queue
+from fabric.providers.cloud1.function_settings import read_timeout_seconds
+from fabric.providers.cloud1.queues import QueueFound, find_queue
 from fabric.providers.cloud1.rules import has_bus
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wires import BucketWire, QueueWire, RuleWire, Wire
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.side_by_side import run_parallel
 
 T = TypeVar("T")
 FunctionWires: TypeAlias = Mapping[str, tuple[Wire, ...]]
@@ -27,60 +27,66 @@ class _Places(Struct, frozen=True):
     region: str
 
 
-def missing_buckets(
+def find_missing_buckets(
     work: Cloud1Work, address: DeploymentAddress, functions: FunctionWires
 ) -> tuple[str, ...]:
     """Return the buckets to create. Raises for everything else that is missing or unsuitable."""
     region = work.clients.of("lambda").meta.region_name
     wires = [wire for found in functions.values() for wire in found]
     places = _Places(
-        _each((one.queue for one in wires if isinstance(one, QueueWire)), work, found_queue),
-        _each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
-        _each((one.bucket for one in wires if isinstance(one, BucketWire)), work, bucket_region),
+        _fetch_each((one.queue for one in wires if isinstance(one, QueueWire)), work, find_queue),
+        _fetch_each((one.bus for one in wires if isinstance(one, RuleWire)), work, has_bus),
+        _fetch_each(
+            (one.bucket for one in wires if isinstance(one, BucketWire)), work, find_bucket_region
+        ),
         region,
     )
     problems = [
         problem
         for name, found in functions.items()
         for wire in found
-        for problem in _problems(name, wire, places, _timeout(address, name))
+        for problem in _find_source_problems(
+            name, wire, places, _read_recorded_timeout(address, name)
+        )
     ]
     if problems:
         raise FabricError(*problems)
     return tuple(bucket for bucket, there in places.buckets.items() if there is None)
 
 
-def _each(
+def _fetch_each(
     names: Iterable[str], work: Cloud1Work, look: Callable[[Cloud1Work, str], T]
 ) -> dict[str, T]:
     asked = sorted(set(names))
     return dict(
-        zip(asked, side_by_side(lambda name: look(work, name), asked, AT_ONCE), strict=True)
+        zip(asked, run_parallel(lambda name: look(work, name), asked, AT_ONCE), strict=True)
     )
 
 
-def _problems(function: str, wire: Wire, places: _Places, timeout: int) -> Iterator[Problem]:
+def _find_source_problems(
+    function: str, wire: Wire, places: _Places, timeout: int
+) -> Iterator[Problem]:
     match wire:
         case QueueWire(queue=queue):
-            yield from _of_queue(function, wire, places.queues[queue], timeout)
+            yield from _find_queue_problems(function, wire, places.queues[queue], timeout)
         case RuleWire(bus=bus) if not places.buses[bus]:
-            yield _missing(function, f"bus `{bus}`")
+            yield _missing_source_problem(function, f"bus `{bus}`")
         case BucketWire(bucket=bucket, is_existing=is_existing):
             there = places.buckets[bucket]
             if there is None and is_existing:
-                yield _missing(function, f"bucket `{bucket}`")
+                yield _missing_source_problem(function, f"bucket `{bucket}`")
             elif there and there != places.region:
-                yield _elsewhere(function, bucket, (there, places.region))
+                yield _bucket_region_problem(function, bucket, (there, places.region))
         case _:
             return
 
 
-def _of_queue(
+def _find_queue_problems(
     function: str, wire: QueueWire, found: QueueFound | None, timeout: int
 ) -> Iterator[Problem]:
     queue = wire.queue
     if found is None or wire.arn not in ("", found.arn):
-        yield _missing(function, f"queue `{wire.arn or queue}`")
+        yield _missing_source_problem(function, f"queue `{wire.arn or queue}`")
     elif found.hidden_for < timeout:
         message = (
             f"function `{function}` has a timeout of {timeout} s, and the visibility timeout "
@@ -92,7 +98,7 @@ def _of_queue(
         yield Problem("deploy/queue-timeout", message, hint)
 
 
-def _elsewhere(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
+def _bucket_region_problem(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
     message = (
         f"function `{function}` is in {regions[1]}, and the bucket `{bucket}` of its trigger is in "
         f"{regions[0]}"
@@ -101,11 +107,11 @@ def _elsewhere(function: str, bucket: str, regions: tuple[str, str]) -> Problem:
     return Problem("deploy/other-region", message, hint)
 
 
-def _missing(function: str, what: str) -> Problem:
+def _missing_source_problem(function: str, what: str) -> Problem:
     message = f"function `{function}` has a trigger for the {what}, which does not exist"
     return Problem("deploy/missing-source", message, "create it, or correct its name or region")
 
 
-def _timeout(address: DeploymentAddress, function: str) -> int:
+def _read_recorded_timeout(address: DeploymentAddress, function: str) -> int:
     record = address.previous.function(function) if address.previous else None
-    return timeout_of(dict(record.settings if record else ()))
+    return read_timeout_seconds(dict(record.settings if record else ()))

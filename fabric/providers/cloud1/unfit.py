@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import Problem
-from fabric.providers.cloud1.bucket_overlaps import overlapping
+from fabric.providers.cloud1.bucket_overlaps import find_bucket_overlaps
 from fabric.providers.cloud1.function_settings import RUNTIMES, OwnSettings
-from fabric.providers.cloud1.gateway_plan import authorizer_problem, cors_in
-from fabric.providers.cloud1.wires import wire_problems
+from fabric.providers.cloud1.gateway_plan import find_authorizer_problem, parse_trigger_cors
+from fabric.providers.cloud1.wires import find_wire_problems
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, LiveFunction, Unfit
 
 _CODE = "config/unfit"
@@ -29,44 +29,46 @@ _RESERVED = frozenset(
 )
 
 
-def unfit_drafts(
+def find_unsupported(
     own: OwnSettings, address: DeploymentAddress, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unfit]:
     for one in functions:
-        yield from (Unfit(one.name, problem) for problem in _of_function(one, address))
+        yield from (Unfit(one.name, problem) for problem in _find_function_problems(one, address))
         for number, text in enumerate(one.triggers):
-            for problem in _of_trigger(one.name, json.loads(text), address.region):
+            for problem in _find_trigger_problems(one.name, json.loads(text), address.region):
                 yield Unfit(one.name, problem, number)
-        yield from _of_wires(own, address, one)
-    yield from overlapping(functions)
-    yield from _open_to_all(functions)
-    yield from _too_many_routes(functions)
+        yield from _find_wire_problems(own, address, one)
+    yield from find_bucket_overlaps(functions)
+    yield from _find_cors_conflicts(functions)
+    yield from _find_excess_routes(functions)
 
 
-def _of_function(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
+def _find_function_problems(one: FunctionDraft, address: DeploymentAddress) -> Iterator[Problem]:
     runtime = dict(one.settings).get("runtime", "")
     if not _RUNTIME.fullmatch(RUNTIMES.get(runtime, runtime)):
-        yield _problem(one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support")
+        yield _function_problem(
+            one.name, f"has the runtime `{runtime}`, which AWS Lambda does not support"
+        )
     for name in sorted(one.variables):
-        why = _why_not(name)
+        why = _explain_bad_variable(name)
         if why:
-            yield _problem(one.name, f"sets `{name}`, {why}", "rename the variable")
+            yield _function_problem(one.name, f"sets `{name}`, {why}", "rename the variable")
     if one.provisioned_concurrency:
         hint = "remove it, or use a custom deploy command"
         why = "sets `provisionedConcurrency`, which fabric does not support for AWS yet"
-        yield _problem(one.name, why, hint)
+        yield _function_problem(one.name, why, hint)
     for layer in one.layers:
         found = _LAYER.fullmatch(layer)
         if found is None:
-            yield _problem(
+            yield _function_problem(
                 one.name, f"has the layer `{layer}`, which is not the ARN of a layer version"
             )
         elif address.region and found[1] != address.region:
             why = f"is deployed to {address.region}, and its layer `{layer}` is in another region"
-            yield _problem(one.name, why, "use a layer in the region of the function")
+            yield _function_problem(one.name, why, "use a layer in the region of the function")
 
 
-def _why_not(variable: str) -> str:
+def _explain_bad_variable(variable: str) -> str:
     if variable in _RESERVED:
         return "which AWS Lambda reserves"
     if not _VARIABLE.fullmatch(variable):
@@ -76,8 +78,10 @@ def _why_not(variable: str) -> str:
     return ""
 
 
-def _of_trigger(function: str, trigger: dict[str, object], region: str) -> Iterator[Problem]:
-    problem = authorizer_problem(function, trigger.get("authorizer"))
+def _find_trigger_problems(
+    function: str, trigger: dict[str, object], region: str
+) -> Iterator[Problem]:
+    problem = find_authorizer_problem(function, trigger.get("authorizer"))
     if trigger.get("type") == "http" and problem is not None:
         yield problem
     source = str(trigger.get("queue") or trigger.get("bus") or "")
@@ -87,19 +91,21 @@ def _of_trigger(function: str, trigger: dict[str, object], region: str) -> Itera
             f"is deployed to {region}, and the source `{source}` of its trigger is in "
             "another region"
         )
-        yield _problem(function, why, "use a queue or bus in the region of the function")
+        yield _function_problem(function, why, "use a queue or bus in the region of the function")
     if source.endswith(".fifo") and trigger.get("maximumBatchingWindowSeconds"):
         why = f"has a batching window for the FIFO queue `{source}`, which AWS does not support"
-        yield _problem(function, why, "remove `maximumBatchingWindowSeconds`")
+        yield _function_problem(function, why, "remove `maximumBatchingWindowSeconds`")
 
 
-def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) -> Iterator[Unfit]:
+def _find_wire_problems(
+    own: OwnSettings, address: DeploymentAddress, one: FunctionDraft
+) -> Iterator[Unfit]:
     """Check each trigger separately, and then together with the earlier ones."""
     fitting: tuple[str, ...] = ()
     for number, text in enumerate(one.triggers):
         for triggers in ((text,), (*fitting, text)):
             function = LiveFunction(one.name, "", "", triggers=triggers)
-            problems = wire_problems(address, function, own.scheduler_role_arn)
+            problems = find_wire_problems(address, function, own.scheduler_role_arn)
             if problems:
                 yield from (Unfit(one.name, problem, number) for problem in problems)
                 break
@@ -107,23 +113,24 @@ def _of_wires(own: OwnSettings, address: DeploymentAddress, one: FunctionDraft) 
             fitting = (*fitting, text)
 
 
-def _open_to_all(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def _find_cors_conflicts(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     """Check the CORS settings of routes, which share one configuration per API."""
     allowed = [
         (one.name, number, cors)
         for one in functions
         for number, text in enumerate(one.triggers)
-        if (trigger := json.loads(text)).get("type") == "http" and (cors := cors_in(trigger))
+        if (trigger := json.loads(text)).get("type") == "http"
+        and (cors := parse_trigger_cors(trigger))
     ]
     if any(cors.credentials for *_, cors in allowed):
         for name, number, cors in allowed:
             if "*" in cors.origins:
                 why = "allows credentials from all origins (CORS)"
                 hint = "list the origins: AWS and browsers reject `*` with credentials"
-                yield Unfit(name, _problem(name, why, hint), number)
+                yield Unfit(name, _function_problem(name, why, hint), number)
 
 
-def _too_many_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def _find_excess_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
     routes = [
         (one.name, number)
         for one in functions
@@ -136,8 +143,8 @@ def _too_many_routes(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
             f"has route {_MOST_ROUTES + 1:,} of {len(routes):,}; the maximum is "
             f"{_MOST_ROUTES} per HTTP API"
         )
-        yield Unfit(name, _problem(name, why, "split the service in two"), number)
+        yield Unfit(name, _function_problem(name, why, "split the service in two"), number)
 
 
-def _problem(function: str, why: str, hint: str = "") -> Problem:
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
     return Problem(_CODE, f"function `{function}` {why}", hint)

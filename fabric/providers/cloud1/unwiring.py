@@ -8,22 +8,22 @@ from msgspec import Struct
 from fabric.model.problems import FabricError
 from fabric.providers.cloud1.buckets import BucketEntries, Row, set_entries
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import alias_of
+from fabric.providers.cloud1.function_settings import build_alias_arn
 from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.cloud1.wired_now import NOT_LOOKED, wired_now
+from fabric.providers.cloud1.wired_now import NOT_LOOKED, fetch_wires
 from fabric.providers.cloud1.wires import (
     BucketWire,
     QueueWire,
     Wire,
-    bare,
-    owner_of,
-    shown_wire,
-    wires_of,
+    build_owner_prefix,
+    format_wire,
+    list_function_wires,
+    strip_settings,
 )
-from fabric.providers.cloud1.wiring import drop_wire, is_of, known_wires
+from fabric.providers.cloud1.wiring import drop_wire, is_of, read_known_wires
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.side_by_side import run_parallel
 
 
 class Unwiring(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Unwiring(Struct, frozen=True):
     wires: Mapping[str, tuple[Wire, ...]]
 
 
-def planned_unwiring(
+def plan_unwiring(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
@@ -44,24 +44,24 @@ def planned_unwiring(
     """Plan the deletion from stored values and recorded orders. If those can be incomplete,
     existing event sources are read too."""
     there = [one for one in functions if one.resource_id]
-    aliases = {one.name: alias_of(one.resource_id) for one in there}
-    now = NOT_LOOKED if kept.is_sure else wired_now(work, address, aliases)
+    aliases = {one.name: build_alias_arn(one.resource_id) for one in there}
+    now = NOT_LOOKED if kept.is_sure else fetch_wires(work, address, aliases)
     wires = {
         one.name: (
-            *known_wires(one.name, kept),
-            *_ordered(address, one),
+            *read_known_wires(one.name, kept),
+            *_list_ordered_wires(address, one),
             *now.wires.get(one.name, ()),
         )
         for one in there
     }
     found = {name: tuple(sorted(set(some), key=repr)) for name, some in wires.items()}
-    return Unwiring(work, owner_of(address), aliases, found)
+    return Unwiring(work, build_owner_prefix(address), aliases, found)
 
 
-def _ordered(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
+def _list_ordered_wires(address: DeploymentAddress, one: LiveFunction) -> tuple[Wire, ...]:
     """List the recorded event sources. Impossible ones must not block a deletion."""
     with contextlib.suppress(FabricError):
-        return tuple(map(bare, wires_of(address, one)))
+        return tuple(map(strip_settings, list_function_wires(address, one)))
     return ()
 
 
@@ -77,12 +77,12 @@ def unwire_service(unwiring: Unwiring) -> None:
 
 def _unwire(unwiring: Unwiring, is_chosen: Callable[[Row], bool]) -> None:
     entries = BucketEntries((), lambda row: is_of(row, unwiring.owner) and is_chosen(row))
-    buckets = [wire.bucket for wire in _all(unwiring) if isinstance(wire, BucketWire)]
-    side_by_side(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, AT_ONCE)
-    side_by_side(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires), AT_ONCE)
+    buckets = [wire.bucket for wire in _collect_wires(unwiring) if isinstance(wire, BucketWire)]
+    run_parallel(lambda bucket: set_entries(unwiring.work, bucket, entries), buckets, AT_ONCE)
+    run_parallel(lambda name: _drop_all(unwiring, name), sorted(unwiring.wires), AT_ONCE)
 
 
-def _all(unwiring: Unwiring) -> list[Wire]:
+def _collect_wires(unwiring: Unwiring) -> list[Wire]:
     return sorted({wire for wires in unwiring.wires.values() for wire in wires}, key=repr)
 
 
@@ -91,5 +91,5 @@ def _drop_all(unwiring: Unwiring, name: str) -> None:
         drop_wire(unwiring.work, wire, unwiring.aliases[name])
     stays = [wire for wire in unwiring.wires[name] if isinstance(wire, QueueWire | BucketWire)]
     if stays:
-        listed = ", ".join(map(shown_wire, stays))
+        listed = ", ".join(map(format_wire, stays))
         unwiring.work.watch.hear(f"{name}: its event sources and their content are kept: {listed}")

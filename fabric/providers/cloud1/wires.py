@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec import json as typed_json
 from msgspec.structs import replace
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.function_settings import OwnSettings
-from fabric.providers.cloud1.schedules import is_bound_to, own_expression
+from fabric.providers.cloud1.schedules import convert_cron_expression, is_bound_to
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _DIGEST = 12
 _LONG_NAME = 64 - _DIGEST - 1
@@ -80,7 +80,7 @@ class ServiceWires(Struct, frozen=True):
     numbers: Mapping[tuple[str, Wire], int] = {}
 
 
-def wanted_wires(
+def plan_wires(
     address: DeploymentAddress, functions: Sequence[LiveFunction], own: OwnSettings
 ) -> ServiceWires:
     """Plan all event sources. Raises for unsupported ones."""
@@ -88,86 +88,90 @@ def wanted_wires(
     found: dict[str, tuple[Wire, ...]] = {}
     numbers: dict[tuple[str, Wire], int] = {}
     for one in functions:
-        numbered = _numbered(address, one, own.scheduler_role_arn)
+        numbered = _number_wires(address, one, own.scheduler_role_arn)
         numbers |= {(one.name, wire): number for wire, number in numbered.items()}
         found[one.name] = tuple(numbered)
-        problems += _problems(one.name, found[one.name])
+        problems += _find_conflicts(one.name, found[one.name])
     if problems:
         raise FabricError(*problems)
-    return ServiceWires(owner_of(address), found, numbers)
+    return ServiceWires(build_owner_prefix(address), found, numbers)
 
 
-def wires_of(address: DeploymentAddress, one: LiveFunction, role: str = "") -> tuple[Wire, ...]:
+def list_function_wires(
+    address: DeploymentAddress, one: LiveFunction, role: str = ""
+) -> tuple[Wire, ...]:
     """List the event sources of a function. `role` is the role that schedules assume."""
-    return tuple(_numbered(address, one, role))
+    return tuple(_number_wires(address, one, role))
 
 
-def _numbered(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
+def _number_wires(address: DeploymentAddress, one: LiveFunction, role: str) -> dict[Wire, int]:
     """Return each event source once, with the number of its first trigger."""
     found: dict[Wire, int] = {}
     for number, text in enumerate(one.triggers):
-        for wire in _wires(address, one, text):
+        for wire in _build_wires(address, one, text):
             is_timed = isinstance(wire, ScheduleWire)
             found.setdefault(replace(wire, role=role) if is_timed else wire, number)
     return found
 
 
-def wire_problems(address: DeploymentAddress, one: LiveFunction, role: str) -> tuple[Problem, ...]:
+def find_wire_problems(
+    address: DeploymentAddress, one: LiveFunction, role: str
+) -> tuple[Problem, ...]:
     """List triggers that AWS cannot create, independent of existing resources."""
     try:
-        return tuple(_problems(one.name, wires_of(address, one, role)))
+        return tuple(_find_conflicts(one.name, list_function_wires(address, one, role)))
     except FabricError as error:
         return error.problems
 
 
-def owner_of(address: DeploymentAddress) -> str:
+def build_owner_prefix(address: DeploymentAddress) -> str:
     """Return the owner hash of a service: hyphenated names can collide, hashes do not."""
-    ident = digest_fields((address.service, address.stage))[:_OWNER_DIGEST]
+    ident = hash_fields((address.service, address.stage))[:_OWNER_DIGEST]
     return f"fabric-{address.service}-{address.stage}-{ident}-"
 
 
 def name_prefix(address: DeploymentAddress) -> str:
     """Return the name prefix of all rules and schedules of a service."""
-    return resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
+    return format_resource_name(address, "")[: _LONG_NAME - _SHORTENED_BY]
 
 
-def _wires(address: DeploymentAddress, one: LiveFunction, text: str) -> Iterator[Wire]:
+def _build_wires(address: DeploymentAddress, one: LiveFunction, text: str) -> Iterator[Wire]:
     trigger = json.loads(text)
-    ident = digest_fields((address.service, address.stage, one.name, text))[:_DIGEST]
-    name = f"{shortened(resource_name(address, one.name), _LONG_NAME)}-{ident}"
+    ident = hash_fields((address.service, address.stage, one.name, text))[:_DIGEST]
+    name = f"{shorten_name(format_resource_name(address, one.name), _LONG_NAME)}-{ident}"
     match trigger["type"]:
         case "cron":
-            yield _timed(name, one.name, trigger)
+            yield _build_timed_wire(name, one.name, trigger)
         case "eventbus":
             pattern = json.dumps(trigger.get("pattern", {}), sort_keys=True)
-            yield RuleWire(last_part(trigger.get("bus", "default")), name, pattern=pattern)
+            yield RuleWire(read_last_part(trigger.get("bus", "default")), name, pattern=pattern)
         case "queue":
             yield _queue(trigger)
         case "storage":
-            yield _bucket(owner_of(address) + ident, trigger)
+            yield _build_bucket_wire(build_owner_prefix(address) + ident, trigger)
         case _:
             return
 
 
-def _timed(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
+def _build_timed_wire(name: str, function: str, trigger: Mapping[str, Any]) -> Wire:
     said, zone = trigger["schedule"], trigger.get("timezone", "")
     try:
-        schedule = own_expression(said)
+        schedule = convert_cron_expression(said)
     except ValueError as error:
-        raise FabricError(_unfit_schedule(function, said, str(error))) from error
+        raise FabricError(_schedule_problem(function, said, str(error))) from error
     if is_bound_to(zone, schedule):
         return ScheduleWire(name, schedule, zone)
     return RuleWire("default", name, schedule)
 
 
-def _unfit_schedule(function: str, said: str, why: str) -> Problem:
+def _schedule_problem(function: str, said: str, why: str) -> Problem:
     message = f"function `{function}` has the schedule `{said}`, which AWS does not support: {why}"
     return Problem("config/unfit", message, "use two triggers instead")
 
 
 def _queue(trigger: Mapping[str, Any]) -> QueueWire:
     return QueueWire(
-        last_part(trigger["queue"]),
+        read_last_part(trigger["queue"]),
         trigger.get("batchSize", 10),
         trigger.get("maximumBatchingWindowSeconds", 0),
         trigger.get("functionResponseType", ""),
@@ -176,10 +180,10 @@ def _queue(trigger: Mapping[str, Any]) -> QueueWire:
     )
 
 
-def _bucket(name: str, trigger: Mapping[str, Any]) -> BucketWire:
+def _build_bucket_wire(name: str, trigger: Mapping[str, Any]) -> BucketWire:
     events = (event.replace(_OURS, _THEIRS, 1) for event in trigger["events"])
     return BucketWire(
-        last_part(trigger["bucket"]),
+        read_last_part(trigger["bucket"]),
         name,
         tuple(sorted(events)),
         trigger.get("prefix", ""),
@@ -188,17 +192,17 @@ def _bucket(name: str, trigger: Mapping[str, Any]) -> BucketWire:
     )
 
 
-def last_part(text: str) -> str:
+def read_last_part(text: str) -> str:
     """Return the name at the end of an ARN or URL; a plain name is unchanged."""
     return text.rpartition("/")[2].rpartition(":")[2]
 
 
-def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
+def _find_conflicts(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
     queues: set[str] = set()
     for wire in wires:
         match wire:
             case ScheduleWire(zone=zone, role=""):
-                yield _no_role(function, zone)
+                yield _missing_role_problem(function, zone)
             case QueueWire(queue=queue) if queue in queues:
                 message = f"function `{function}` has two triggers for the queue `{queue}`"
                 yield Problem(
@@ -210,7 +214,7 @@ def _problems(function: str, wires: tuple[Wire, ...]) -> Iterator[Problem]:
                 continue
 
 
-def _no_role(function: str, zone: str) -> Problem:
+def _missing_role_problem(function: str, zone: str) -> Problem:
     message = (
         f"function `{function}` has a schedule in the time zone `{zone}`, which requires a "
         "scheduler role"
@@ -222,7 +226,7 @@ def _no_role(function: str, zone: str) -> Problem:
     return Problem("config/unfit", message, hint)
 
 
-def bare(wire: Wire) -> Wire:
+def strip_settings(wire: Wire) -> Wire:
     """Return the identity of an event source, without its settings."""
     match wire:
         case RuleWire(bus=bus, name=name):
@@ -235,7 +239,7 @@ def bare(wire: Wire) -> Wire:
             return BucketWire(bucket)
 
 
-def is_told_by_name(wire: Wire) -> bool:
+def is_named_by_hash(wire: Wire) -> bool:
     """Return whether any change gives a new name, because the name is a hash of all settings.
 
     Notifications of a bucket are compared with the whole bucket instead.
@@ -243,7 +247,7 @@ def is_told_by_name(wire: Wire) -> bool:
     return isinstance(wire, RuleWire | BucketWire)
 
 
-def shown_wire(wire: Wire) -> str:
+def format_wire(wire: Wire) -> str:
     match wire:
         case RuleWire(name=name):
             return f"rule `{name}`"
@@ -255,12 +259,12 @@ def shown_wire(wire: Wire) -> str:
             return f"bucket `{bucket}`"
 
 
-def wired_text(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
+def encode_wires(wires: tuple[Wire, ...], alias: str, salt: str) -> str:
     """Encode the event sources for state, with a hash, because patterns can contain secrets."""
     said = typed_json.encode(wires).decode()
-    places = tuple(dict.fromkeys(map(bare, wires)))
-    return typed_json.encode(Wired(digest_fields((salt, alias, said)), places)).decode()
+    places = tuple(dict.fromkeys(map(strip_settings, wires)))
+    return typed_json.encode(Wired(hash_fields((salt, alias, said)), places)).decode()
 
 
-def wired_in(text: str) -> tuple[Wire, ...]:
+def decode_wires(text: str) -> tuple[Wire, ...]:
     return typed_json.decode(text, type=Wired).wires if text else ()

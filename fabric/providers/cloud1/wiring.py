@@ -5,11 +5,16 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.answers import explained
-from fabric.providers.cloud1.buckets import BucketEntries, Row, entry_of, set_entries
+from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.permissions import for_bucket, for_rule, let_in, shut_out
+from fabric.providers.cloud1.permissions import (
+    build_bucket_permission,
+    build_rule_permission,
+    let_in,
+    shut_out,
+)
 from fabric.providers.cloud1.queues import drop_queue, set_queue
 from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
 from fabric.providers.cloud1.versions import Cloud1Work
@@ -21,14 +26,14 @@ from fabric.providers.cloud1.wires import (
     ScheduleWire,
     ServiceWires,
     Wire,
-    bare,
-    is_told_by_name,
-    shown_wire,
-    wired_in,
-    wired_text,
+    decode_wires,
+    encode_wires,
+    format_wire,
+    is_named_by_hash,
+    strip_settings,
 )
-from fabric.providers.concerning import concerning
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.concerning import attach_error_spot
+from fabric.providers.side_by_side import run_parallel
 
 _KEPT = "wired:"
 _Before: TypeAlias = Mapping[str, frozenset[Wire]]
@@ -49,21 +54,21 @@ class Wiring(Struct, frozen=True):
         return self.wanted.functions.get(name, ())
 
     def bare_of(self, name: str) -> frozenset[Wire]:
-        return frozenset(map(bare, self.wanted_of(name)))
+        return frozenset(map(strip_settings, self.wanted_of(name)))
 
 
-def wired_texts(wiring: Wiring, salt: str) -> dict[str, str]:
+def encode_wiring(wiring: Wiring, salt: str) -> dict[str, str]:
     """Return the values to store, only of functions with event sources other than HTTP."""
     return {
-        _KEPT + name: wired_text(wires, wiring.aliases[name], salt)
+        _KEPT + name: encode_wires(wires, wiring.aliases[name], salt)
         for name, wires in wiring.wanted.functions.items()
         if wires
     }
 
 
-def changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
+def find_changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
     """Return functions whose event sources are not known to be up to date."""
-    new = wired_texts(wiring, kept.salt)
+    new = encode_wiring(wiring, kept.salt)
     names = wiring.wanted.functions
     if not kept.is_sure:
         return frozenset(names)
@@ -74,27 +79,31 @@ def changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
 
 def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNow) -> None:
     """Create new event sources before deleting old ones, so that no event is lost in between."""
-    before = {name: known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names}
+    before = {
+        name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
+    }
     ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
-    side_by_side(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
-    side_by_side(lambda bucket: _tell(wiring, bucket), _buckets(wiring, before), AT_ONCE)
-    side_by_side(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
+    run_parallel(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
+    run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), AT_ONCE)
+    run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
 
 
-def known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
-    return frozenset(wired_in(kept.texts.get(_KEPT + name, "")))
+def read_known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
+    return frozenset(decode_wires(kept.texts.get(_KEPT + name, "")))
 
 
 def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
-    settled = known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
+    settled = (
+        read_known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
+    )
     for wire in wiring.wanted_of(name):
-        if is_told_by_name(wire) and bare(wire) in settled:
+        if is_named_by_hash(wire) and strip_settings(wire) in settled:
             continue
-        whose = f"function `{name}`, {shown_wire(wire)}"
+        whose = f"function `{name}`, {format_wire(wire)}"
         number = wiring.wanted.numbers.get((name, wire))
-        with concerning(name, number), explained(whose, wiring.work.quoted):
+        with attach_error_spot(name, number), convert_client_errors(whose, wiring.work.quoted):
             _set(wiring, wire, wiring.aliases[name])
-        wiring.work.watch.hear(f"{name}: connected {shown_wire(wire)}")
+        wiring.work.watch.hear(f"{name}: connected {format_wire(wire)}")
 
 
 def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
@@ -107,24 +116,24 @@ def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
         case QueueWire():
             set_queue(work, wire, alias)
         case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
-            let_in(work, alias, for_bucket(alias, bucket))
+            let_in(work, alias, build_bucket_permission(alias, bucket))
 
 
-def _buckets(wiring: Wiring, before: _Before) -> list[str]:
+def _list_buckets(wiring: Wiring, before: _Before) -> list[str]:
     wires = [wire for name, old in before.items() for wire in (*old, *wiring.wanted_of(name))]
     return sorted({wire.bucket for wire in wires if isinstance(wire, BucketWire)})
 
 
 def _tell(wiring: Wiring, bucket: str) -> None:
     rows = tuple(
-        entry_of(wire, wiring.aliases[name])
+        build_entry(wire, wiring.aliases[name])
         for name, wires in sorted(wiring.wanted.functions.items())
         for wire in wires
         if isinstance(wire, BucketWire) and wire.bucket == bucket
     )
     owner = wiring.wanted.owner
     entries = BucketEntries(rows, lambda row: is_of(row, owner))
-    with explained(f"bucket `{bucket}`", wiring.work.quoted):
+    with convert_client_errors(f"bucket `{bucket}`", wiring.work.quoted):
         set_entries(wiring.work, bucket, entries)
 
 
@@ -138,10 +147,10 @@ def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
         drop_wire(wiring.work, wire, alias)
         match wire:
             case RuleWire(bus=bus, name=rule):
-                shut_out(wiring.work, alias, for_rule(alias, bus, rule))
+                shut_out(wiring.work, alias, build_rule_permission(alias, bus, rule))
             case BucketWire(bucket=bucket):
-                shut_out(wiring.work, alias, for_bucket(alias, bucket))
-        wiring.work.watch.hear(f"{name}: disconnected {shown_wire(wire)}")
+                shut_out(wiring.work, alias, build_bucket_permission(alias, bucket))
+        wiring.work.watch.hear(f"{name}: disconnected {format_wire(wire)}")
 
 
 def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:

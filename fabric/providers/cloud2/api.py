@@ -10,7 +10,12 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud2.refusals import Cloud2Fault, Cloud2RefusedError
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.system.http_client import Http, HttpRequest
 from fabric.system.retry import TransientError
 from fabric.system.signed_tokens import Bearer
@@ -43,7 +48,7 @@ class Cloud2Api:
         self.caller = login.caller
         self.builds = threading.BoundedSemaphore(BUILDS_AT_ONCE)
         self._base_url = base_url
-        self._http = http or opened("cloud2-functions")
+        self._http = http or open_provider_http("cloud2-functions")
         self._bearer = login.bearer(self._http)
 
     def close(self) -> None:
@@ -53,10 +58,10 @@ class Cloud2Api:
         """Make a call once. Raises a TransientError if a retry can help, otherwise a
         RefusedCallError."""
         url = self._base_url or f"https://{interface}.googleapis.com"
-        reply = sent(self._http, url, Secret(self._bearer.token()), call)
+        reply = send_with_token(self._http, url, Secret(self._bearer.token()), call)
         if reply.ok:
-            return understood(call, reply, kind)
-        fault = understood(call, reply, _Refusal).error
+            return decode_reply(call, reply, kind)
+        fault = decode_reply(call, reply, _Refusal).error
         if fault.status in _PASSING:
             raise TransientError(f"`{call.title}` returned {fault.status}: {fault.message}")
         raise Cloud2RefusedError(reply.status, fault, call.title)

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.waiting import until
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.waiting import poll_until
 
 EVERYBODY = "allUsers"
 _READY = "/.fabric/ready"
@@ -33,7 +33,7 @@ class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
     audit_configs: tuple[Raw, ...] = field(default_factory=tuple)
 
 
-def account_member(email: str) -> str:
+def format_account_member(email: str) -> str:
     return f"serviceAccount:{email}"
 
 
@@ -52,7 +52,7 @@ def let_call(
         if wanted == there:
             return False
         document = {"policy": _with(policy, wanted)}
-        work.api.once(RUN, sending("POST", f"{service}:setIamPolicy", document), object)
+        work.api.once(RUN, build_json_call("POST", f"{service}:setIamPolicy", document), object)
         return True
 
     return work.trying(act)
@@ -61,7 +61,7 @@ def let_call(
 def is_open(work: Cloud2Work, uri: str) -> bool:
     """Return whether a new public permission has reached the function's endpoint. The server around
     the handler answers, so the handler is not called."""
-    found = until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
+    found = poll_until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
     return found is not None
 
 

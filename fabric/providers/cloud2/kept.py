@@ -11,14 +11,14 @@ from fabric.providers.contract import DeploymentAddress
 REVISION, CALLERS, CLOCKS = "revision:", "callers:", "clocks:"
 
 
-def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
+def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
     """Return the address with the deployed region, which can differ from the configured one."""
     noted = address.previous.functions if address.previous else ()
     there = next((place for one in noted if (place := place_in(one.resource_id))), None)
     return address if there is None else replace(address, region=there.region)
 
 
-def other_place(
+def find_place_conflict(
     record: Record, place: Cloud2Place, *, is_region_known: bool = True
 ) -> Problem | None:
     """Return a problem if the record belongs to another project or region. A missing project is

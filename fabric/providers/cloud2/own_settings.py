@@ -5,9 +5,9 @@ import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 REGION = "us-central1"
 # What serves a function has its name where that is no longer.
@@ -45,11 +45,11 @@ class Cloud2Place(Struct, frozen=True):
         return f"{self.path}/jobs/{name}"
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
+def build_function_name(address: DeploymentAddress, function: str) -> str:
     """Build a name of lowercase letters, digits and hyphens that starts with a letter."""
-    plain = _OTHERS.sub("-", resource_name(address, function).lower()).strip("-")
+    plain = _OTHERS.sub("-", format_resource_name(address, function).lower()).strip("-")
     named = plain if plain[:1].isalpha() else f"f-{plain}"
-    return shortened(named, _NAME_LENGTH).rstrip("-")
+    return shorten_name(named, _NAME_LENGTH).rstrip("-")
 
 
 class Cloud2Owner(Struct, frozen=True):
@@ -66,7 +66,7 @@ class Cloud2Owner(Struct, frozen=True):
     @property
     def label(self) -> str:
         """The owner as a label value, which must be short and lowercase."""
-        return digest_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
 
     @property
     def words(self) -> str:
@@ -77,7 +77,7 @@ class Cloud2Owner(Struct, frozen=True):
         return f"({OWNER}={self.label})" in description
 
 
-def clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
+def derive_clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
     """Derive the secret of schedule calls to a public function. It is equal for all deploys.
 
     Users with read access to the record or to the function at Google Cloud can know it.
@@ -88,7 +88,7 @@ def clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
     return hmac.new(salt.encode(), f"clock {owner.label}".encode(), "sha256").hexdigest()[:32]
 
 
-def owner_of(address: DeploymentAddress, function: str) -> Cloud2Owner:
+def build_owner(address: DeploymentAddress, function: str) -> Cloud2Owner:
     return Cloud2Owner(address.service, address.stage, function)
 
 
@@ -113,11 +113,11 @@ def mark_in(text: str) -> RevisionMark:
     return RevisionMark(*parts) if len(parts) == len(RevisionMark.__struct_fields__) else NO_MARK
 
 
-def version_id(place: Cloud2Place, name: str, revision: str) -> str:
+def format_version_id(place: Cloud2Place, name: str, revision: str) -> str:
     return f"{place.function(name)}@{revision}"
 
 
-def revision_in(resource_id: str) -> str:
+def parse_revision(resource_id: str) -> str:
     """Return the revision of an id; empty if it names none."""
     return resource_id.partition("@")[2]
 

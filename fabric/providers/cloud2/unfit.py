@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
-from fabric.providers.cloud2.documents import is_reserved, tag_problems
+from fabric.providers.cloud2.documents import find_tag_problems, is_reserved
 from fabric.providers.cloud2.jobs import LONGEST
-from fabric.providers.cloud2.own_settings import Cloud2Settings, function_name
-from fabric.providers.cloud2.source import no_runtime, source_runtime
+from fabric.providers.cloud2.own_settings import Cloud2Settings, build_function_name
+from fabric.providers.cloud2.source import find_source_runtime, unknown_runtime_problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
-from fabric.providers.five_fields import five_fields
+from fabric.providers.five_fields import convert_to_five_fields
 
 _CODE = "config/unfit"
 # By Google's schedule of runtimes: what is there runs on, and can be gone back to.
@@ -22,7 +22,7 @@ _OWNED = re.compile(r"[^@\s]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 _ACCOUNT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
-def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
+def find_setting_problems(own: Cloud2Settings) -> Iterator[Unfit]:
     """Check the settings of the whole service."""
     if own.service_account and not _ACCOUNT.fullmatch(own.service_account):
         keys = (*_EXTENSION, "serviceAccount")
@@ -33,7 +33,7 @@ def unfit_settings(own: Cloud2Settings) -> Iterator[Unfit]:
         yield Unfit("", Problem(_CODE, why, hint), keys=keys)
 
 
-def unfit_clocks(
+def find_unsupported_clocks(
     own: Cloud2Settings, project: str, functions: Sequence[FunctionDraft]
 ) -> Iterator[Unfit]:
     """Check schedules: Cloud Scheduler uses only accounts in the same project."""
@@ -51,103 +51,109 @@ def unfit_clocks(
                 "use a service account of that project, or move scheduled functions to "
                 "another service"
             )
-            yield Unfit(one.name, _problem(one.name, why, hint), kinds.index("cron"))
+            yield Unfit(one.name, _function_problem(one.name, why, hint), kinds.index("cron"))
 
 
-def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def find_unsupported(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
     for one in functions:
-        yield from (Unfit(one.name, problem) for problem in _of_function(one))
+        yield from (Unfit(one.name, problem) for problem in _find_function_problems(one))
         for number, text in enumerate(one.triggers):
-            problem = _of_trigger(one, json.loads(text))
+            problem = _find_trigger_problem(one, json.loads(text))
             if problem is not None:
                 yield Unfit(one.name, problem, number)
-    yield from _of_names(address, functions)
+    yield from _find_name_conflicts(address, functions)
 
 
-def _of_function(one: FunctionDraft) -> Iterator[Problem]:
+def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
-    if source_runtime(runtime) is None:
-        yield no_runtime(one.name, runtime)
+    if find_source_runtime(runtime) is None:
+        yield unknown_runtime_problem(one.name, runtime)
     if runtime in _ENDED:
         why = (
             f"has the runtime `{runtime}`, which Google Cloud no longer builds since "
             f"{_ENDED[runtime]}"
         )
-        yield _problem(
+        yield _function_problem(
             one.name,
             why,
             "use nodejs22.x, nodejs24.x, or python3.10 to "
             "python3.14; deployed functions keep running",
         )
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(
+        yield _function_problem(
             one.name, "has the architecture `arm64`, and Google Cloud supports only x86_64"
         )
-    yield from _of_counts(one)
-    yield from tag_problems(one.name, one.tags)
+    yield from _find_concurrency_problems(one)
+    yield from find_tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
         why = f"sets `{name}`, which the runtime reserves"
-        yield _problem(one.name, why, "rename the variable")
+        yield _function_problem(one.name, why, "rename the variable")
 
 
-def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
-    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
+    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
     if reserved == 0:
         why = "sets `reservedConcurrency: 0`, and Google Cloud cannot disable a function"
-        yield _problem(one.name, why, "remove its triggers, or remove `reservedConcurrency`")
+        yield _function_problem(
+            one.name, why, "remove its triggers, or remove `reservedConcurrency`"
+        )
     if one.provisioned_concurrency:
         why = "sets `provisionedConcurrency`, which fabric does not support for Google Cloud"
-        yield _problem(one.name, why, "remove it: instances start on demand")
+        yield _function_problem(one.name, why, "remove it: instances start on demand")
 
 
-def _of_trigger(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
+def _find_trigger_problem(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
     match trigger.get("type"):
         case "http":
-            return _of_http(one.name, trigger)
+            return _find_http_problem(one.name, trigger)
         case "cron":
-            return _of_cron(one, trigger)
+            return _find_cron_problem(one, trigger)
         case kind:
             why = (
                 f"has a trigger of type `{kind}`, which fabric does not support for "
                 "Google Cloud yet"
             )
-            return _problem(one.name, why, "use http or cron")
+            return _function_problem(one.name, why, "use http or cron")
 
 
-def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_http_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if trigger.get("authorizer"):
         why = "has an authorizer, which fabric does not support for Google Cloud"
-        return _problem(function, why, "authorize callers in the handler")
+        return _function_problem(function, why, "authorize callers in the handler")
     return None
 
 
-def _of_cron(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
+def _find_cron_problem(one: FunctionDraft, trigger: Mapping[str, object]) -> Problem | None:
     timeout = dict(one.settings).get("timeout", "")
     if timeout.isdigit() and int(timeout) > LONGEST:
         why = (
             f"has a timeout of {timeout} s and a schedule; Cloud Scheduler waits at most "
             f"{LONGEST:,} s"
         )
-        return _problem(one.name, why)
+        return _function_problem(one.name, why)
     schedule = str(trigger.get("schedule", ""))
     try:
-        five_fields(schedule)
+        convert_to_five_fields(schedule)
     except ValueError as error:
         why = f"has the schedule `{schedule}`, which Google Cloud does not support: {error}"
-        return _problem(one.name, why, "use five cron fields")
+        return _function_problem(one.name, why, "use five cron fields")
     return None
 
 
-def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def _find_name_conflicts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
     taken: dict[str, str] = {}
     for one in functions:
-        name = function_name(address, one.name)
+        name = build_function_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
             why = f"would be named `{name}` at Google Cloud, which conflicts with `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
+            yield Unfit(one.name, _function_problem(one.name, why, "rename one of them"))
 
 
-def _problem(function: str, why: str, hint: str = "") -> Problem:
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
     return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.refusals import judged
+from fabric.providers.cloud2.refusals import classify_refusal
 from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING, Waiting, nap, until
+from fabric.providers.http_calls import ProviderCall, retry_transient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.waiting import WAITING, Waiting, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Cloud2Work(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Google Cloud", self.waiting, self.watch)
+        return retry_transient(act, "Google Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
         """Retry a change as a whole; `act` must look first.
@@ -65,7 +65,7 @@ class Cloud2Work(Struct, frozen=True):
     def turn(self) -> Iterator[None]:
         """Limit the number of parallel builds."""
         while not self.api.builds.acquire(blocking=False):
-            nap(self.building.base, self.building, self.watch)
+            sleep_interruptibly(self.building.base, self.building, self.watch)
         try:
             yield
         finally:
@@ -73,7 +73,7 @@ class Cloud2Work(Struct, frozen=True):
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
-        return explained(whose, self.quoted, judged)
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
 
 class OperationFault(Struct, frozen=True):
@@ -88,16 +88,18 @@ class OperationRow(Struct, frozen=True):
     response: Raw = Raw(b"null")
 
 
-def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) -> OperationRow:
+def wait_for_operation(
+    work: Cloud2Work, interface: str, begun: OperationRow, whose: str
+) -> OperationRow:
     """Wait until an operation is done. Raises a TransientError if it can be started again."""
 
     def look() -> OperationRow | None:
         row = work.ask(interface, ProviderCall("GET", f"/v2/{begun.name}"), OperationRow)
         return row if row.done else None
 
-    row = begun if begun.done else until(look, work.building, work.watch)
+    row = begun if begun.done else poll_until(look, work.building, work.watch)
     if row is None:
-        raise FabricError(too_long(whose, work.building))
+        raise FabricError(timeout_problem(whose, work.building))
     if row.error is None:
         return row
     words = f"{whose}: {work.quoted(row.error.message or f'code {row.error.code}')}"
@@ -106,6 +108,6 @@ def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) 
     raise FabricError(Problem("provider/failed", words, "this is a message from Google Cloud"))
 
 
-def too_long(whose: str, waiting: Waiting) -> Problem:
+def timeout_problem(whose: str, waiting: Waiting) -> Problem:
     message = f"timeout: {whose} was not ready within {waiting.most:.0f} s"
     return Problem("provider/not-ready", message, "deploy again: existing resources are reused")

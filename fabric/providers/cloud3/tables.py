@@ -30,7 +30,7 @@ class Tables(Struct, frozen=True):
     error: PartialFault | None = None
 
 
-def rows_of(tables: Tables) -> Iterator[Row]:
+def list_rows(tables: Tables) -> Iterator[Row]:
     for table in tables.tables[:1]:
         names = [column.name for column in table.columns]
         for row in table.rows:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.tags import FunctionTag, set_tags
@@ -25,10 +25,10 @@ class Cloud4Beside(Struct, frozen=True):
     @property
     def digest(self) -> str:
         parts = (part for pair in sorted(self.tags) for part in pair)
-        return digest_fields((str(self.reserved), *parts))[:_DIGEST]
+        return hash_fields((str(self.reserved), *parts))[:_DIGEST]
 
 
-def beside_of(one: FunctionOrder | LiveFunction) -> Cloud4Beside:
+def read_attributes(one: FunctionOrder | LiveFunction) -> Cloud4Beside:
     return Cloud4Beside(one.tags, one.reserved_concurrency)
 
 

@@ -3,7 +3,7 @@ version."""
 
 from msgspec import Struct
 
-from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.work import Cloud4Work
 
 _PART = "concurrency"
@@ -24,4 +24,4 @@ def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
         work.delete("DeleteConcurrencyConfig", name, _PART)
         return
     document = {"reservedConcurrency": wanted}
-    work.ask(telling("PutConcurrencyConfig", "PUT", (name, _PART), document), object)
+    work.ask(build_cloud4_call("PutConcurrencyConfig", "PUT", (name, _PART), document), object)

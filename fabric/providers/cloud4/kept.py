@@ -4,17 +4,17 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
-from fabric.providers.cloud4.own_settings import Cloud4Place, version_in
+from fabric.providers.cloud4.own_settings import Cloud4Place, parse_version
 from fabric.providers.contract import DeploymentAddress
 
 # Of each function: the version that is met, its address, its clocks, and what it has beside.
 MET_VERSION, ROUTE, CLOCKS, BESIDE = "version:", "route:", "clocks:", "beside:"
 
 
-def where_it_is(address: DeploymentAddress) -> DeploymentAddress:
+def locate_deployment(address: DeploymentAddress) -> DeploymentAddress:
     """Return the address with the deployed region, which can differ from the configured one."""
     noted = address.previous.functions if address.previous else ()
-    places = (version_in(one.resource_id).place for one in noted)
+    places = (parse_version(one.resource_id).place for one in noted)
     there = next((one for one in places if one.region), None)
     return address if there is None else replace(address, region=there.region)
 
@@ -26,7 +26,7 @@ def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Plac
     """
     record = address.previous
     known = record.function(function) if record else None
-    account = version_in(known.resource_id).place.account if known else ""
+    account = parse_version(known.resource_id).place.account if known else ""
     if record is None or not account or place.account == account:
         return
     message = (
@@ -40,12 +40,12 @@ def refuse_unproven(address: DeploymentAddress, function: str, place: Cloud4Plac
     raise FabricError(Problem("deploy/unproven-account", message, hint))
 
 
-def other_place(
+def find_place_conflict(
     record: Record, place: Cloud4Place, *, is_region_known: bool = True
 ) -> Problem | None:
     """Return a problem if the record belongs to another account or region. An unset account or
     region is not compared."""
-    places = [version_in(one.resource_id).place for one in record.functions]
+    places = [parse_version(one.resource_id).place for one in record.functions]
     other = [one for one in places if one.region and _is_other(one, place, is_region_known)]
     if not other:
         return None

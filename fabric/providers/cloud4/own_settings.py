@@ -4,10 +4,10 @@ import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.hosts import is_name_in_host
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _NAME_LENGTH = 64
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -47,10 +47,10 @@ class Cloud4Place(Struct, frozen=True):
         return not self.region or is_name_in_host(self.region)
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
+def build_function_name(address: DeploymentAddress, function: str) -> str:
     """Build a name with letters, digits, `_` and `-` that starts with a letter."""
-    plain = _OTHERS.sub("-", resource_name(address, function))
-    return shortened(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
+    plain = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
 
 
 class Cloud4Owner(Struct, frozen=True):
@@ -66,7 +66,7 @@ class Cloud4Owner(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return digest_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
 
     def words(self, mark: str) -> str:
         """Format the owner as a function description, which must be short.
@@ -74,14 +74,14 @@ class Cloud4Owner(Struct, frozen=True):
         The mark makes it differ with each order: Alibaba Cloud possibly does not publish an
         unchanged function.
         """
-        title = shortened(self.title, _TITLE_LENGTH)
+        title = shorten_name(self.title, _TITLE_LENGTH)
         return f"{title}, deployed by fabric ({OWNER}={self.label}) {mark[:_OWNER_LENGTH]}"
 
     def is_in(self, description: str) -> bool:
         return f"({OWNER}={self.label})" in description
 
 
-def owner_of(address: DeploymentAddress, function: str) -> Cloud4Owner:
+def build_owner(address: DeploymentAddress, function: str) -> Cloud4Owner:
     return Cloud4Owner(address.service, address.stage, function)
 
 
@@ -132,7 +132,7 @@ _PLACED = re.compile(r"acs:fc:([^:]*):([^:]*):functions/")
 _VERSION = re.compile(r"(.+)@([^@#]+)#(.*)")
 
 
-def version_in(resource_id: str) -> FunctionVersion:
+def parse_version(resource_id: str) -> FunctionVersion:
     """Parse a resource id; the result is empty if the id names no version."""
     found = _VERSION.fullmatch(resource_id)
     return FunctionVersion(*found.groups()) if found else FunctionVersion()

@@ -28,7 +28,9 @@ class SignedMoment(Struct, frozen=True):
     nonce: str
 
 
-def own_headers(call: ProviderCall, host: str, action: str, moment: SignedMoment) -> dict[str, str]:
+def build_signed_headers(
+    call: ProviderCall, host: str, action: str, moment: SignedMoment
+) -> dict[str, str]:
     """Build all signed headers, with lowercase names."""
     return {
         "host": host,
@@ -41,7 +43,7 @@ def own_headers(call: ProviderCall, host: str, action: str, moment: SignedMoment
     }
 
 
-def authorization(key: AccessKey, method: str, url: str, headers: Mapping[str, str]) -> Secret[str]:
+def sign_headers(key: AccessKey, method: str, url: str, headers: Mapping[str, str]) -> Secret[str]:
     place = urlsplit(url)
     names = sorted(one for one in headers if one in _SIGNED or one.startswith(_SIGNED_BEGINS))
     pairs = sorted(parse_qsl(place.query, keep_blank_values=True))

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.own_settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.five_fields import UTC_ZONES, five_fields
-from fabric.providers.payloads import as_json
+from fabric.providers.five_fields import UTC_ZONES, convert_to_five_fields
+from fabric.providers.payloads import format_json
 
 ROUTE_TRIGGER = "fabric-http"
 _CLOCK_BEGINS = "fabric-clock-"
@@ -80,7 +80,7 @@ class FunctionSchedule(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return digest_fields((self.id, as_json(self.config)))[:16]
+        return hash_fields((self.id, format_json(self.config)))[:16]
 
 
 def schedule_of(schedule: str, zone: str = "") -> str:
@@ -89,11 +89,11 @@ def schedule_of(schedule: str, zone: str = "") -> str:
     rate = _RATE.fullmatch(schedule)
     if rate:
         return f"@every {int(rate[1]) * _MINUTES[rate[2]]}m"
-    fields = five_fields(schedule)
+    fields = convert_to_five_fields(schedule)
     return ("" if zone in UTC_ZONES else f"CRON_TZ={zone} ") + f"0 {fields}"
 
 
-def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
+def plan_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
     """Plan one trigger per distinct schedule."""
     found: dict[str, FunctionSchedule] = {}
     for number, trigger in enumerate(map(json.loads, triggers)):
@@ -101,18 +101,18 @@ def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
             continue
         zone = str(trigger.get("timezone") or "")
         expression = schedule_of(str(trigger.get("schedule", "")), zone)
-        ident = f"{_CLOCK_BEGINS}{digest_fields((expression,))[:_DIGEST]}"
-        payload = as_json({_EVENT: sample_event("cron", trigger)})
+        ident = f"{_CLOCK_BEGINS}{hash_fields((expression,))[:_DIGEST]}"
+        payload = format_json({_EVENT: sample_event("cron", trigger)})
         config: JsonObject = {"cronExpression": expression, "enable": True, "payload": payload}
         found[ident] = FunctionSchedule(ident, config, number)
     return found
 
 
-def schedules_text(schedules: dict[str, FunctionSchedule]) -> str:
+def format_schedules(schedules: dict[str, FunctionSchedule]) -> str:
     return " ".join(sorted(f"{one.id}={one.digest}" for one in schedules.values()))
 
 
-def triggers_of(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
+def list_triggers(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
     for page in work.pages("ListTriggers", (name, "triggers"), _TriggerPage):
         yield from page.triggers
 
@@ -126,7 +126,7 @@ def set_schedule(work: Cloud4Work, name: str, wanted: FunctionSchedule) -> None:
     work.trying(lambda work: _set(work, name, wanted.id, ("timer", wanted.config)))
 
 
-def opened_route(work: Cloud4Work, name: str) -> str:
+def open_public_route(work: Cloud4Work, name: str) -> str:
     """Ensure a public URL and return it."""
     return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, ("http", _ROUTE))).url
 
@@ -137,10 +137,10 @@ def _set(work: Cloud4Work, name: str, trigger: str, wanted: tuple[str, JsonObjec
     row = work.look(Cloud4Call("GetTrigger", "GET", parts), TriggerRow)
     if row is not None and row.is_as(config):
         return row
-    document: JsonObject = {"triggerConfig": as_json(config), "qualifier": LIVE}
+    document: JsonObject = {"triggerConfig": format_json(config), "qualifier": LIVE}
     if row is None:
         own: JsonObject = {"triggerName": trigger, "triggerType": kind, **document}
-        call = telling("CreateTrigger", "POST", (name, "triggers"), own)
+        call = build_cloud4_call("CreateTrigger", "POST", (name, "triggers"), own)
     else:
-        call = telling("UpdateTrigger", "PUT", parts, document)
+        call = build_cloud4_call("UpdateTrigger", "PUT", parts, document)
     return work.api.once(call, TriggerRow)

@@ -4,17 +4,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.cloud4.documents import (
-    cpu_of,
-    fits_cpu,
+    choose_cpu,
+    find_tag_problems,
+    is_cpu_allowed,
     is_reserved,
-    memory_in,
-    tag_problems,
+    read_memory_setting,
 )
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings, function_name
-from fabric.providers.cloud4.source import no_runtime, source_runtime
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings, build_function_name
+from fabric.providers.cloud4.source import find_source_runtime, unknown_runtime_problem
 from fabric.providers.cloud4.triggers import schedule_of
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
 
@@ -27,131 +27,139 @@ _MOST_CPU, _STEPS_OF_CPU = 16.0, 20
 _TRIGGERS = 50
 
 
-def unfit_region(region: str) -> Iterator[Unfit]:
+def find_unsupported_region(region: str) -> Iterator[Unfit]:
     if not Cloud4Place(region).is_sound:
-        yield Unfit("", bad_region(region), keys=("provider", "region"))
+        yield Unfit("", region_problem(region), keys=("provider", "region"))
 
 
-def bad_region(region: str) -> Problem:
+def region_problem(region: str) -> Problem:
     return Problem(
         _CODE, f"`{region}` is not an Alibaba Cloud region", "use a region such as cn-hangzhou"
     )
 
 
-def unfit_settings(own: Cloud4Settings) -> Iterator[Unfit]:
+def find_setting_problems(own: Cloud4Settings) -> Iterator[Unfit]:
     """Check the settings of the whole service."""
     if own.role and not _ROLE.fullmatch(own.role):
         hint = "use an ARN such as acs:ram::1234567890123456:role/shop"
-        yield _of_setting("role", own.role, "which is not the ARN of a role", hint)
+        yield _build_setting_problem("role", own.role, "which is not the ARN of a role", hint)
     if own.disk_size not in _DISKS:
-        yield _of_setting("diskSize", own.disk_size, "which is not supported: use 512 or 10240")
+        yield _build_setting_problem(
+            "diskSize", own.disk_size, "which is not supported: use 512 or 10240"
+        )
     steps = own.cpu * _STEPS_OF_CPU
     if own.cpu and (own.cpu < 0 or own.cpu > _MOST_CPU or abs(steps - round(steps)) > 1e-6):  # noqa: PLR2004 - no step at all
-        yield _of_setting(
+        yield _build_setting_problem(
             "cpu", own.cpu, "which is not supported: use 0.05 to 16, in steps of 0.05"
         )
 
 
-def _of_setting(name: str, value: object, why: str, hint: str = "") -> Unfit:
+def _build_setting_problem(name: str, value: object, why: str, hint: str = "") -> Unfit:
     keys = (*_EXTENSION, name)
     return Unfit("", Problem(_CODE, f"`{'.'.join(keys)}` is `{value}`, {why}", hint), keys=keys)
 
 
-def unfit_drafts(
+def find_unsupported(
     address: DeploymentAddress, functions: Sequence[FunctionDraft], own: Cloud4Settings
 ) -> Iterator[Unfit]:
     for one in functions:
-        yield from (Unfit(one.name, problem) for problem in _of_function(one, own))
+        yield from (Unfit(one.name, problem) for problem in _find_function_problems(one, own))
         for number, text in enumerate(one.triggers):
-            problem = _of_trigger(one.name, json.loads(text))
+            problem = _find_trigger_problem(one.name, json.loads(text))
             if problem is not None:
                 yield Unfit(one.name, problem, number)
-    yield from _of_names(address, functions)
+    yield from _find_name_conflicts(address, functions)
 
 
-def _of_function(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
+def _find_function_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
-    if source_runtime(runtime) is None:
-        yield no_runtime(one.name, runtime)
+    if find_source_runtime(runtime) is None:
+        yield unknown_runtime_problem(one.name, runtime)
     if settings.get("architecture", "").startswith("arm"):
-        yield _problem(
+        yield _function_problem(
             one.name, "has the architecture `arm64`, and Alibaba Cloud supports only x86_64"
         )
-    yield from _of_memory(one, own)
-    yield from _of_counts(one)
-    yield from tag_problems(one.name, one.tags)
+    yield from _find_memory_problems(one, own)
+    yield from _find_concurrency_problems(one)
+    yield from find_tag_problems(one.name, one.tags)
     for name in sorted(filter(is_reserved, one.variables)):
         why = f"sets `{name}`, which the runtime reserves"
-        yield _problem(one.name, why, "rename the variable")
+        yield _function_problem(one.name, why, "rename the variable")
     if len(one.triggers) > _TRIGGERS:
         why = f"has {len(one.triggers)} triggers; Alibaba Cloud allows {_TRIGGERS} per function"
-        yield _problem(one.name, why)
+        yield _function_problem(one.name, why)
 
 
-def _of_memory(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
-    memory = memory_in(one.settings)
+def _find_memory_problems(one: FunctionDraft, own: Cloud4Settings) -> Iterator[Problem]:
+    memory = read_memory_setting(one.settings)
     if memory < _LEAST_MEMORY or memory % _MEMORY_STEP:
         why = f"has {memory} MB of memory; Alibaba Cloud allows 128 MB and more, in steps of 64"
         near = max(_LEAST_MEMORY, -(-memory // _MEMORY_STEP) * _MEMORY_STEP)
-        yield _problem(one.name, why, f"use {near} MB")
-    elif own.cpu and not fits_cpu(memory, own.cpu):
+        yield _function_problem(one.name, why, f"use {near} MB")
+    elif own.cpu and not is_cpu_allowed(memory, own.cpu):
         why = (
             f"has {memory} MB and a `cpu` of {own.cpu:g}; Alibaba Cloud requires 1 to 4 GB per CPU"
         )
-        yield _problem(one.name, why, f"remove `cpu`; the default is {cpu_of(memory):g}")
+        yield _function_problem(
+            one.name, why, f"remove `cpu`; the default is {choose_cpu(memory):g}"
+        )
 
 
-def _of_counts(one: FunctionDraft) -> Iterator[Problem]:
-    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+def _find_concurrency_problems(one: FunctionDraft) -> Iterator[Problem]:
+    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
     if reserved == 0:
         why = "sets `reservedConcurrency: 0`, and fabric cannot disable a function at Alibaba Cloud"
-        yield _problem(one.name, why, "remove its triggers, or remove `reservedConcurrency`")
+        yield _function_problem(
+            one.name, why, "remove its triggers, or remove `reservedConcurrency`"
+        )
     if one.provisioned_concurrency:
         why = "sets `provisionedConcurrency`, which fabric does not support for Alibaba Cloud"
-        yield _problem(one.name, why, "remove it: instances start on demand")
+        yield _function_problem(one.name, why, "remove it: instances start on demand")
 
 
-def _of_trigger(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_trigger_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     match trigger.get("type"):
         case "http":
-            return _of_http(function, trigger)
+            return _find_http_problem(function, trigger)
         case "cron":
-            return _of_cron(function, trigger)
+            return _find_cron_problem(function, trigger)
         case kind:
             why = (
                 f"has a trigger of type `{kind}`, which fabric does not support for "
                 "Alibaba Cloud yet"
             )
-            return _problem(function, why, "use http or cron")
+            return _function_problem(function, why, "use http or cron")
 
 
-def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_http_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if trigger.get("authorizer"):
         why = "has an authorizer, which fabric does not support for Alibaba Cloud"
-        return _problem(function, why, "authorize callers in the handler")
+        return _function_problem(function, why, "authorize callers in the handler")
     return None
 
 
-def _of_cron(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_cron_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     schedule = str(trigger.get("schedule", ""))
     try:
         schedule_of(schedule)
     except ValueError as error:
         why = f"has the schedule `{schedule}`, which Alibaba Cloud does not support: {error}"
-        return _problem(function, why, "use five cron fields")
+        return _function_problem(function, why, "use five cron fields")
     return None
 
 
-def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def _find_name_conflicts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
     taken: dict[str, str] = {}
     for one in functions:
-        name = function_name(address, one.name)
+        name = build_function_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
             why = f"would be named `{name}` at Alibaba Cloud, which conflicts with `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
+            yield Unfit(one.name, _function_problem(one.name, why, "rename one of them"))
 
 
-def _problem(function: str, why: str, hint: str = "") -> Problem:
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
     return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -9,10 +9,15 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
-from fabric.providers.cloud4.refusals import judged
+from fabric.providers.cloud4.refusals import classify_refusal
 from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import patient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
+from fabric.providers.http_calls import retry_transient
+from fabric.providers.refused_calls import (
+    Quoted,
+    RefusedCallError,
+    convert_refusals,
+    ignore_missing,
+)
 from fabric.providers.waiting import WAITING, Waiting
 
 T = TypeVar("T")
@@ -70,11 +75,11 @@ class Cloud4Work(Struct, frozen=True):
 
     def delete(self, action: str, *parts: str) -> None:
         """Delete a resource. A missing one is not an error."""
-        with unless_gone():
+        with ignore_missing():
             self.ask(Cloud4Call(action, "DELETE", parts), object)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Alibaba Cloud", self.waiting, self.watch)
+        return retry_transient(act, "Alibaba Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud4Work"], T]) -> T:
         """Retry a change as a whole; `act` must look first."""
@@ -82,4 +87,4 @@ class Cloud4Work(Struct, frozen=True):
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
-        return explained(whose, self.quoted, judged)
+        return convert_refusals(whose, self.quoted, classify_refusal)

@@ -9,7 +9,12 @@ from msgspec.structs import replace
 from fabric.model.secret import Secret
 from fabric.providers.edge1.rate import RateBudget
 from fabric.providers.edge1.refusals import Edge1Fault, Edge1RefusedError
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.system.http_client import Http
 
 T = TypeVar("T")
@@ -39,7 +44,7 @@ class Edge1Api:
 
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("edge1-workers")
+        self._http = http or open_provider_http("edge1-workers")
         self.rate = RateBudget()
 
     def close(self) -> None:
@@ -48,9 +53,9 @@ class Edge1Api:
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         self.rate.learn(reply.headers)
-        envelope = understood(call, reply, _Envelope)
+        envelope = decode_reply(call, reply, _Envelope)
         if not (reply.ok and envelope.success):
             raise Edge1RefusedError(reply.status, envelope.errors or (), call.title)
-        return understood(call, replace(reply, content=bytes(envelope.result)), kind)
+        return decode_reply(call, replace(reply, content=bytes(envelope.result)), kind)

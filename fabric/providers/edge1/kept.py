@@ -2,17 +2,17 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.providers.edge1.own_settings import account_in
+from fabric.providers.edge1.own_settings import read_version_account
 
 ACCOUNT, GATE, PLACE, ADDRESS = "account", "gate", "place", "address"
 # The zone that the last release made a route in.
 ZONE = "zone"
 
 
-def other_account(record: Record, account: str) -> Problem | None:
+def find_account_conflict(record: Record, account: str) -> Problem | None:
     """Return a problem if the record belongs to another account. A missing account is reported with
     the missing credentials."""
-    noted = (account_in(one.resource_id) for one in record.functions)
+    noted = (read_version_account(one.resource_id) for one in record.functions)
     accounts = {dict(record.kept).get(ACCOUNT, ""), *noted} - {"", account}
     if not accounts or not account:
         return None

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 _UPLOAD = "10021"
 _NO_ROUTE = "7003"
@@ -34,7 +34,7 @@ class Edge1RefusedError(RefusedCallError):
         return super().is_gone and _NO_ROUTE not in self.codes
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.codes & _LOGIN or error.status in _LOGIN_STATUS:
         hint = "check `EDGE1_API_TOKEN` and its permission to edit Workers scripts of this account"
@@ -47,4 +47,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _UPLOAD in error.codes:
         message = f"{whose}: the upload was rejected: {quoted(error.words)}"
         return Problem("provider/refused", message, "this is a message from the Workers runtime")
-    return Problem("provider/refused", words, own_words("Cloudflare"))
+    return Problem("provider/refused", words, format_generic_hint("Cloudflare"))

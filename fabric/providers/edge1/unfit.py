@@ -5,11 +5,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from fabric.model.concurrency import told_counts, told_settings
+from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.problems import Problem
 from fabric.providers.contract import DeploymentAddress, FunctionDraft, Unfit
-from fabric.providers.edge1.crons import own_schedule
-from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings, worker_name
+from fabric.providers.edge1.crons import convert_schedule
+from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings, build_worker_name
 
 _CODE = "config/unfit"
 _EXTENSION = ("extensions", "edge1-workers")
@@ -19,21 +19,25 @@ _MEMORY = 128
 _VARIABLES = 128
 
 
-def unfit_settings(own: Edge1Settings, place: Edge1Place) -> Iterator[Unfit]:
+def find_setting_problems(own: Edge1Settings, place: Edge1Place) -> Iterator[Unfit]:
     """Check the settings of the whole service."""
     if not _is_date(own.compatibility_date):
         why = f"`{own.compatibility_date}`, which is not a date"
-        yield _of_setting("compatibilityDate", _CODE, why, "use a date such as 2026-01-31")
+        yield _build_setting_problem(
+            "compatibilityDate", _CODE, why, "use a date such as 2026-01-31"
+        )
     if not own.hostname:
         return
     if not _HOST.fullmatch(own.hostname):
         why = f"`{own.hostname}`, which is not a hostname"
-        yield _of_setting("hostname", _CODE, why, "use a hostname such as shop.example.com")
+        yield _build_setting_problem(
+            "hostname", _CODE, why, "use a hostname such as shop.example.com"
+        )
     # Who has no credentials at all may still look at a plan.
     if place.is_known and not place.zone:
         why = f"`{own.hostname}`, and `EDGE1_ZONE_ID` is not set"
         hint = "set `EDGE1_ZONE_ID` in the environment or in `.env` beside the config"
-        yield _of_setting("hostname", "credentials/missing", why, hint)
+        yield _build_setting_problem("hostname", "credentials/missing", why, hint)
 
 
 def _is_date(text: str) -> bool:
@@ -44,82 +48,88 @@ def _is_date(text: str) -> bool:
     return _DATE.fullmatch(text) is not None
 
 
-def _of_setting(name: str, code: str, why: str, hint: str) -> Unfit:
+def _build_setting_problem(name: str, code: str, why: str, hint: str) -> Unfit:
     keys = (*_EXTENSION, name)
     return Unfit("", Problem(code, f"`{'.'.join(keys)}` is {why}", hint), keys=keys)
 
 
-def unfit_drafts(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def find_unsupported(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
     for one in functions:
-        yield from (Unfit(one.name, problem) for problem in _of_function(one))
+        yield from (Unfit(one.name, problem) for problem in _find_function_problems(one))
         for number, text in enumerate(one.triggers):
-            problem = _of_trigger(one.name, json.loads(text))
+            problem = _find_trigger_problem(one.name, json.loads(text))
             if problem is not None:
                 yield Unfit(one.name, problem, number)
-    yield from _of_names(address, functions)
+    yield from _find_name_conflicts(address, functions)
 
 
-def _of_function(one: FunctionDraft) -> Iterator[Problem]:
+def _find_function_problems(one: FunctionDraft) -> Iterator[Problem]:
     settings = dict(one.settings)
     runtime = settings.get("runtime", "")
     if not runtime.startswith("nodejs"):
         why = f"has the runtime `{runtime}`, and Cloudflare Workers run only JavaScript"
-        yield _problem(
+        yield _function_problem(
             one.name, why, "write it in TypeScript or JavaScript, or deploy it to another provider"
         )
     memory = settings.get("memory", "")
     if memory.isdigit() and int(memory) > _MEMORY:
-        yield _problem(one.name, f"has {memory} MB of memory; a Worker always has {_MEMORY}")
-    reserved, _ = told_counts(dict(told_settings(one.settings)).get("concurrency", ""))
+        yield _function_problem(
+            one.name, f"has {memory} MB of memory; a Worker always has {_MEMORY}"
+        )
+    reserved, _ = parse_concurrency(dict(format_settings(one.settings)).get("concurrency", ""))
     asked = {
         "reservedConcurrency": reserved is not None,
         "provisionedConcurrency": bool(one.provisioned_concurrency),
     }
     for name in (name for name, is_asked in asked.items() if is_asked):
         why = f"sets `{name}`, which Cloudflare Workers do not have"
-        yield _problem(one.name, why, "remove it: Workers scale on demand")
+        yield _function_problem(one.name, why, "remove it: Workers scale on demand")
     if len(one.variables) > _VARIABLES:
         why = f"has {len(one.variables)} variables; Cloudflare allows {_VARIABLES}"
-        yield _problem(one.name, why)
+        yield _function_problem(one.name, why)
 
 
-def _of_trigger(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_trigger_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     match trigger.get("type"):
         case "http":
-            return _of_http(function, trigger)
+            return _find_http_problem(function, trigger)
         case "cron":
-            return _of_cron(function, trigger)
+            return _find_cron_problem(function, trigger)
         case kind:
             why = f"has a trigger of type `{kind}`, which is not supported for Cloudflare Workers"
-            return _problem(function, why, "use http or cron")
+            return _function_problem(function, why, "use http or cron")
 
 
-def _of_http(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_http_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     if not trigger.get("authorizer"):
         return None
     why = "has an authorizer, which fabric does not support for Cloudflare Workers"
-    return _problem(function, why, "authorize callers in the handler")
+    return _function_problem(function, why, "authorize callers in the handler")
 
 
-def _of_cron(function: str, trigger: Mapping[str, object]) -> Problem | None:
+def _find_cron_problem(function: str, trigger: Mapping[str, object]) -> Problem | None:
     schedule, zone = str(trigger.get("schedule", "")), str(trigger.get("timezone") or "")
     try:
-        own_schedule(schedule, zone)
+        convert_schedule(schedule, zone)
     except ValueError as error:
         why = f"has the schedule `{schedule}`, which Cloudflare does not support: {error}"
-        return _problem(function, why, "use five cron fields in UTC")
+        return _function_problem(function, why, "use five cron fields in UTC")
     return None
 
 
-def _of_names(address: DeploymentAddress, functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def _find_name_conflicts(
+    address: DeploymentAddress, functions: Sequence[FunctionDraft]
+) -> Iterator[Unfit]:
     taken: dict[str, str] = {}
     for one in functions:
-        name = worker_name(address, one.name)
+        name = build_worker_name(address, one.name)
         first = taken.setdefault(name, one.name)
         if first != one.name:
             why = f"would be the Worker `{name}`, which conflicts with `{first}`"
-            yield Unfit(one.name, _problem(one.name, why, "rename one of them"))
+            yield Unfit(one.name, _function_problem(one.name, why, "rename one of them"))
 
 
-def _problem(function: str, why: str, hint: str = "") -> Problem:
+def _function_problem(function: str, why: str, hint: str = "") -> Problem:
     return Problem(_CODE, f"function `{function}` {why}", hint)

@@ -10,11 +10,16 @@ from msgspec import Struct, field
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
-from fabric.providers.edge1.refusals import judged
+from fabric.providers.edge1.own_settings import (
+    Edge1Settings,
+    Owner,
+    format_worker_version_id,
+    read_archive_hash,
+)
+from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.uploads import Upload
-from fabric.providers.http_calls import ProviderCall, patient, sending
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
 from fabric.providers.waiting import WAITING, Waiting
 
 T = TypeVar("T")
@@ -31,7 +36,7 @@ class VersionRow(Struct, frozen=True):
 
     @property
     def archive(self) -> str:
-        return archive_in(self.annotations.get(_MESSAGE, ""))
+        return read_archive_hash(self.annotations.get(_MESSAGE, ""))
 
 
 class _VersionList(Struct, frozen=True):
@@ -82,22 +87,22 @@ class Edge1Work(Struct, frozen=True):
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
-        return explained(whose, self.quoted, judged)
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
+        return retry_transient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
-def routes_of(zone: str) -> str:
+def build_routes_path(zone: str) -> str:
     return f"/zones/{quote(zone, safe='')}/workers/routes"
 
 
-def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+def list_worker_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
     """List deployable versions, newest first. None if the Worker does not exist."""
-    return work.patient(lambda: _versions(work, name))
+    return work.patient(lambda: _fetch_versions(work, name))
 
 
-def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+def _fetch_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
     call = ProviderCall("GET", work.script(name, "/versions?deployable=true"))
     try:
         return work.api.once(call, _VersionList).items
@@ -107,7 +112,7 @@ def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
         raise
 
 
-def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
+def fetch_version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
     try:
         return work.ask(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
     except RefusedCallError as error:
@@ -116,7 +121,7 @@ def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
         raise
 
 
-def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
+def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
     """Return the id of a matching version, existing or new.
 
     A version from a call with a lost response is found by the next try.
@@ -124,8 +129,8 @@ def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
     kind, content = upload.form()
 
     def act() -> str:
-        rows = _versions(work, name)
-        found = _own_version(name, rows, upload) if rows is not None else ""
+        rows = _fetch_versions(work, name)
+        found = _find_own_version(name, rows, upload) if rows is not None else ""
         if found:
             return found
         if rows is None:
@@ -137,7 +142,7 @@ def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
     return work.patient(act)
 
 
-def _own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
+def _find_own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
     refuse_foreign(name, rows, upload.owner)
     return next((one.id for one in rows if one.tag == upload.tag), "")
 
@@ -154,7 +159,7 @@ def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> Non
     raise FabricError(Problem("deploy/foreign", message, hint))
 
 
-def met_version(work: Edge1Work, name: str) -> str:
+def find_met_version(work: Edge1Work, name: str) -> str:
     """Return the id of the version with most of the traffic; empty without traffic."""
     call = ProviderCall("GET", work.script(name, "/deployments"))
     try:
@@ -168,19 +173,19 @@ def met_version(work: Edge1Work, name: str) -> str:
     return newest.version_id if newest else ""
 
 
-def let_meet(work: Edge1Work, name: str, ident: str) -> None:
+def activate_version(work: Edge1Work, name: str, ident: str) -> None:
     """Route all traffic to a version. Secret values are part of a version and are rolled back with
     it."""
     shares = [{"version_id": ident, "percentage": 100}]
     document = {"strategy": "percentage", "versions": shares}
-    work.tell(sending("POST", work.script(name, "/deployments?force=true"), document))
+    work.tell(build_json_call("POST", work.script(name, "/deployments?force=true"), document))
 
 
-def live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
+def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
     return LiveFunction(
         owner.function,
         name,
-        version_id(work.api.account.account, name, row.id),
+        format_worker_version_id(work.api.account.account, name, row.id),
         artifact_sha256=row.archive,
         mark=owner.mark_in(row.tag),
     )

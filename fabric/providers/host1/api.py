@@ -8,7 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -60,7 +65,7 @@ class Host1Api:
 
     def __init__(self, account: Host1Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("host1")
+        self._http = http or open_provider_http("host1")
 
     def close(self) -> None:
         self._http.close()
@@ -68,10 +73,10 @@ class Host1Api:
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
-            return understood(call, replace(reply, content=reply.content or b"null"), kind)
-        said = understood(call, replace(reply, content=reply.content or b"{}"), Host1Fault).error
+            return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
+        said = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host1Fault).error
         refusal = RefusedCallError(reply.status, said.message, call.title, frozenset((said.code,)))
         if said.missing:
             raise MissingFilesError(refusal, said.missing)

@@ -3,12 +3,12 @@
 from fabric.model.problems import Problem
 from fabric.model.records.record import DOUBT, Record
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.host1.own_settings import version_in
+from fabric.providers.host1.own_settings import parse_version
 
 PROJECT, DEPLOYMENT, DOMAIN = "project", "deployment", "domain"
 
 
-def sure_texts(address: DeploymentAddress) -> dict[str, str]:
+def read_trusted_texts(address: DeploymentAddress) -> dict[str, str]:
     """Return the stored values, empty if they cannot be trusted."""
     record = address.previous
     if record is None or DOUBT in record.kept:
@@ -16,10 +16,10 @@ def sure_texts(address: DeploymentAddress) -> dict[str, str]:
     return dict(record.kept)
 
 
-def other_project(record: Record, project: str) -> Problem | None:
+def find_project_conflict(record: Record, project: str) -> Problem | None:
     """Return a problem if the record belongs to another project. A missing project is reported with
     the missing credentials."""
-    noted = (version_in(one.resource_id).project for one in record.functions)
+    noted = (parse_version(one.resource_id).project for one in record.functions)
     projects = {dict(record.kept).get(PROJECT, ""), *noted} - {"", project}
     if not projects or not project:
         return None

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _NAME_LENGTH = 63
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -36,11 +36,11 @@ class ProjectOwner(Struct, frozen=True):
 
     @property
     def _digest(self) -> str:
-        return digest_fields((self.service, self.stage))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def said(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
         """Build the metadata. `marks` maps names of functions to their marks."""
-        parts = " ".join(sorted(_part(*one) for one in marks))
+        parts = " ".join(sorted(_hash_part(*one) for one in marks))
         mark = mark[:_MARK_LENGTH]
         return {_OWNER: self._digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
 
@@ -51,11 +51,11 @@ class ProjectOwner(Struct, frozen=True):
         """Return the number of functions in a deployment, or 0 if this function with this mark is
         not among them."""
         parts = said.get(_PARTS, "").split(" ") if self.is_of(said) else []
-        return len(parts) if _part(function, mark) in parts else 0
+        return len(parts) if _hash_part(function, mark) in parts else 0
 
 
-def _part(function: str, mark: str) -> str:
-    return digest_fields((function, mark))[:_PART_LENGTH]
+def _hash_part(function: str, mark: str) -> str:
+    return hash_fields((function, mark))[:_PART_LENGTH]
 
 
 def mark_in(said: Mapping[str, str]) -> str:
@@ -67,13 +67,13 @@ def name_in(said: Mapping[str, str]) -> str:
     return said.get(_NAME, "") if _OWNER in said else ""
 
 
-def owner_of(address: DeploymentAddress) -> ProjectOwner:
+def build_project_owner(address: DeploymentAddress) -> ProjectOwner:
     return ProjectOwner(address.service, address.stage)
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
-    name = _OTHERS.sub("-", resource_name(address, function))
-    return shortened(name, _NAME_LENGTH)
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    name = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(name, _NAME_LENGTH)
 
 
 class ProjectVersion(Struct, frozen=True):
@@ -88,7 +88,7 @@ class ProjectVersion(Struct, frozen=True):
         return f"{self.project}/{self.deployment}/{self.count}"
 
 
-def version_in(resource_id: str) -> ProjectVersion:
+def parse_version(resource_id: str) -> ProjectVersion:
     """Parse a resource id; the result is empty if the id names no version."""
     parts = resource_id.rsplit("/", 2)
     is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
@@ -115,19 +115,21 @@ class FunctionClock(Struct, frozen=True):
     path: str
 
 
-def clocks_of(address: DeploymentAddress, order: FunctionOrder) -> tuple[FunctionClock, ...]:
-    name = function_name(address, order.name)
-    secret = digest_fields(("clock", order.name, order.mark, order.artifact.sha256))
+def list_function_clocks(
+    address: DeploymentAddress, order: FunctionOrder
+) -> tuple[FunctionClock, ...]:
+    name = build_function_name(address, order.name)
+    secret = hash_fields(("clock", order.name, order.mark, order.artifact.sha256))
     return tuple(
         FunctionClock(schedule, zone, f"{OWN_PATHS}clock/{name}/{number}-{secret[:_MARK_LENGTH]}")
-        for number, (schedule, zone) in enumerate(crons_in(order.triggers))
+        for number, (schedule, zone) in enumerate(list_crons(order.triggers))
     )
 
 
 OWN_PATHS = "/_fabric/"
 
 
-def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def list_crons(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """List the schedules with their time zones."""
     found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
@@ -138,7 +140,7 @@ _VERSIONS = ("20", "22", "24")
 _USUAL = "22"
 
 
-def own_runtime(runtime: str) -> str:
+def choose_vercel_runtime(runtime: str) -> str:
     """Return the runtime, the default version if none is given; empty if Vercel does not support
     it."""
     found = _NODE.fullmatch(runtime)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.cors import cors_row
+from fabric.model.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
 
 ANY = "ANY"
@@ -50,7 +50,7 @@ class ProjectRoute(Struct, frozen=True):
     def row(self) -> JsonObject:
         """The route in the format of the server files."""
         named: JsonObject = {"function": self.function, "method": self.method, "path": self.path}
-        return {**named, "cors": cors_row(self.cors)}
+        return {**named, "cors": encode_cors(self.cors)}
 
 
 def _rank(segment: str) -> int:
@@ -59,14 +59,18 @@ def _rank(segment: str) -> int:
     return _MANY if segment == "{+}" else 1
 
 
-def routes_in(function: str, triggers: Iterator[Mapping[str, object]]) -> Iterator[ProjectRoute]:
+def parse_project_routes(
+    function: str, triggers: Iterator[Mapping[str, object]]
+) -> Iterator[ProjectRoute]:
     for number, one in enumerate(triggers):
         if one.get("type") == "http":
             method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
             yield ProjectRoute(function, number, method, path, one.get("cors"))
 
 
-def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
+def find_route_conflicts(
+    routes: Sequence[ProjectRoute],
+) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
     """Yield pairs of routes that match the same requests."""
     seen: dict[tuple[str, tuple[str, ...]], ProjectRoute] = {}
     for one in routes:
@@ -75,20 +79,20 @@ def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, Projec
             yield first, one
 
 
-def own_routes(
+def build_vercel_routes(
     routes: Sequence[ProjectRoute], name_of: Callable[[str], str]
 ) -> Iterator[JsonObject]:
     """Build the routes in Vercel's format and order; `name_of` returns the deployed function
     name."""
     ordered = sorted(routes, key=_order)
     for one in ordered:
-        row = {**_written(one), "dest": f"/{name_of(one.function)}"}
-        yield row if one.method == ANY else {**row, "methods": _methods(one.method)}
+        row = {**_build_route_head(one), "dest": f"/{name_of(one.function)}"}
+        yield row if one.method == ANY else {**row, "methods": _list_methods(one.method)}
     taken = {one.shape for one in ordered if one.method == ANY}
     for one in ordered:
         if one.shape not in taken:
             taken.add(one.shape)
-            yield {**_written(one), "dest": f"/{name_of(one.function)}"}
+            yield {**_build_route_head(one), "dest": f"/{name_of(one.function)}"}
 
 
 def _order(one: ProjectRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, str]:
@@ -96,28 +100,28 @@ def _order(one: ProjectRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, st
     return one.rank, one.shape, _LATER.get(one.method, 0), one.title
 
 
-def _methods(method: str) -> list[str]:
+def _list_methods(method: str) -> list[str]:
     return ["GET", "HEAD"] if method == "GET" else [method]
 
 
-def _written(one: ProjectRoute) -> JsonObject:
-    return {"src": expression_of(one.shape), "caseSensitive": True}
+def _build_route_head(one: ProjectRoute) -> JsonObject:
+    return {"src": build_expression(one.shape), "caseSensitive": True}
 
 
-def expression_of(shape: tuple[str, ...]) -> str:
+def build_expression(shape: tuple[str, ...]) -> str:
     if shape == ("",):
         return "^/$"
-    return "^/" + "/".join(_EXPRESSIONS.get(one) or _literal(one) for one in shape) + "/?$"
+    return "^/" + "/".join(_EXPRESSIONS.get(one) or _escape_literal(one) for one in shape) + "/?$"
 
 
-def _literal(segment: str) -> str:
+def _escape_literal(segment: str) -> str:
     """Build the expression of a literal segment, which matches encoded characters in uppercase and
     lowercase."""
-    sent = re.sub(_ESCAPE, _in_both_cases, re.escape(quote(segment)))
+    sent = re.sub(_ESCAPE, _match_both_cases, re.escape(quote(segment)))
     forms = sorted({re.escape(segment), sent})
     return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"
 
 
-def _in_both_cases(escape: re.Match[str]) -> str:
+def _match_both_cases(escape: re.Match[str]) -> str:
     signs = (one if one.isdigit() else f"[{one}{one.lower()}]" for one in escape[1])
     return f"%{''.join(signs)}"

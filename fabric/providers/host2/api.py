@@ -7,7 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -42,7 +47,7 @@ class Host2Api:
 
     def __init__(self, account: Host2Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("host2")
+        self._http = http or open_provider_http("host2")
 
     def close(self) -> None:
         self._http.close()
@@ -50,8 +55,8 @@ class Host2Api:
     def once(self, call: ProviderCall, kind: type[T]) -> T:
         """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
         RefusedCallError."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
-            return understood(call, replace(reply, content=reply.content or b"null"), kind)
-        refusal = understood(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
+            return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
+        refusal = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
         raise RefusedCallError(reply.status, refusal.words, call.title)

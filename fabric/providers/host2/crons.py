@@ -1,8 +1,8 @@
 """Schedules on Netlify: five cron fields in UTC, one schedule per deployed function. No effects."""
 
-from fabric.providers.five_fields import in_utc
+from fabric.providers.five_fields import convert_utc_schedule
 
 
-def own_cron(schedule: str, zone: str = "") -> str:
+def convert_own_cron(schedule: str, zone: str = "") -> str:
     """Convert a schedule. Raises a ValueError if Netlify cannot express it."""
-    return in_utc(schedule, zone, "Netlify")
+    return convert_utc_schedule(schedule, zone, "Netlify")

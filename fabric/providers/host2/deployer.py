@@ -20,19 +20,21 @@ from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.deploy_plan import refuse_orders
 from fabric.providers.host2.deploys import Host2Work
-from fabric.providers.host2.identity import identity
-from fabric.providers.host2.kept import other_site
-from fabric.providers.host2.looking import found, kept_under, lost
-from fabric.providers.host2.making import made
+from fabric.providers.host2.identity import fetch_identity
+from fabric.providers.host2.kept import find_site_conflict
+from fabric.providers.host2.looking import find_function, find_missing, find_versions_by_marks
+from fabric.providers.host2.making import deploy_orders
 from fabric.providers.host2.own_settings import Host2Place
-from fabric.providers.host2.refusals import judged
-from fabric.providers.host2.releasing import released
-from fabric.providers.host2.removing import dissolved, refuse_single
-from fabric.providers.host2.unfit import unfit_drafts
+from fabric.providers.host2.refusals import classify_refusal
+from fabric.providers.host2.releasing import release_service
+from fabric.providers.host2.removing import delete_service, refuse_single
+from fabric.providers.host2.unfit import find_unsupported
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.refused_calls import Quoted, convert_call_errors
 
-_OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
+_OPERATIONS = Operations(
+    deploy_orders, release_service, refuse_single, delete_service, find_function
+)
 
 
 class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
@@ -50,7 +52,9 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     def operations(self) -> Operations[Host2Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host2Work:
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+    ) -> Host2Work:
         """Open the context of one call. Raises for a record of another site."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
@@ -64,7 +68,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        return other_site(record, self.place.site)
+        return find_site_conflict(record, self.place.site)
 
     @property
     def sole_place(self) -> str:
@@ -73,13 +77,13 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
     ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions))
+        return tuple(find_unsupported(address, functions))
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
-            return kept_under(work, address, marks)
+            return find_versions_by_marks(work, address, marks)
 
     def missing(
         self,
@@ -87,14 +91,14 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - they are in the one deploy
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(lost(work, address))
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host2`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

@@ -12,16 +12,16 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import CallWatch
 from fabric.providers.host2.api import Host2Api
-from fabric.providers.host2.refusals import judged
-from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.host2.refusals import classify_refusal
+from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.refused_calls import (
     Quoted,
     RefusedCallError,
-    explained,
-    own_words,
-    unless_gone,
+    convert_refusals,
+    format_generic_hint,
+    ignore_missing,
 )
-from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.providers.waiting import WAITING, Waiting, poll_until
 
 T = TypeVar("T")
 _PAGE = 100
@@ -81,49 +81,49 @@ class Host2Work(Struct, frozen=True):
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
-        return explained(whose, self.quoted, judged)
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Netlify", self.waiting, self.watch)
+        return retry_transient(act, "Netlify", self.waiting, self.watch)
 
 
-def site_of(work: Host2Work) -> SiteRow:
+def fetch_site(work: Host2Work) -> SiteRow:
     return work.ask(ProviderCall("GET", work.path()), SiteRow)
 
 
-def deploy_of(work: Host2Work, ident: str) -> DeployRow | None:
+def fetch_deploy(work: Host2Work, ident: str) -> DeployRow | None:
     """Fetch a deploy. Netlify deletes deploys that stay unpublished for long."""
     try:
-        return work.ask(_looking(work, ident), DeployRow)
+        return work.ask(_build_fetch_call(work, ident), DeployRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
         raise
 
 
-def _looking(work: Host2Work, ident: str) -> ProviderCall:
+def _build_fetch_call(work: Host2Work, ident: str) -> ProviderCall:
     return ProviderCall("GET", work.path(f"/deploys/{quote(ident, safe='')}"))
 
 
-def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
+def list_deploys(work: Host2Work) -> Iterator[DeployRow]:
     """Yield all deploys, newest first."""
-    page, rows = 1, _page(work, 1)
+    page, rows = 1, _fetch_page(work, 1)
     while rows:
         yield from rows
         page += 1
-        rows = _page(work, page) if len(rows) == _PAGE else ()
+        rows = _fetch_page(work, page) if len(rows) == _PAGE else ()
 
 
-def newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
+def list_newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
     """Return the newest deploys, as many as one call returns."""
-    return _page(work, 1)
+    return _fetch_page(work, 1)
 
 
-def _page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
-    return work.patient(lambda: _page_once(work, number))
+def _fetch_page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+    return work.patient(lambda: _fetch_page_once(work, number))
 
 
-def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+def _fetch_page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     path = work.path(f"/deploys?page={number}&per_page={_PAGE}")
     return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
 
@@ -146,36 +146,36 @@ class WantedDeploy(Struct, frozen=True):
         return row.title == self.title and not row.is_failed and can_end
 
 
-def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
+def create_deploy(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
     """Return a deploy with this title, existing or new.
 
     A deploy from a call with a lost response is among the newest, so the next try finds it.
     """
     path = work.path(f"/deploys?title={quote(wanted.title)}")
-    call = sending("POST", path, wanted.document)
+    call = build_json_call("POST", path, wanted.document)
 
     def act() -> DeployRow:
-        found = wanted.among(_page_once(work, 1))
+        found = wanted.among(_fetch_page_once(work, 1))
         if found is not None and not found.is_ready:
             # A list does not tell what is still to be brought.
-            found = wanted.among([work.api.once(_looking(work, found.id), DeployRow)])
+            found = wanted.among([work.api.once(_build_fetch_call(work, found.id), DeployRow)])
         return found or work.api.once(call, DeployRow)
 
     return work.patient(act)
 
 
 def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
-    row = work.api.once(_looking(work, ident), DeployRow)
+    row = work.api.once(_build_fetch_call(work, ident), DeployRow)
     return sha256 in (row.required_functions or ())
 
 
-def made_ready(work: Host2Work, row: DeployRow) -> None:
+def wait_until_processed(work: Host2Work, row: DeployRow) -> None:
     """Wait until Netlify has processed all uploads."""
     seen = row.state
 
     def look() -> DeployRow | None:
         nonlocal seen
-        found = work.ask(_looking(work, row.id), DeployRow)
+        found = work.ask(_build_fetch_call(work, row.id), DeployRow)
         if found.state != seen:
             work.watch.hear(f"the deploy {row.id} is {found.state}")
             seen = found.state
@@ -184,7 +184,7 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     if not row.is_ready:
         work.watch.hear(f"waiting until the deploy {row.id} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.is_ready else until(look, longer, work.watch)
+    found = row if row.is_ready else poll_until(look, longer, work.watch)
     if found is None:
         message = f"timeout: the deploy {row.id} is still {seen} after {longer.most:.0f} s"
         hint = "check it in the Netlify dashboard, then run the command again to continue"
@@ -192,24 +192,24 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.state)
         message = f"the deploy {row.id} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("Netlify")))
+        raise FabricError(Problem("provider/refused", message, format_generic_hint("Netlify")))
 
 
-def published(work: Host2Work, ident: str) -> None:
+def publish_deploy(work: Host2Work, ident: str) -> None:
     """Publish a deploy at the site's address."""
     call = ProviderCall("POST", work.path(f"/deploys/{quote(ident, safe='')}/restore"))
     work.ask(call, object)
 
     def look() -> SiteRow | None:
-        site = site_of(work)
+        site = fetch_site(work)
         is_met = site.published_deploy is not None and site.published_deploy.id == ident
         return site if is_met else None
 
-    if until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.waiting, work.watch) is None:
         message = f"the deploy {ident} was published, but the site does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
 
 
-def deleted(work: Host2Work, ident: str) -> None:
-    with unless_gone():
+def delete_deploy(work: Host2Work, ident: str) -> None:
+    with ignore_missing():
         work.ask(ProviderCall("DELETE", f"/deploys/{quote(ident, safe='')}"), object)

@@ -2,15 +2,15 @@
 
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record
-from fabric.providers.host2.own_settings import version_in
+from fabric.providers.host2.own_settings import parse_version
 
 SITE, DEPLOY = "site", "deploy"
 
 
-def other_site(record: Record, site: str) -> Problem | None:
+def find_site_conflict(record: Record, site: str) -> Problem | None:
     """Return a problem if the record belongs to another site. A missing site is reported with the
     missing credentials."""
-    noted = (version_in(one.resource_id).site for one in record.functions)
+    noted = (parse_version(one.resource_id).site for one in record.functions)
     sites = {dict(record.kept).get(SITE, ""), *noted} - {"", site}
     if not sites or not site:
         return None

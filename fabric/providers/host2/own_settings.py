@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _NAME_LENGTH = 63
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -37,12 +37,12 @@ class ServiceOwner(Struct, frozen=True):
 
     @property
     def _digest(self) -> str:
-        return digest_fields((self.service, self.stage))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def title(self, mark: str, marks: Iterable[tuple[str, str]]) -> str:
         """Build the title. `marks` maps names of functions to their marks; they are omitted if the
         title would be too long."""
-        parts = "".join(sorted(_part(*one) for one in marks))
+        parts = "".join(sorted(_hash_part(*one) for one in marks))
         begin, end = f"fabric {self._digest} {mark[:_MARK_LENGTH]}", self.name
         title = f"{begin} {parts} {end}"
         return title if len(title) <= _TITLE_LENGTH else f"{begin} {_NO_PARTS} {end}"
@@ -54,7 +54,7 @@ class ServiceOwner(Struct, frozen=True):
             return 0
         text = (title or "").split(" ")[_PARTS_AT]
         parts = [text[at : at + _PART_LENGTH] for at in range(0, len(text), _PART_LENGTH)]
-        return len(parts) if _part(function, mark) in parts else 0
+        return len(parts) if _hash_part(function, mark) in parts else 0
 
     def is_of(self, title: str | None) -> bool:
         return (title or "").startswith(f"fabric {self._digest} ")
@@ -69,27 +69,27 @@ class ServiceOwner(Struct, frozen=True):
 _PARTS_AT = 3
 
 
-def _part(function: str, mark: str) -> str:
-    return digest_fields((function, mark))[:_PART_LENGTH]
+def _hash_part(function: str, mark: str) -> str:
+    return hash_fields((function, mark))[:_PART_LENGTH]
 
 
 def is_of_nobody(title: str | None) -> bool:
     return (title or "").startswith(_REMOVED)
 
 
-def owner_of(address: DeploymentAddress) -> ServiceOwner:
+def build_service_owner(address: DeploymentAddress) -> ServiceOwner:
     return ServiceOwner(address.service, address.stage)
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
-    name = _OTHERS.sub("-", resource_name(address, function))
-    return shortened(name, _NAME_LENGTH)
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    name = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(name, _NAME_LENGTH)
 
 
-def clock_name(address: DeploymentAddress, function: str, number: int) -> str:
+def build_clock_name(address: DeploymentAddress, function: str, number: int) -> str:
     """Build the name of a scheduled function. On Netlify it has no URL, so it is deployed
     separately."""
-    return function_name(address, f"{function}-clock{number or ''}")
+    return build_function_name(address, f"{function}-clock{number or ''}")
 
 
 class SiteVersion(Struct, frozen=True):
@@ -104,7 +104,7 @@ class SiteVersion(Struct, frozen=True):
         return f"{self.site}/{self.deploy}/{self.count}"
 
 
-def version_in(resource_id: str) -> SiteVersion:
+def parse_version(resource_id: str) -> SiteVersion:
     """Parse a resource id; the result is empty if the id names no version."""
     parts = resource_id.rsplit("/", 2)
     is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()

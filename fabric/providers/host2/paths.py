@@ -7,12 +7,12 @@ _NAME = re.compile(r"\{[^{}+]+(\+?)\}")
 ONE, MANY = "{}", "{+}"
 
 
-def shape_of(path: str) -> Shape:
+def parse_shape(path: str) -> Shape:
     """Return the segments, without parameter names or trailing slash."""
     return tuple(_NAME.sub(r"{\1}", one) for one in path.strip("/").split("/"))
 
 
-def overlap(one: Shape, other: Shape) -> bool:
+def is_overlapping(one: Shape, other: Shape) -> bool:
     """Return whether any path matches both."""
     if not one or not other:
         return one == other
@@ -20,7 +20,7 @@ def overlap(one: Shape, other: Shape) -> bool:
     if MANY in both:
         return "" not in both
     is_same = one[0] == other[0] or (ONE in both and "" not in both)
-    return is_same and overlap(one[1:], other[1:])
+    return is_same and is_overlapping(one[1:], other[1:])
 
 
 def is_within(one: Shape, other: Shape) -> bool:
@@ -34,7 +34,7 @@ def is_within(one: Shape, other: Shape) -> bool:
     return is_within(one[1:], other[1:])
 
 
-def expression_of(shape: Shape) -> str:
+def build_expression(shape: Shape) -> str:
     """Build a regular expression in the syntax that all engines share."""
     parts = {ONE: "[^/]+", MANY: ".+"}
     return "^/" + "/".join(parts.get(one) or re.escape(one) for one in shape) + "/?$"

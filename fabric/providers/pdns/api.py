@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, sending, understood
+from fabric.providers.http_calls import ProviderCall, build_json_call, decode_reply
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.retry import Patience, patiently
+from fabric.system.retry import Patience, retry
 
 # One server that answers at once, or is not well: whoever waits for it has a name to lead.
 _SECONDS = 8.0
@@ -72,26 +72,26 @@ class PdnsApi:
 
     def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
         """Fetch the record sets of a name, or None if the zone does not exist."""
-        call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
-        return patiently(lambda: self._found(call), _PATIENCE)
+        call = ProviderCall("GET", f"{self._build_zone_path(zone)}?rrset_name={quote(name)}")
+        return retry(lambda: self._fetch_record_sets(call), _PATIENCE)
 
-    def _found(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
+    def _fetch_record_sets(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
         """Fetch record sets, again after a truncated response."""
-        reply = self._sent(call)
+        reply = self._send_call(call)
         if reply.status in (404, 422):
             return None
-        return understood(call, self._good(call, reply), _Zone).rrsets
+        return decode_reply(call, self._require_ok(call, reply), _Zone).rrsets
 
     def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
         """Change record sets in one atomic call."""
-        call = sending("PATCH", self._zone(zone), {"rrsets": changes})
-        patiently(lambda: self._good(call, self._sent(call)), _PATIENCE)
+        call = build_json_call("PATCH", self._build_zone_path(zone), {"rrsets": changes})
+        retry(lambda: self._require_ok(call, self._send_call(call)), _PATIENCE)
 
-    def _zone(self, zone: str) -> str:
+    def _build_zone_path(self, zone: str) -> str:
         server = quote(self.server.server, safe="")
         return f"/api/v1/servers/{server}/zones/{quote(zone, safe='')}"
 
-    def _sent(self, call: ProviderCall) -> HttpReply:
+    def _send_call(self, call: ProviderCall) -> HttpReply:
         headers = {"X-API-Key": self.server.key.reveal()}
         if call.content:
             headers["Content-Type"] = call.content_type
@@ -100,7 +100,7 @@ class PdnsApi:
             HttpRequest(call.method, url, Secret(headers), call.content, _SECONDS)
         )
 
-    def _good(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
+    def _require_ok(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
         if reply.ok:
             return reply
         try:

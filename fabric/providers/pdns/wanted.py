@@ -3,11 +3,11 @@
 from fabric.model.routing import DesiredRouting, RouterPart, RouterResource
 
 
-def wanted_rrset(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+def plan_rrset(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     if not desired.shares:
         return ()
     name = f"{desired.hostname}."
-    detail = f"{desired.ttl} {record_type(desired)} {content(desired)}"
+    detail = f"{desired.ttl} {record_type(desired)} {format_content(desired)}"
     return (RouterPart(RouterResource.DNS_RECORD, name, detail, weights=desired.weights),)
 
 
@@ -16,7 +16,7 @@ def record_type(desired: DesiredRouting) -> str:
     return "LUA" if len(desired.shares) > 1 else "CNAME"
 
 
-def content(desired: DesiredRouting) -> str:
+def format_content(desired: DesiredRouting) -> str:
     if record_type(desired) == "CNAME":
         return f"{desired.shares[0].host}."
     choices = ",".join(f"{{{one.weight},'{one.host}.'}}" for one in desired.shares)

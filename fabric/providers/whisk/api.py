@@ -8,7 +8,12 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, admitted, opened, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_login,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -44,7 +49,7 @@ class WhiskApi:
     def __init__(
         self, provider: str, find: Callable[[Http], WhiskDoor], http: Http | None = None
     ) -> None:
-        self.http = http or opened(provider)
+        self.http = http or open_provider_http(provider)
         self._find = find
         self._guard = threading.Lock()
         self._door: WhiskDoor | None = None
@@ -77,10 +82,10 @@ class WhiskApi:
         door = self.door
         path = f"{_API}/{quote(namespace or door.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
-        reply = admitted(self.http, door.base_url, door.login, asked)
+        reply = send_with_login(self.http, door.base_url, door.login, asked)
         if reply.ok:
-            return understood(asked, reply, kind)
-        words = understood(asked, reply, _WhiskRefusal).error
+            return decode_reply(asked, reply, kind)
+        words = decode_reply(asked, reply, _WhiskRefusal).error
         for secret in (door.login.reveal().partition(" ")[2], door.key.reveal()):
             words = words.replace(secret, _HIDDEN) if secret else words
         raise RefusedCallError(reply.status, words, asked.title)

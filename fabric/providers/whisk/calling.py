@@ -8,9 +8,9 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionAnswer, LiveFunction
-from fabric.providers.http_calls import sending
-from fabric.providers.payloads import as_json
-from fabric.providers.waiting import Waiting, until
+from fabric.providers.http_calls import build_json_call
+from fabric.providers.payloads import format_json
+from fabric.providers.waiting import Waiting, poll_until
 from fabric.providers.whisk.clocks import EVENT
 from fabric.providers.whisk.work import WhiskWork
 
@@ -49,15 +49,15 @@ class Activation(Struct, frozen=True, rename="camel"):
             return ""
         said = self.answer
         error = said.get("error", said) if isinstance(said, dict) else said
-        return error if isinstance(error, str) else as_json(error)
+        return error if isinstance(error, str) else format_json(error)
 
 
-def activated(
+def activate_action(
     work: WhiskWork, path: str, parameters: JsonObject, namespace: str = ""
 ) -> Activation:
-    call = sending("POST", f"/actions/{path}?blocking=false", parameters)
+    call = build_json_call("POST", f"/actions/{path}?blocking=false", parameters)
     begun = work.api.once(call, _Begun, namespace)
-    found = until(lambda: _ended(work, begun.activation_id), _CALLING, work.watch)
+    found = poll_until(lambda: _fetch_activation(work, begun.activation_id), _CALLING, work.watch)
     if found is None:
         message = f"timeout: `{path}` did not end within {_CALLING.most:.0f} s"
         hint = "check its activations, then run the command again: it might still end"
@@ -65,24 +65,24 @@ def activated(
     return found
 
 
-def _ended(work: WhiskWork, ident: str) -> Activation | None:
+def _fetch_activation(work: WhiskWork, ident: str) -> Activation | None:
     return work.look(f"/activations/{ident}", Activation)
 
 
-def invoked(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
+def invoke_function(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
     began = time.perf_counter()
     parameters: JsonObject = {EVENT: msgspec.json.decode(event or b"null", type=Json)}
-    ended = activated(work, function.resource_name, parameters)
+    ended = activate_action(work, function.resource_name, parameters)
     ms = round((time.perf_counter() - began) * 1000)
     said = ended.answer
     response = said.get("response") if isinstance(said, dict) else said
-    return FunctionAnswer(as_json(response), _lines(work, ended), ms, ended.failure)
+    return FunctionAnswer(format_json(response), _fetch_lines(work, ended), ms, ended.failure)
 
 
-def _lines(work: WhiskWork, ended: Activation) -> str:
+def _fetch_lines(work: WhiskWork, ended: Activation) -> str:
     """Fetch the log of the version that the sequence called; each line has time and stream."""
     if not ended.logs:
         return ""
-    called = until(lambda: _ended(work, ended.logs[0]), _TO_TELL, work.watch)
+    called = poll_until(lambda: _fetch_activation(work, ended.logs[0]), _TO_TELL, work.watch)
     lines = called.logs if called else ()
     return "".join(f"{line.partition(': ')[2] or line}\n" for line in lines)

@@ -9,8 +9,8 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.sources import LESS_CODE, TOO_LARGE, memory_of, seconds_of
-from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, annotations_of
+from fabric.providers.sources import LESS_CODE, TOO_LARGE, read_memory, read_timeout
+from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, build_annotations
 
 CODE_BYTES = 48 * 1024 * 1024
 _VARIABLES_BYTES = 1024 * 1024
@@ -62,7 +62,7 @@ def is_own_annotation(name: str) -> bool:
     return name in _OWN_ANNOTATIONS
 
 
-def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
+def build_version_document(plan: VersionPlan, source: bytes) -> JsonObject:
     """Build the action of a version. Variables are bound parameters, passed at start and not with a
     call."""
     order = plan.order
@@ -81,17 +81,17 @@ def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
         "parameters": [
             {"key": name, "value": value, "init": True} for name, value in order.env.reveal()
         ],
-        "limits": _limits(order),
-        "annotations": annotations_of(texts),
+        "limits": _build_limits(order),
+        "annotations": build_annotations(texts),
     }
 
 
-def _limits(order: FunctionOrder) -> JsonObject:
-    wanted = {"memory": memory_of(order), "timeout": seconds_of(order) * 1000}
+def _build_limits(order: FunctionOrder) -> JsonObject:
+    wanted = {"memory": read_memory(order), "timeout": read_timeout(order) * 1000}
     return {name: value for name, value in wanted.items() if value}
 
 
-def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
+def build_active_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
     """Build the active action, a sequence of one version. The API merges annotations, so all are
     written."""
     texts: JsonObject = {
@@ -105,7 +105,7 @@ def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> Json
     }
     return {
         "exec": {"kind": "sequence", "components": [component]},
-        "annotations": annotations_of(texts),
+        "annotations": build_annotations(texts),
     }
 
 
@@ -116,11 +116,11 @@ def refuse_order(order: FunctionOrder, source: bytes) -> None:
     if encoded > CODE_BYTES:
         message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
-    size = _size(order.env.reveal())
+    size = _count_bytes(order.env.reveal())
     if size > _VARIABLES_BYTES:
         message = f"{whose}: its environment has {size:,} bytes, of {_VARIABLES_BYTES:,}"
         raise FabricError(Problem("deploy/environment-too-large", message, TOO_LARGE))
 
 
-def _size(pairs: Pairs) -> int:
+def _count_bytes(pairs: Pairs) -> int:
     return sum(len(name.encode()) + len(text.encode()) for name, text in pairs)

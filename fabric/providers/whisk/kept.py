@@ -8,7 +8,7 @@ from fabric.providers.whisk.own_names import WhiskPlace, place_in
 MET_NOW, CLOCKS = "met:", "clocks:"
 
 
-def other_place(record: Record, place: WhiskPlace) -> Problem | None:
+def find_place_conflict(record: Record, place: WhiskPlace) -> Problem | None:
     """Return a problem if the record belongs to another namespace. A missing namespace is reported
     with the missing credentials."""
     places = [place_in(one.resource_id) for one in record.functions]

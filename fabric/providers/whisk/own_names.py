@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import shortened
+from fabric.providers.naming import shorten_name
 
 # Names there have 256 letters; ours have other names behind them.
 _LONGEST = 200
@@ -46,33 +46,33 @@ class WhiskAnnotation(Struct, frozen=True):
 Annotations = Sequence[WhiskAnnotation]
 
 
-def said_in(annotations: Annotations, name: str) -> str:
+def read_annotation(annotations: Annotations, name: str) -> str:
     """Return the text of an annotation, or an empty text for any other value."""
     found = next((one.value for one in annotations if one.key == name), "")
     return found if isinstance(found, str) else ""
 
 
-def annotations_of(texts: Mapping[str, Json]) -> list[Json]:
+def build_annotations(texts: Mapping[str, Json]) -> list[Json]:
     return [{"key": name, "value": value} for name, value in texts.items()]
 
 
 def package_name(address: DeploymentAddress) -> str:
-    return shortened(f"{address.service}-{address.stage}", _LONGEST)
+    return shorten_name(f"{address.service}-{address.stage}", _LONGEST)
 
 
 def package_owner(address: DeploymentAddress) -> str:
     return f"{address.service}/{address.stage}"
 
 
-def action_owner(address: DeploymentAddress, function: str) -> str:
+def format_action_owner(address: DeploymentAddress, function: str) -> str:
     return f"{package_owner(address)}/{function}"
 
 
-def version_name(function: str, mark: str, around: str) -> str:
-    return f"{function}{_BETWEEN}{digest_fields((mark, around))[:_DIGEST]}"
+def build_version_name(function: str, mark: str, around: str) -> str:
+    return f"{function}{_BETWEEN}{hash_fields((mark, around))[:_DIGEST]}"
 
 
-def resource_id(place: WhiskPlace, package: str, version: str) -> str:
+def format_resource_id(place: WhiskPlace, package: str, version: str) -> str:
     return f"{place.id}/{package}/{version}"
 
 
@@ -82,6 +82,6 @@ def place_in(resource: str) -> str:
     return parts[0] if len(parts) > 2 else ""  # noqa: PLR2004 - place, package, version
 
 
-def version_in(resource: str) -> str:
+def read_version(resource: str) -> str:
     """Return the name of the version's action; empty if the id names none."""
     return resource.rpartition("/")[2]

@@ -8,8 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
-from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, explained
+from fabric.providers.http_calls import ProviderCall, retry_transient
+from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, convert_refusals
 from fabric.providers.waiting import WAITING, Waiting
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.own_names import WhiskPlace
@@ -62,7 +62,7 @@ class WhiskWork(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, self.titles.name, self.waiting, self.watch)
+        return retry_transient(act, self.titles.name, self.waiting, self.watch)
 
     def trying(self, act: Callable[["WhiskWork"], T]) -> T:
         """Retry a change as a whole; `act` must look first."""
@@ -70,4 +70,4 @@ class WhiskWork(Struct, frozen=True):
 
     def told(self, whose: str) -> AbstractContextManager[None]:
         """Convert errors inside to problems of this resource."""
-        return explained(whose, self.quoted, self.judged)
+        return convert_refusals(whose, self.quoted, self.judged)

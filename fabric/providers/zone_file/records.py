@@ -16,22 +16,22 @@ _RECORD = RouterResource.DNS_RECORD
 _CLASSES = ("IN", "CH", "HS")
 
 
-def wanted_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+def plan_zone_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     """Plan the records. Plain lookups get the first endpoint with the largest weight."""
     if not desired.shares:
         return ()
     alias = f"{desired.ttl} IN CNAME {desired.heaviest.host}."
-    services = (_service(desired, one) for one in desired.shares)
+    services = (_build_srv_record(desired, one) for one in desired.shares)
     return (RouterPart(_RECORD, f"{desired.hostname}.", alias), *services)
 
 
-def _service(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
+def _build_srv_record(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     text = f"{desired.ttl} IN SRV 1 {share.weight} {_HTTPS_PORT} {share.host}."
     name = f"_https._tcp.{desired.hostname}. {share.label}"
     return RouterPart(_RECORD, name, text, weights=((share.label, share.weight),))
 
 
-def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
+def format_zone(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
     """Format the zone of the hostname by RFC 1035. Names of other zones would make it invalid."""
     origin = hostname.partition(".")[2]
     names = [(part.name.partition(" ")[0], part.detail) for part in parts]
@@ -61,15 +61,15 @@ class ForeignLine(Struct, frozen=True):
     type: str = ""
 
 
-def compared(text: str, written: str) -> ZoneLines:
+def compare_zone(text: str, written: str) -> ZoneLines:
     """Compare the texts. A changed line of ours counts as lost, not as foreign: its name and type
     match a lost line."""
     ours = written.splitlines()
     there = text.splitlines()
     lost = [line for line in ours if line not in there]
-    edited = Counter((one.name, one.type) for one in _lines(lost, ours))
+    edited = Counter((one.name, one.type) for one in _parse_lines(lost, ours))
     foreign = []
-    for one in _lines([line for line in there if line not in ours], ours):
+    for one in _parse_lines([line for line in there if line not in ours], ours):
         if edited[one.name, one.type] or one.type == "SOA":
             edited[one.name, one.type] -= 1
         else:
@@ -82,7 +82,7 @@ def with_foreign(text: str, foreign: Iterable[ForeignLine]) -> str:
     return text + "".join(f"{one.text}\n" for one in foreign)
 
 
-def _lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
+def _parse_lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
     """Parse the lines. A record without a name belongs to the previous name."""
     origin = ours[0].removeprefix("$ORIGIN ") if ours else ""
     name = origin
@@ -92,14 +92,14 @@ def _lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
             yield ForeignLine(line)
             continue
         if not line[0].isspace():
-            name = _absolute(words.pop(0), origin)
+            name = _make_absolute(words.pop(0), origin)
         kinds = (
             word.upper() for word in words if not word.isdigit() and word.upper() not in _CLASSES
         )
         yield ForeignLine(line, name, next(kinds, ""))
 
 
-def _absolute(name: str, origin: str) -> str:
+def _make_absolute(name: str, origin: str) -> str:
     if name == "@":
         return origin
     return (name if name.endswith(".") else f"{name}.{origin}").lower()

@@ -95,7 +95,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
             message = f"failed: {self.error.type}: {self.error.message}"
             return CallFailure(Failing.THREW, message, self.error.type)
         if self.too_large:
-            return too_large(self.too_large)
+            return build_size_failure(self.too_large)
         if not self.ready and not bytes(self.response):
             why = self.unanswered or "its process returned no error"
             return CallFailure(Failing.NO_ANSWER, f"returned no response ({why})")
@@ -106,15 +106,15 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
         return CallEnd(response, logs, self.ms, self.rss, self.failure())
 
 
-def answer_line(line: bytes) -> AnswerLine | None:
+def parse_answer_line(line: bytes) -> AnswerLine | None:
     """Parse a message of the harness. None for any other line, which a handler wrote itself."""
     try:
         return msgspec.json.decode(line, type=AnswerLine)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _leniently(line)
+        return _parse_leniently(line)
 
 
-def _leniently(line: bytes) -> AnswerLine | None:
+def _parse_leniently(line: bytes) -> AnswerLine | None:
     """Parse JSON with unpaired surrogates, which truncated texts can contain and the fast decoder
     rejects."""
     try:
@@ -129,7 +129,7 @@ def _leniently(line: bytes) -> AnswerLine | None:
     return msgspec.structs.replace(found, response=msgspec.Raw(whole.get("response", "").encode()))
 
 
-def other_version(runtime: str, version: str) -> str:
+def format_version_notice(runtime: str, version: str) -> str:
     """Format the notice that the local language version differs from the runtime's."""
     wanted = _NUMBER.search(runtime)
     if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
@@ -137,13 +137,13 @@ def other_version(runtime: str, version: str) -> str:
     return f"it runs on {version} locally, and its runtime is {runtime}"
 
 
-def too_large(size: int) -> CallFailure:
+def build_size_failure(size: int) -> CallFailure:
     most = LARGEST_ANSWER // _MEGABYTE
     message = f"returned {size / _MEGABYTE:.1f} MB; providers allow {most} MB"
     return CallFailure(Failing.TOO_LARGE, message)
 
 
-def document_of(end: CallEnd) -> Json:
+def decode_response(end: CallEnd) -> Json:
     """Return the response as a value."""
     try:
         found: Json = msgspec.json.decode(end.response)
@@ -152,7 +152,7 @@ def document_of(end: CallEnd) -> Json:
     return found
 
 
-def hidden(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
+def redact_call(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
     """Redact secrets in everything reported about a call. The response itself is not changed."""
     logs = hide(end.said).encode(errors="replace") if end.logs else b""
     failure = end.failure
@@ -161,18 +161,18 @@ def hidden(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
     return msgspec.structs.replace(end, logs=logs, failure=failure)
 
 
-def problem_of(function: str, end: CallEnd) -> Problem | None:
+def build_call_problem(function: str, end: CallEnd) -> Problem | None:
     """Return the problem that a command reports for a failed call."""
     failure = end.failure
     if failure is None or failure.problem is not None:
         return failure.problem if failure else None
     code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
     frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
-    hint = missing_hint(failure.message)
+    hint = format_missing_hint(failure.message)
     return Problem(code, f"function `{function}` {failure.message}", hint, frame=frame)
 
 
-def missing_hint(message: str) -> str:
+def format_missing_hint(message: str) -> str:
     """Return the hint for a module that is missing on this machine; empty for another failure."""
     found = _MISSING.search(message)
     if found is None:

@@ -28,10 +28,10 @@ class ChildStart(Struct, frozen=True):
     memory: int = 0
 
 
-def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
+def start_process(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
     """Start the process. Returns it with the write end for requests and the read end for
     answers."""
-    asked, request, answer, answered = _pipes()
+    asked, request, answer, answered = _open_pipes()
     try:
         process = start_child(
             [*start.argv, str(asked), str(answered)],
@@ -48,12 +48,12 @@ def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
     finally:
         os.close(asked)
         os.close(answered)
-    for fd in (request, answer, output_of(process)):
+    for fd in (request, answer, get_output_fd(process)):
         os.set_blocking(fd, False)
     return process, request, answer
 
 
-def _pipes() -> tuple[int, int, int, int]:
+def _open_pipes() -> tuple[int, int, int, int]:
     try:
         asked, request = os.pipe()
         try:
@@ -68,7 +68,7 @@ def _pipes() -> tuple[int, int, int, int]:
         raise FabricError(Problem("process/cannot-start", message, hint)) from error
 
 
-def output_of(process: subprocess.Popen[bytes]) -> int:
+def get_output_fd(process: subprocess.Popen[bytes]) -> int:
     assert process.stdout is not None  # noqa: S101 - it is piped
     return process.stdout.fileno()
 
@@ -98,7 +98,7 @@ def read_some(fd: int) -> bytes | None:
         return None
 
 
-def memory_of(pid: int) -> int:
+def read_memory_use(pid: int) -> int:
     """Return the bytes that a process uses; 0 if the system does not report it."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:

@@ -8,11 +8,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.archive import unpacked
+from fabric.runtimes.archive import unpack_archive
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.system.disk import make_folder, write_atomic
 from fabric.system.source.entries import Refused
-from fabric.system.source.names import checked_parts
+from fabric.system.source.names import split_checked
 
 _BROUGHT = "node_modules"
 
@@ -41,8 +41,8 @@ class FunctionFolder:
             raise FabricError(Problem("invoke/bad-archive", message)) from error
 
     def _unpack(self, function: LocalFunction) -> None:
-        for file in unpacked(function.code.read()):
-            path = self._folder.joinpath("code", *checked_parts(file.path))
+        for file in unpack_archive(function.code.read()):
+            path = self._folder.joinpath("code", *split_checked(file.path))
             write_atomic(path, file.content, mode=0o755 if file.executable else 0o644)
         for name, found in function.brought:
             # Above the code, where Node looks once the archive has nothing of that name; Python is

@@ -41,7 +41,7 @@ class CodeArchive(Struct, frozen=True):
     read: Callable[[], bytes]
 
 
-def _as_it_is(text: str) -> str:
+def _return_unchanged(text: str) -> str:
     return text
 
 
@@ -62,7 +62,7 @@ class LocalFunction(Struct, frozen=True):
     memory: int = 0
     brought: Pairs = ()
     caller: CallingProvider = AS_EVENT
-    hide: Callable[[str], str] = _as_it_is
+    hide: Callable[[str], str] = _return_unchanged
 
     def is_as(self, other: "LocalFunction") -> bool:
         """Return whether a child of one function can also serve the other."""

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, hidden
+from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, redact_call
 from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
-from fabric.runtimes.calls.program import environment_of, program_of, said_to
+from fabric.runtimes.calls.program import build_environment, build_harness_settings, find_program
 from fabric.system.child_keeper import ChildKeeper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
@@ -38,7 +38,7 @@ USUAL = PoolLimits()
 Done = Callable[[CallEnd], None]
 
 
-def _nobody_hears(_name: str, _end: CallEnd) -> None:
+def _ignore_end(_name: str, _end: CallEnd) -> None:
     pass
 
 
@@ -92,7 +92,7 @@ class HandlerPool:
         loop: EventLoop,
         parent: Mapping[str, str],
         limits: PoolLimits = USUAL,
-        told: Callable[[str, CallEnd], None] = _nobody_hears,
+        told: Callable[[str, CallEnd], None] = _ignore_end,
     ) -> None:
         """Create a pool. `told` receives the output and cause of a child that ended between two
         calls."""
@@ -115,7 +115,7 @@ class HandlerPool:
         if (entry.next or entry.now).function.is_as(function):
             return
         if entry.next is not None:
-            self._retire(entry.next)
+            self._end_idle_children(entry.next)
         entry.next = _Version(function)
         if not entry.now.lives or not self._start(entry, entry.next):
             self._take_over(entry)
@@ -129,7 +129,7 @@ class HandlerPool:
         # None of its children is of the version that answers: they end with their calls.
         entry.now, entry.next = _Version(entry.now.function), None
         for version in filter(None, versions):
-            self._retire(version)
+            self._end_idle_children(version)
         message = "no longer exists"
         self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
 
@@ -198,7 +198,7 @@ class HandlerPool:
 
     def _start(self, entry: _Entry, version: _Version) -> bool:
         try:
-            child = self._started(version)
+            child = self._start_child(version)
         except FabricError as error:
             failure = CallFailure(Failing.CANNOT_START, error.first.message, problem=error.first)
             self._fail_waiting(entry, failure)
@@ -208,27 +208,27 @@ class HandlerPool:
         self._look_after_idle()
         return True
 
-    def _started(self, version: _Version) -> HandlerChild:
+    def _start_child(self, version: _Version) -> HandlerChild:
         function = version.function
-        argv = program_of(function, self._parent)
+        argv = find_program(function, self._parent)
         if version.folder is None:
-            top = self._own_folder() / f"{next(self._numbers)}-{function.name}"
+            top = self._ensure_folder() / f"{next(self._numbers)}-{function.name}"
             version.folder = FunctionFolder(function, top)
         folder = version.folder.for_child()
         start = ChildStart(
             argv,
             folder.code,
-            environment_of(function, folder, self._parent),
-            msgspec.json.encode(said_to(function, folder)) + b"\n",
+            build_environment(function, folder, self._parent),
+            msgspec.json.encode(build_harness_settings(function, folder)) + b"\n",
             function.timeout,
             function.memory,
         )
-        child = HandlerChild(self._loop, start, self._settled, self._gone)
-        self._keeper = self._keeper or ChildKeeper(self._own_folder())
+        child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
+        self._keeper = self._keeper or ChildKeeper(self._ensure_folder())
         self._keeper.begun(child.pid)
         return child
 
-    def _own_folder(self) -> Path:
+    def _ensure_folder(self) -> Path:
         if self._folder is None:
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix="fabric-invoke-")).resolve()
@@ -236,10 +236,10 @@ class HandlerPool:
                 raise write_problem(Path(tempfile.gettempdir()), error) from error
         return self._folder
 
-    def _settled(self, child: HandlerChild, end: CallEnd) -> None:
+    def _handle_settled(self, child: HandlerChild, end: CallEnd) -> None:
         entry, version = self._owners[child]
         done = entry.calls.pop(child, None)
-        end = hidden(end, version.function.hide)
+        end = redact_call(end, version.function.hide)
         if done is not None:
             done(end)
         if version is entry.next:
@@ -258,13 +258,13 @@ class HandlerPool:
         old, new = entry.now, entry.next
         assert new is not None  # noqa: S101 - callers looked
         entry.now, entry.next = new, None
-        self._retire(old)
+        self._end_idle_children(old)
         waiting, entry.at_take_over = entry.at_take_over, []
         for call in waiting:
             call()
         self._serve(entry)
 
-    def _retire(self, version: _Version) -> None:
+    def _end_idle_children(self, version: _Version) -> None:
         for child in version.children:
             if child.life in (ChildLife.IDLE, ChildLife.LOADING):
                 child.end()
@@ -278,7 +278,7 @@ class HandlerPool:
             version.folder = None
             threading.Thread(target=folder.remove, name="folder-remover").start()
 
-    def _gone(self, child: HandlerChild) -> None:
+    def _handle_gone(self, child: HandlerChild) -> None:
         entry, version = self._owners.pop(child)
         version.children.remove(child)
         if self._keeper is not None:
@@ -286,7 +286,7 @@ class HandlerPool:
         if version is not entry.now and version is not entry.next:
             self._tidy(version)
         if child.last_words is not None:
-            self._told(entry.name, hidden(child.last_words, version.function.hide))
+            self._told(entry.name, redact_call(child.last_words, version.function.hide))
         self._serve_all()
 
     def _serve_all(self) -> None:

@@ -90,11 +90,11 @@ class ManyInterpreters:
         """Build one function in any of the interpreters."""
         if inputs.command or not inputs.runtime.startswith("python"):
             return self._builder.build(workspace, inputs)
-        child = self._child()
-        built = self._built_by(child, workspace, inputs) if child else None
+        child = self._take_child()
+        built = self._build_in_child(child, workspace, inputs) if child else None
         if built is not None:
             return built
-        return self._built_here(workspace, inputs)
+        return self._build_locally(workspace, inputs)
 
     def close(self) -> None:
         with self._lock:
@@ -103,7 +103,7 @@ class ManyInterpreters:
         for child in children:
             child.close()
 
-    def _child(self) -> "BuildChild | None":
+    def _take_child(self) -> "BuildChild | None":
         """Return an idle child, or a new one if that pays off."""
         with self._lock:
             self._threads.add(threading.get_ident())
@@ -112,20 +112,23 @@ class ManyInterpreters:
             if self._left_to_start <= 0 or not self._is_worth_it():
                 return None
             self._left_to_start -= 1
-        return self._started()
+        return self._start_child()
 
     def _is_worth_it(self) -> bool:
         """Return whether another child pays off. A single thread would only wait for it."""
         most = max(self._spreading.all_seconds, self._built * self._spreading.each_seconds)
         return len(self._threads) > 1 and self._spent >= most
 
-    def _started(self) -> "BuildChild | None":
+    def _start_child(self) -> "BuildChild | None":
         """Start a child, or return None if the machine cannot create a process: the build must not
         fail for that."""
-        from fabric.runtimes.elsewhere.child import BuildChild, needed_of  # few runs want one
+        from fabric.runtimes.elsewhere.child import (
+            BuildChild,
+            select_import_variables,
+        )  # few runs want one
 
         try:
-            child = BuildChild(needed_of(self._spreading.environment))
+            child = BuildChild(select_import_variables(self._spreading.environment))
         except (FabricError, OSError):
             return None
         with self._lock:
@@ -135,14 +138,16 @@ class ManyInterpreters:
         child.close()
         return None
 
-    def _built_by(self, child: "BuildChild", workspace: Path, inputs: BuildInputs) -> Built | None:
+    def _build_in_child(
+        self, child: "BuildChild", workspace: Path, inputs: BuildInputs
+    ) -> Built | None:
         """Build in a child, or return None if the build must run here."""
         from fabric.runtimes.elsewhere.child import LostChildError
 
         try:
             answer = child.answer(workspace, inputs)
         except LostChildError:
-            self._lose(child)
+            self._remove_child(child)
             return None
         with self._lock:
             if not self._is_closed:
@@ -151,7 +156,7 @@ class ManyInterpreters:
             raise FabricError(*answer.problems)
         return answer.built
 
-    def _lose(self, child: "BuildChild") -> None:
+    def _remove_child(self, child: "BuildChild") -> None:
         with self._lock:
             is_ours = child in self._all
             if is_ours:
@@ -160,7 +165,7 @@ class ManyInterpreters:
         if is_ours:
             child.close()
 
-    def _built_here(self, workspace: Path, inputs: BuildInputs) -> Built:
+    def _build_locally(self, workspace: Path, inputs: BuildInputs) -> Built:
         began = time.thread_time()
         try:
             return self._builder.build(workspace, inputs)

@@ -11,8 +11,13 @@ from pathlib import Path
 import msgspec
 
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, message, read_message
-from fabric.system.child_keeper import kept
+from fabric.runtimes.elsewhere.messages import (
+    BuildAnswer,
+    BuildQuestion,
+    encode_message,
+    read_message,
+)
+from fabric.system.child_keeper import keep_child
 from fabric.system.process import kill_child, start_child
 
 _PROGRAM = "fabric.runtimes.elsewhere.program"
@@ -33,8 +38,8 @@ class BuildChild:
         with contextlib.ExitStack() as stack:
             theirs, ours = os.pipe()
             self._questions = stack.enter_context(os.fdopen(ours, "wb"))
-            started = partial(_started, theirs, environment, program)
-            self._process = stack.enter_context(kept(theirs, started))
+            started = partial(_start_process, theirs, environment, program)
+            self._process = stack.enter_context(keep_child(theirs, started))
             stack.callback(kill_child, self._process)
             self._closing = stack.pop_all()
 
@@ -49,7 +54,7 @@ class BuildChild:
         """Send a request and wait for the result without blocking other threads. Raises
         LostChildError."""
         try:
-            asked = message(question)
+            asked = encode_message(question)
         except ValueError:
             return BuildAnswer()
         assert self._process.stdout is not None  # noqa: S101 - it is piped
@@ -71,12 +76,14 @@ class BuildChild:
             self._process.stdout.close()
 
 
-def needed_of(environment: Mapping[str, str]) -> dict[str, str]:
+def select_import_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Select the variables that locate an interpreter's modules, and no others."""
     return {name: value for name, value in environment.items() if name.startswith(_NEEDED)}
 
 
-def _started(stdin: int, environment: Mapping[str, str], program: str) -> subprocess.Popen[bytes]:
+def _start_process(
+    stdin: int, environment: Mapping[str, str], program: str
+) -> subprocess.Popen[bytes]:
     try:
         return start_child(
             [sys.executable, "-P", "-m", program],

@@ -41,7 +41,7 @@ class BuildAnswer(Struct, frozen=True):
     other_toolchain: str = ""
 
 
-def message(said: Struct) -> bytes:
+def encode_message(said: Struct) -> bytes:
     """Encode a message. Raises ValueError if it is too large or not valid Unicode, as file names
     can be."""
     body = msgspec.msgpack.encode(said)

@@ -11,23 +11,28 @@ from typing import IO
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion, message, read_message
+from fabric.runtimes.elsewhere.messages import (
+    BuildAnswer,
+    BuildQuestion,
+    encode_message,
+    read_message,
+)
 
 
-def answer_all(
+def serve_builds(
     questions: IO[bytes], answers: IO[bytes], builder_for: Callable[[BuildQuestion], Builder]
 ) -> None:
     """Answer all requests. The builder can depend on the request."""
     while (asked := read_message(questions, BuildQuestion)) is not None:
         try:
-            said = message(_answer(asked, builder_for(asked)))
+            said = encode_message(_run_build(asked, builder_for(asked)))
         except ValueError:
-            said = message(BuildAnswer())
+            said = encode_message(BuildAnswer())
         answers.write(said)
         answers.flush()
 
 
-def _answer(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
+def _run_build(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
     workspace = Path(asked.workspace)
     try:
         if asked.toolchain:
@@ -45,4 +50,4 @@ def _answer(asked: BuildQuestion, builder: Builder) -> BuildAnswer:
 if __name__ == "__main__":
     # It builds Python alone: no tools are found or fetched here.
     BUILDER = Runtimes(Path(), {}, install=False)
-    answer_all(sys.stdin.buffer, sys.stdout.buffer, lambda _: BUILDER)
+    serve_builds(sys.stdin.buffer, sys.stdout.buffer, lambda _: BUILDER)

@@ -54,7 +54,7 @@ class Bundler:
         answer: Future[Any] = Future()
         with self._lock:
             if self._dead:
-                raise self._died()
+                raise self._exit_error()
             number = next(self._ids)
             self._waiting[number] = answer
         self._send({"id": number, "bundler": str(bundler), "options": options})
@@ -91,7 +91,7 @@ class Bundler:
             self._dead = True
             waiting, self._waiting = self._waiting, {}
         for waiter in waiting.values():
-            waiter.set_exception(self._died())
+            waiter.set_exception(self._exit_error())
 
     def _take(self, line: bytes) -> bool:
         """Deliver an answer to its waiting caller; False if the line is not an answer."""
@@ -108,7 +108,7 @@ class Bundler:
     def _read_stderr(self) -> None:
         self._stderr.extend(self._child.stderr or ())
 
-    def _died(self) -> FabricError:
+    def _exit_error(self) -> FabricError:
         last = b"".join(self._stderr).decode(errors="replace").strip()
         return FabricError(
             Problem(

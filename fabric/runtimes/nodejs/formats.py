@@ -9,7 +9,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.handler_exports import WantedExport
-from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.locks import list_upwards
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.runtimes.seen import Kind
 
@@ -43,12 +43,12 @@ def format_of(entry: EntryFile, inputs: BuildInputs) -> str:
 
 def is_module_package(entry: EntryFile) -> bool:
     folder = os.path.dirname(entry.path)
-    manifests = upwards(entry.workspace, folder, ("package.json",), entry.probe)
+    manifests = list_upwards(entry.workspace, folder, ("package.json",), entry.probe)
     nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), "")
     return bool(nearest) and read_jsonc(nearest).get("type") == "module"
 
 
-def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> str:
+def find_required_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> str:
     """Return the format that the source turned out to require, if none was configured; otherwise
     empty."""
     if inputs.format:
@@ -67,13 +67,13 @@ def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any
     return CJS if is_needed and format_of(entry, inputs) == ESM else ""
 
 
-def wanted_of(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
+def build_wanted_export(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
     others = inputs.handlers or _OTHERS
     names = frozenset({entry.export} if entry.export else {"handler", *others})
     return WantedExport(names, inputs.methods)
 
 
-def output_of(entry: EntryFile, wanted: str) -> str:
+def build_output_path(entry: EntryFile, wanted: str) -> str:
     """Return the bundle's path in the archive, beside the entry's place, so that `__dirname` is
     correct.
 
@@ -83,7 +83,7 @@ def output_of(entry: EntryFile, wanted: str) -> str:
     return os.path.join(folder, name.replace(".", "_") + _ENDINGS[wanted])
 
 
-def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Json]:
+def build_wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Json]:
     """Build the code before and after the bundle."""
     if wanted == ESM:
         return {"banner": {"js": "\n".join(filter(None, (inputs.banner, _AS_IN_COMMONJS)))}}
@@ -92,8 +92,8 @@ def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Js
     return {"footer": footer, **({"banner": {"js": inputs.banner}} if inputs.banner else {})}
 
 
-def handler_of(entry: EntryFile, inputs: BuildInputs, wanted: str, exports: list[str]) -> str:
+def format_handler(entry: EntryFile, inputs: BuildInputs, wanted: str, exports: list[str]) -> str:
     """Return `<module path in the archive>.<export>`."""
     names = ("handler", *(inputs.handlers or _OTHERS)) if wanted == ESM else ()
     export = entry.export or next((name for name in names if name in exports), "handler")
-    return f"{re.sub(r'[.]m?js$', '', output_of(entry, wanted))}.{export}"
+    return f"{re.sub(r'[.]m?js$', '', build_output_path(entry, wanted))}.{export}"

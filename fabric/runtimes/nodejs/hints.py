@@ -34,7 +34,7 @@ _HINTS = (
 )
 
 
-def hint_for(text: str, notes: str) -> str:
+def choose_bundler_hint(text: str, notes: str) -> str:
     """Return fabric's hint if there is one, otherwise the bundler's notes."""
     for pattern, hint in _HINTS:
         if found := re.search(pattern, text):

@@ -27,12 +27,12 @@ def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
     Sorted, because the bundler's order depends on other files and on timing.
     """
     return tuple(
-        Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
+        Module(_make_absolute(root, name), tuple(_convert_imports(root, entry["imports"])))
         for name, entry in sorted(inputs.items())
     )
 
 
-def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
+def select_bundled(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
     """Return the modules without external imports that the bundle does not contain. A metafile's
     `inputs` list imports of types and of removed code as external ones."""
     return tuple(
@@ -41,16 +41,16 @@ def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Modu
     )
 
 
-def _imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import]:
+def _convert_imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import]:
     return [_import(root, entry) for entry in entries]
 
 
 def _import(root: str, entry: Mapping[str, Any]) -> Import:
     if entry.get("external"):
         return Import(entry.get("original", entry["path"]))
-    return Import(entry.get("original", entry["path"]), _absolute(root, entry["path"]))
+    return Import(entry.get("original", entry["path"]), _make_absolute(root, entry["path"]))
 
 
-def _absolute(root: str, name: str) -> str:
+def _make_absolute(root: str, name: str) -> str:
     # A module that a `browser` field turned off keeps its path behind this prefix.
     return os.path.normpath(os.path.join(root, name.removeprefix("(disabled):")))

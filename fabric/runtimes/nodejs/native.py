@@ -14,7 +14,7 @@ _WINDOWS = b"MZ"
 _TARGETS = {"": "x64", "x86_64": "x64", "arm64": "arm64"}
 
 
-def platform_of(content: bytes) -> str:
+def detect_platform(content: bytes) -> str:
     """Return the platform, such as `linux x64`; empty if unknown."""
     if content.startswith(_ELF):
         machine = int.from_bytes(content[18:20], "little")
@@ -31,11 +31,13 @@ def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[Buil
     native: dict[str, dict[str, str]] = {}
     for name, files in parts:
         made = {
-            file.path: platform_of(file.content) for file in files if file.path.endswith(".node")
+            file.path: detect_platform(file.content)
+            for file in files
+            if file.path.endswith(".node")
         }
         native.setdefault(name, {}).update(made)
     foreign = [
-        _foreign(inputs, name, target, made)
+        _foreign_module_problem(inputs, name, target, made)
         for name, made in sorted(native.items())
         if made and not {target, ""}.intersection(made.values())
     ]
@@ -43,7 +45,9 @@ def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[Buil
         raise FabricError(*foreign)
 
 
-def _foreign(inputs: BuildInputs, name: str, target: str, made: dict[str, str]) -> Problem:
+def _foreign_module_problem(
+    inputs: BuildInputs, name: str, target: str, made: dict[str, str]
+) -> Problem:
     path, platform = min(made.items())
     system, processor = target.split()
     return Problem(

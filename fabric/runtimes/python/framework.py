@@ -49,16 +49,16 @@ def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkReque
     os.chdir(folder)
     function = FramedFunction({**document, "folder": folder})
 
-    def answered(request: FrameworkRequest) -> _Answer:
-        taken = _taken(request)
+    def answer_request(request: FrameworkRequest) -> _Answer:
+        taken = _convert_request(request)
         is_event = not function.routes or _is_of_clock(taken, own[0])
-        given = _of_event(function, taken) if is_event else function.answered(taken)
+        given = _call_event(function, taken) if is_event else function.answered(taken)
         return given.body, given.status, given.headers
 
-    return answered
+    return answer_request
 
 
-def _taken(request: FrameworkRequest) -> HttpTaken:
+def _convert_request(request: FrameworkRequest) -> HttpTaken:
     environ = request.environ
     target = str(environ.get("RAW_URI") or environ.get("REQUEST_URI") or "/")
     headers = [(name.lower(), value) for name, value in request.headers.items()]
@@ -71,7 +71,7 @@ def _is_of_clock(taken: HttpTaken, clock: str) -> bool:
     return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
 
 
-def _of_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
+def _call_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
     try:
         event = json.loads(taken.body or b"{}")
     except ValueError:

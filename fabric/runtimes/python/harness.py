@@ -61,14 +61,14 @@ class Channel:
 
 
 def as_bytes(document: dict[str, object]) -> bytes:
-    def dumped(*, is_ascii: bool) -> bytes:
+    def dump_text(*, is_ascii: bool) -> bytes:
         text = json.dumps(document, allow_nan=False, separators=(",", ":"), ensure_ascii=is_ascii)
         return text.encode() + b"\n"
 
     try:
-        return dumped(is_ascii=False)
+        return dump_text(is_ascii=False)
     except UnicodeEncodeError:
-        return dumped(is_ascii=True)
+        return dump_text(is_ascii=True)
 
 
 def failed(error: BaseException) -> dict[str, object]:

@@ -63,10 +63,12 @@ class Modules:
         """
         found = self._found.get((dotted, names))
         if found is None:
-            found = self._found[dotted, names] = _joined(list(self._portions(dotted, names)))
+            found = self._found[dotted, names] = _join_resolutions(
+                list(self._list_portions(dotted, names))
+            )
         return found
 
-    def _portions(self, dotted: str, names: tuple[str, ...]) -> Iterator[Resolution]:
+    def _list_portions(self, dotted: str, names: tuple[str, ...]) -> Iterator[Resolution]:
         top = dotted.partition(".")[0]
         for search in self._roots:
             if search.only and search.only != top:
@@ -74,7 +76,7 @@ class Modules:
             if search is not self._roots[0] and top in self._standard:
                 continue
             yield self.find_below(search.folder, dotted, names).below(search.folder)
-            if any(map(self._probe.is_file, _forms(os.path.join(search.folder, top)))):
+            if any(map(self._probe.is_file, _list_forms(os.path.join(search.folder, top)))):
                 return
 
     def find_below(self, folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
@@ -83,25 +85,25 @@ class Modules:
         tried: list[str] = []
         for part in filter(None, dotted.split(".")):
             folder = os.path.join(folder, part)
-            found = self._first(folder, tried)
+            found = self._find_first(folder, tried)
             if found:
                 loaded.append(found)
             if found == f"{folder}.py":
                 return Resolution(tuple(loaded), tuple(tried))
         submodules = [
-            self._first(os.path.join(folder, name), tried) for name in names if name != "*"
+            self._find_first(os.path.join(folder, name), tried) for name in names if name != "*"
         ]
         return Resolution((*loaded, *filter(None, submodules)), tuple(tried))
 
-    def _first(self, base: str, tried: list[str]) -> str:
-        for path in _forms(base):
+    def _find_first(self, base: str, tried: list[str]) -> str:
+        for path in _list_forms(base):
             tried.append(path)
             if self._probe.is_file(path):
                 return path
         return ""
 
 
-def packages_above(path: str, root: str) -> Iterator[str]:
+def list_packages_above(path: str, root: str) -> Iterator[str]:
     """Yield the `__init__.py` candidates that run before a module: from its directory up to the
     root."""
     folder = os.path.dirname(path)
@@ -110,11 +112,11 @@ def packages_above(path: str, root: str) -> Iterator[str]:
         folder = os.path.dirname(folder)
 
 
-def _forms(base: str) -> tuple[str, str]:
+def _list_forms(base: str) -> tuple[str, str]:
     return f"{base}/__init__.py", f"{base}.py"
 
 
-def _joined(parts: list[Resolution]) -> Resolution:
+def _join_resolutions(parts: list[Resolution]) -> Resolution:
     return Resolution(
         tuple(path for part in parts for path in part.loaded),
         tuple(path for part in parts for path in part.tried),

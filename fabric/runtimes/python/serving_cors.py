@@ -14,10 +14,10 @@ class ServedCors:
     """The `cors` settings of a route."""
 
     def __init__(self, said: Mapping[str, object]) -> None:
-        self.origins = _texts(said.get("origins"))
-        self.methods = _texts(said.get("methods"))
-        self.headers = _texts(said.get("headers"))
-        self.exposed = _texts(said.get("exposed"))
+        self.origins = _list_texts(said.get("origins"))
+        self.methods = _list_texts(said.get("methods"))
+        self.headers = _list_texts(said.get("headers"))
+        self.exposed = _list_texts(said.get("exposed"))
         self.credentials = bool(said.get("credentials"))
         self.max_age = str(said.get("maxAge") or "")
 
@@ -65,5 +65,5 @@ def preflight_headers(
     return found
 
 
-def _texts(value: object) -> list[str]:
+def _list_texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list | tuple) else []

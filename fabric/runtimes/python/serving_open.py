@@ -22,10 +22,12 @@ class OpenFunction(AnsweringFunction):
             return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
         given = super().answered(taken)
         cors = cors_of_route(route.rows[0])
-        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
+        return (
+            _merge_headers(given, answer_headers(cors, taken.header("origin"))) if cors else given
+        )
 
 
-def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
+def _merge_headers(given: HttpGiven, told: Headers) -> HttpGiven:
     """Merge headers. The handler's own take precedence, and `Vary` values are added up."""
     rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
     return HttpGiven(given.status, [*rest, *told.items()], given.body)

@@ -19,7 +19,7 @@ class ServedRoute:
         self.method = method
         self.cors = cors
         self.key = f"{method} {path}"
-        self.segments = _segments(path)
+        self.segments = _split_path(path)
         self.rank = tuple(map(_order, self.segments))
         self.shape = tuple(_SHAPES.get(_order(one), one) for one in self.segments)
 
@@ -49,8 +49,8 @@ def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
     """Match a request. Without routes, everything matches."""
     if not routes:
         return TakenRoute("$default")
-    asked = [unquote(one) for one in _segments(path)]
-    fitting = [(one, found) for one in routes if (found := _matched(one, asked)) is not None]
+    asked = [unquote(one) for one in _split_path(path)]
+    fitting = [(one, found) for one in routes if (found := _match_route(one, asked)) is not None]
     wanted = (method, "GET", _ANY) if method == "HEAD" else (method, _ANY)
     for shape in dict.fromkeys(one.shape for one, _ in fitting):
         there = [(one, found) for one, found in fitting if one.shape == shape]
@@ -61,7 +61,7 @@ def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
     return TakenRoute(rows=(one for one, _ in fitting))
 
 
-def _segments(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return path.strip("/").split("/")
 
 
@@ -71,7 +71,7 @@ def _order(segment: str) -> int:
     return 2 if segment.endswith("+}") else 1
 
 
-def _matched(route: ServedRoute, asked: list[str]) -> dict[str, str] | None:
+def _match_route(route: ServedRoute, asked: list[str]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for place, (one, order) in enumerate(zip(route.segments, route.rank, strict=True)):
         if order > 1:

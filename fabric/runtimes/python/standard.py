@@ -64,7 +64,7 @@ _WENT = {
 
 
 @lru_cache(maxsize=32)
-def standard_modules(runtime: str) -> frozenset[str]:
+def list_standard_modules(runtime: str) -> frozenset[str]:
     """List the modules of a runtime such as `python3.12`; plain `python` means 3.11."""
     found = re.match(r"python3\.(\d+)", runtime)
     minor = int(found[1]) if found else _BASE

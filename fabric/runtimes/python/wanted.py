@@ -16,7 +16,7 @@ class SourcePlace(Struct, frozen=True):
     inside: str
 
 
-def wanted_modules(
+def list_wanted_modules(
     names: Iterable[ImportedName],
     source: SourcePlace,
     tops: Sequence[str],
@@ -28,12 +28,12 @@ def wanted_modules(
         if one.is_optional or (not one.level and one.module.partition(".")[0] in standard):
             continue
         path = one.module.replace(".", "/")
-        starts = (_above(source.inside, one.level),) if one.level else tops
+        starts = (_find_package_folder(source.inside, one.level),) if one.level else tops
         places = tuple(os.path.normpath(os.path.join(start, path)) for start in starts)
         yield WantedModule("." * one.level + one.module, source.shown, one.line, places)
 
 
-def _above(inside: str, level: int) -> str:
+def _find_package_folder(inside: str, level: int) -> str:
     folder = os.path.dirname(inside)
     for _ in range(level - 1):
         folder = os.path.join(folder, "..")

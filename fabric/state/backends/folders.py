@@ -1,7 +1,7 @@
 """Keys below a prefix of their own, in a store with other contents."""
 
 
-def folder(prefix: str) -> str:
+def format_folder_prefix(prefix: str) -> str:
     """Format the key prefix: empty, or a path with a final slash."""
     inside = prefix.strip("/")
     return f"{inside}/" if inside else ""

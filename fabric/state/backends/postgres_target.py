@@ -6,7 +6,7 @@ Parsed by libpq itself, because a URL can contain several hosts, also in its que
 from msgspec import Struct
 
 from fabric.model.distribution import Extra
-from fabric.state.backends.failures import extra
+from fabric.state.backends.failures import import_extra
 
 # Each names a file or a section of the user's that can hold a password.
 _FILES = ("service", "servicefile", "passfile")
@@ -25,16 +25,16 @@ class PostgresTarget(Struct, frozen=True):
     reads_files: bool = False
 
 
-def postgres_target(url: str) -> PostgresTarget:
-    with extra(Extra.POSTGRES):
+def parse_postgres_target(url: str) -> PostgresTarget:
+    with import_extra(Extra.POSTGRES):
         import psycopg.conninfo
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         return PostgresTarget()
-    addresses = _listed(parts.get("hostaddr"))
+    addresses = _split_list(parts.get("hostaddr"))
     # A path is a socket of this machine, and so is no host at all.
-    names = tuple(one for one in _listed(parts.get("host")) if not one.startswith(("/", "@")))
+    names = tuple(one for one in _split_list(parts.get("host")) if not one.startswith(("/", "@")))
     return PostgresTarget(
         (*names, *addresses),
         bool(parts.get("password")),
@@ -43,5 +43,5 @@ def postgres_target(url: str) -> PostgresTarget:
     )
 
 
-def _listed(value: object) -> tuple[str, ...]:
+def _split_list(value: object) -> tuple[str, ...]:
     return tuple(one for one in str(value or "").split(",") if one)

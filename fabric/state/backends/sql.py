@@ -5,7 +5,7 @@ import secrets
 from typing import Protocol, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import failed
+from fabric.state.backends.failures import store_failure_error
 from fabric.state.contract import MovedError, Stored, Version
 
 Value: TypeAlias = str | bytes | int
@@ -40,7 +40,7 @@ class Sql:
 
     def __init__(self, database: Database, table: str) -> None:
         self._database = database
-        self._table = _quoted(table)
+        self._table = _quote_identifier(table)
         self._name = table
 
     @property
@@ -52,12 +52,14 @@ class Sql:
         return f"{self._database.place}, table {self._name}"
 
     def read(self, key: str) -> Stored | None:
-        found = self._rows(f"SELECT content, version FROM {self._table} WHERE key = ?", (key,))
+        found = self._select_rows(
+            f"SELECT content, version FROM {self._table} WHERE key = ?", (key,)
+        )
         if not found:
             return None
         content, version = found[0]
         if not isinstance(content, bytes) or not isinstance(version, str):
-            raise failed(self.place, "the table was not created by fabric")
+            raise store_failure_error(self.place, "the table was not created by fabric")
         return Stored(content, Version(version))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -85,12 +87,14 @@ class Sql:
     def list(self, prefix: str) -> tuple[str, ...]:
         # Not LIKE, which has wildcards, and not a range, which hangs on the collation.
         statement = f"SELECT key FROM {self._table} WHERE substr(key, 1, ?) = ?"
-        return tuple(sorted(str(key) for (key,) in self._rows(statement, (len(prefix), prefix))))
+        return tuple(
+            sorted(str(key) for (key,) in self._select_rows(statement, (len(prefix), prefix)))
+        )
 
     def close(self) -> None:
         self._database.close()
 
-    def _rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
+    def _select_rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
         """Select rows without creating the table, so that reading commands leave no trace."""
         try:
             return self._database.query(statement, values)
@@ -118,7 +122,7 @@ class Sql:
         )
 
 
-def _quoted(table: str) -> str:
+def _quote_identifier(table: str) -> str:
     """Quote the table name. Accepted names need no escaping within quotes."""
     if not _NAME.fullmatch(table):
         hint = "use 1 to 63 characters: letters, digits or `_`, first a letter or `_`"

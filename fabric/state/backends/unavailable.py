@@ -23,11 +23,11 @@ class Unavailable:
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         del key, content, expected
-        raise FabricError(_problem())
+        raise FabricError(_unavailable_problem())
 
     def delete(self, key: str, expected: Version) -> None:
         del key, expected
-        raise FabricError(_problem())
+        raise FabricError(_unavailable_problem())
 
     def list(self, prefix: str) -> tuple[str, ...]:
         del prefix
@@ -37,5 +37,5 @@ class Unavailable:
         return
 
 
-def _problem() -> Problem:
+def _unavailable_problem() -> Problem:
     return Problem("backend/unreachable", "no state backend available to write to")

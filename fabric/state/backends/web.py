@@ -1,6 +1,10 @@
 """Common parts of the two HTTP stores: authorized calls and their problems."""
 
-from fabric.state.backends.failures import failed, reaching, refused
+from fabric.state.backends.failures import (
+    report_unreachable,
+    store_failure_error,
+    store_refusal_error,
+)
 from fabric.system.http_client import Http, HttpReply, HttpRequest
 
 _LOCKED_OUT = (401, 403)
@@ -15,19 +19,19 @@ class Web:
 
     def ask(self, request: HttpRequest) -> HttpReply:
         """Call the store. Returns every reply about the state; callers handle 404, 409 and 412."""
-        with reaching(self._place):
+        with report_unreachable(self._place):
             reply = self._http.send(request)
         if reply.status in _LOCKED_OUT:
-            raise refused(self._place, f"status {reply.status}: {_words(reply)}")
+            raise store_refusal_error(self._place, f"status {reply.status}: {_format_reply(reply)}")
         if not reply.ok and reply.status not in _MOVED:
-            raise failed(self._place, f"status {reply.status}: {_words(reply)}")
+            raise store_failure_error(self._place, f"status {reply.status}: {_format_reply(reply)}")
         return reply
 
     def close(self) -> None:
         self._http.close()
 
 
-def _words(reply: HttpReply) -> str:
+def _format_reply(reply: HttpReply) -> str:
     if code := reply.headers.get("x-ms-error-code"):
         return code
     return " ".join(reply.content[:_WORDS_END].decode(errors="replace").split())

@@ -13,7 +13,7 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
     """Raise if a store accepts a write with a false condition. `token` must be new each time."""
     key = f"{_FOLDER}{token}"
     try:
-        conditional = _keeps_conditions(backend, key)
+        conditional = _has_conditional_writes(backend, key)
     finally:
         _clear(backend, key)
     if not conditional:
@@ -26,17 +26,19 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
         )
 
 
-def _keeps_conditions(backend: Backend, key: str) -> bool:
+def _has_conditional_writes(backend: Backend, key: str) -> bool:
     """Test conditional writes. Each content differs, because identical bytes can pass as one
     write."""
     first = backend.write(key, b"first", None)
-    if _accepts(backend, key, b"second", None):
+    if _try_write(backend, key, b"second", None):
         return False
     backend.write(key, b"third", first)
-    return not _accepts(backend, key, b"fourth", first) and _keeps(backend, key, first)
+    return not _try_write(backend, key, b"fourth", first) and _has_conditional_delete(
+        backend, key, first
+    )
 
 
-def _accepts(backend: Backend, key: str, content: bytes, expected: Version | None) -> bool:
+def _try_write(backend: Backend, key: str, content: bytes, expected: Version | None) -> bool:
     try:
         backend.write(key, content, expected)
     except MovedError:
@@ -44,7 +46,7 @@ def _accepts(backend: Backend, key: str, content: bytes, expected: Version | Non
     return True
 
 
-def _keeps(backend: Backend, key: str, stale: Version) -> bool:
+def _has_conditional_delete(backend: Backend, key: str, stale: Version) -> bool:
     """Test that a delete with an old version leaves the key unchanged."""
     try:
         backend.delete(key, stale)

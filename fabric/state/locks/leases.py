@@ -18,11 +18,11 @@ from fabric.state.locks.document import (
     encode_free,
     encode_lock,
     free_lock,
-    held_problem,
+    lock_conflict_problem,
     record_options,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
-from fabric.system.parallel import for_each
+from fabric.system.parallel import run_for_each
 from fabric.system.process_identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
@@ -104,7 +104,7 @@ class Pulse:
             with self._guard:
                 held = [(keeper, ref) for keeper in self._keepers for ref in keeper.held]
             # Side by side: a thousand round trips one after the other outlast a lease.
-            for_each(held, lambda one: one[0].beat(one[1]))
+            run_for_each(held, lambda one: one[0].beat(one[1]))
 
 
 class LockKeeper:
@@ -138,17 +138,17 @@ class LockKeeper:
             if stored and (seen is None or seen[0] != stored.version):
                 seen = (stored.version, now)
             if self._is_free(stored) or (seen and now - seen[1] >= self._terms.lease):
-                fence = self._claimed(ref, operation, known_fence, stored)
+                fence = self._claim_lock(ref, operation, known_fence, stored)
                 if fence is not None:
                     return fence
                 continue
             holder = decode_lock(stored.content) if stored else None
             if now - asked >= self._terms.wait:
                 options = asker.options(ref)
-                raise FabricError(held_problem(ref, holder, self._clock, options))
+                raise FabricError(lock_conflict_problem(ref, holder, self._clock, options))
             if not told:
                 told = True
-                asker.tell(held_problem(ref, holder, self._clock, "").message)
+                asker.tell(lock_conflict_problem(ref, holder, self._clock, "").message)
             asker.go_on()
             time.sleep(min(1.0, self._terms.lease / _LOOKS))
 
@@ -162,14 +162,14 @@ class LockKeeper:
         end_orphans(holder.process)
         return True
 
-    def _claimed(
+    def _claim_lock(
         self, ref: RecordRef, operation: str, known_fence: int, stored: Stored | None
     ) -> int | None:
         """Claim the lock. Returns the fence, or None if another process was faster."""
         before = free_lock(stored.content) if stored else 0
         fence = max(known_fence, before) + 1
         begun = self._clock.monotonic()
-        holder = self._beaten(
+        holder = self._update_heartbeat(
             LockHolder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
         )
         try:
@@ -184,7 +184,7 @@ class LockKeeper:
             self._pulse.beat_for(self)
         return fence
 
-    def _beaten(self, holder: LockHolder) -> LockHolder:
+    def _update_heartbeat(self, holder: LockHolder) -> LockHolder:
         return replace(
             holder,
             heartbeat_at=stamp(self._clock),
@@ -225,7 +225,7 @@ class LockKeeper:
         if lease.lost:
             return
         begun = self._clock.monotonic()
-        holder = self._beaten(lease.holder)
+        holder = self._update_heartbeat(lease.holder)
         try:
             version = self._backend.write(lock_key(ref), encode_lock(holder), lease.version)
         except MovedError:
@@ -251,7 +251,7 @@ class LockKeeper:
     def release(self) -> None:
         """Release the locks. A lock that is no longer held is left unchanged."""
         self._pulse.end()
-        for_each(self.held, self._release)
+        run_for_each(self.held, self._release)
 
     def _release(self, ref: RecordRef) -> None:
         with self._guard:

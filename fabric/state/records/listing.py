@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.contract import lock_key, ref_of
+from fabric.state.contract import lock_key, parse_record_key
 from fabric.state.locks.document import LockHolder, decode_lock
-from fabric.state.records.transaction import peek
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import RecordStore
 
 
@@ -26,12 +26,12 @@ class RecordListing(Struct, frozen=True):
         return self.records
 
 
-def refs_in(
+def list_record_refs(
     record_store: RecordStore, service: str = "", stage: str = "", provider: str = ""
 ) -> tuple[RecordRef, ...]:
     """List the records in a backend. An empty filter matches all."""
     prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
-    refs = (ref_of(key) for key in record_store.stores.state.list(prefix))
+    refs = (parse_record_key(key) for key in record_store.stores.state.list(prefix))
     return tuple(
         ref for ref in refs if ref and stage in ("", ref.stage) and provider in ("", ref.provider)
     )
@@ -44,7 +44,7 @@ def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> Rec
     problems: list[Problem] = []
     for ref in refs:
         try:
-            record = peek(record_store, ref)
+            record = read_unlocked(record_store, ref)
         except FabricError as error:
             if not error.first.code.startswith("state/"):
                 raise
@@ -54,7 +54,7 @@ def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> Rec
     return RecordListing(refs, records, tuple(problems))
 
 
-def holder_of(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
+def read_lock_holder(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
     """Read the current lock holder of a record."""
     stored = record_store.stores.locks.read(lock_key(ref))
     return decode_lock(stored.content) if stored else None

@@ -7,14 +7,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import RecordChange, applied, functions_of, settled
+from fabric.model.records.changes import (
+    RecordChange,
+    apply_change,
+    list_intent_functions,
+    settle_intent,
+)
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
-from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
+from fabric.state.contract import Backend, MovedError, Stored, Version, build_state_key
 from fabric.state.locks.leases import LockKeeper, LockLostError
-from fabric.state.records.removed import mark_removed, unmark_removed
+from fabric.state.records.removed import delete_removed_mark, mark_removed
 from fabric.state.records.unwritten import keep_unwritten
-from fabric.state.records.wal import Wal, discard_logs, wal_path
+from fabric.state.records.wal import Wal, build_wal_path, discard_logs
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock, stamp
 
@@ -54,7 +59,7 @@ class LockedRecord:
         self._changes = threading.Lock()
         self._writes = threading.Lock()
         record = opening.record
-        path = wal_path(record_store.home, record.ref, record.fence)
+        path = build_wal_path(record_store.home, record.ref, record.fence)
         self._wal = Wal(path, record.lineage, record.fence)
 
     @property
@@ -93,14 +98,16 @@ class LockedRecord:
         self._intents = intents
         with self._changes:
             self._record = replace(
-                self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
+                self._record,
+                lifecycle=lifecycle,
+                pending=_merge_intents(self._record.pending, intents),
             )
         # Whoever is late must not write over the one who holds it by now.
         self._keeper.confirm(self.base.ref)
         is_new = self._version is None
         self._write_first()
         if is_new:
-            unmark_removed(self._record_store, self.base.ref)
+            delete_removed_mark(self._record_store, self.base.ref)
         # The log of an earlier run is part of what was written.
         discard_logs(self._record_store.home, self.base.ref, self.record.fence)
         self._wal.begin()
@@ -118,7 +125,7 @@ class LockedRecord:
         """
         with self._changes:
             for entry in entries:
-                self._record = settled(applied(self._record, entry), entry.task)
+                self._record = settle_intent(apply_change(self._record, entry), entry.task)
             self._dirty = True
         self._wal.append(*entries, durable=durable and self.record.mode is not Mode.SIMULATED)
 
@@ -136,12 +143,12 @@ class LockedRecord:
 
     def close(self, final: Record | None) -> None:
         """Write the final record; None deletes it. A failed write is stored locally."""
-        self.called = self._called()
+        self.called = self._list_called_functions()
         with self._changes:
             self._record = final or self._record
         try:
             if final is None:
-                self._erase()
+                self._delete_record()
             else:
                 self._write()
         except LockLostError:
@@ -153,11 +160,13 @@ class LockedRecord:
             self._wal.close()
         discard_logs(self._record_store.home, self.base.ref, self.record.fence)
 
-    def _called(self) -> tuple[str, ...]:
+    def _list_called_functions(self) -> tuple[str, ...]:
         """List the functions whose API call has ended."""
         left = {one.task for one in self.record.pending}
         ended = [one for one in self._intents if one.task not in left]
-        return tuple(sorted({name for one in ended for name in functions_of(self.base, one)}))
+        return tuple(
+            sorted({name for one in ended for name in list_intent_functions(self.base, one)})
+        )
 
     def abandon(self) -> None:
         """Stop and leave everything on disk, so that the next run continues from there."""
@@ -181,7 +190,7 @@ class LockedRecord:
 
     def _put(self, record: Record) -> Version:
         """Write the record. After a lost reply, the stored content shows whose write succeeded."""
-        key, content = state_key(record.ref), encode(record)
+        key, content = build_state_key(record.ref), encode(record)
         try:
             return self._backend.write(key, content, self._version)
         except MovedError:
@@ -190,7 +199,7 @@ class LockedRecord:
                 raise
             return self._backend.write(key, content, stored.version)
 
-    def _erase(self) -> None:
+    def _delete_record(self) -> None:
         with self._writes:
             if self._version is None:
                 return
@@ -200,7 +209,7 @@ class LockedRecord:
                 # There is no mark then: a log that outlives its record tells of a lost one.
                 discard_logs(self._record_store.home, self.base.ref, self.record.fence)
             try:
-                self._backend.delete(state_key(self.base.ref), self._version)
+                self._backend.delete(build_state_key(self.base.ref), self._version)
             except MovedError as error:
                 raise LockLostError(self.base.ref) from error
             self._version = None
@@ -216,7 +225,7 @@ def _is_ours(stored: Stored, record: Record) -> bool:
     return (found.lineage, found.fence) == ours and found.serial <= record.serial
 
 
-def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
+def _merge_intents(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
     """Merge intents. Those of an earlier run stay until their outcome is known, one per task."""
     named = {one.task for one in new}
     return (*(one for one in old if one.task not in named), *new)

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from fabric.model.problems import Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CorruptRecordError, decode_at, encode
-from fabric.state.contract import MovedError, Version, state_key
+from fabric.state.contract import MovedError, Version, build_state_key
 from fabric.state.locks.leases import LockLostError
 from fabric.state.records.receipts import write_receipts
-from fabric.state.records.removed import unmark_removed
+from fabric.state.records.removed import delete_removed_mark
 from fabric.state.records.wal import discard_logs
 from fabric.state.store import RecordStore
 
@@ -21,13 +21,13 @@ class Before(Struct, frozen=True):
     version: Version | None
 
 
-def found_before(record_store: RecordStore, ref: RecordRef) -> Before:
-    stored = record_store.stores.state.read(state_key(ref))
+def read_before(record_store: RecordStore, ref: RecordRef) -> Before:
+    stored = record_store.stores.state.read(build_state_key(ref))
     if stored is None:
         return Before(None, None)
     try:
         record = decode_at(
-            stored.content, f"{record_store.stores.state.place}/{state_key(ref)}", ref
+            stored.content, f"{record_store.stores.state.place}/{build_state_key(ref)}", ref
         )
     except CorruptRecordError:
         # What is broken may be replaced; state of a newer fabric may not.
@@ -35,7 +35,7 @@ def found_before(record_store: RecordStore, ref: RecordRef) -> Before:
     return Before(record, stored.version)
 
 
-def lineage_problem(record: Record, before: Before) -> Problem | None:
+def find_lineage_problem(record: Record, before: Before) -> Problem | None:
     """Return why a record has another lineage than the stored one. A stub without deploys always
     matches."""
     if before.record is None or before.record.is_stub:
@@ -50,7 +50,7 @@ def lineage_problem(record: Record, before: Before) -> Problem | None:
     )
 
 
-def serial_problem(record: Record, before: Before) -> Problem | None:
+def find_serial_problem(record: Record, before: Before) -> Problem | None:
     """Return why a record is older than the stored one."""
     if before.record is None or record.serial >= before.record.serial:
         return None
@@ -68,7 +68,7 @@ def refuse_late(ref: RecordRef, before: Before, fence: int) -> None:
         raise LockLostError(ref)
 
 
-def successor(record: Record, before: Before, fence: int) -> Record:
+def make_successor(record: Record, before: Before, fence: int) -> Record:
     """Return the record with higher serial and fence than before, whatever its source."""
     refuse_late(record.ref, before, fence)
     stored = before.record.serial if before.record else 0
@@ -78,11 +78,11 @@ def successor(record: Record, before: Before, fence: int) -> Record:
 def put(record_store: RecordStore, record: Record, before: Before) -> None:
     """Store the record under its lock, and update this machine's files."""
     try:
-        record_store.stores.state.write(state_key(record.ref), encode(record), before.version)
+        record_store.stores.state.write(build_state_key(record.ref), encode(record), before.version)
     except MovedError as error:
         raise LockLostError(record.ref) from error
     if before.version is None:
-        unmark_removed(record_store, record.ref)
+        delete_removed_mark(record_store, record.ref)
     discard_logs(record_store.home, record.ref, record.fence)
     if record.functions or record.deployment_id:
         write_receipts(record_store.home, record)

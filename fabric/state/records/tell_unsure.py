@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.state.records.locked_record import LockedRecord
-from fabric.state.records.replace import found_before, put, successor
+from fabric.state.records.replace import make_successor, put, read_before
 from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import locked
-from fabric.state.records.unsure import drop_note, keep_note, made_unknown, noted
-from fabric.state.records.wal import read_log, replayed, wal_path
+from fabric.state.records.under_lock import lock_records
+from fabric.state.records.unsure import drop_note, keep_note, mark_unknown, read_unsure_names
+from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore
 
 
@@ -24,23 +24,25 @@ def tell_unsure(record_store: RecordStore, locked_record: LockedRecord, around: 
     # Whoever has taken the lock over is still at work, or done in a moment.
     patient = replace(around, terms=replace(around.terms, wait=around.terms.lease))
     try:
-        with locked(record_store, {ref: 0}, "deploy", patient) as fences:
+        with lock_records(record_store, {ref: 0}, "deploy", patient) as fences:
             _tell(record_store, ref, fences[ref])
     except FabricError as error:
-        raise FabricError(_only_here(ref, names)) from error
+        raise FabricError(_local_only_problem(ref, names)) from error
 
 
 def _tell(record_store: RecordStore, ref: RecordRef, fence: int) -> None:
-    before, names = found_before(record_store, ref), noted(record_store.home, ref)
+    before, names = read_before(record_store, ref), read_unsure_names(record_store.home, ref)
     if before.record is None:
         return
     # What a run on this machine had learned goes with it: its log is void under a new fence.
-    known = replayed(before.record, read_log(wal_path(record_store.home, ref, before.record.fence)))
-    put(record_store, successor(made_unknown(known, names), before, fence), before)
+    known = replay_log(
+        before.record, read_log(build_wal_path(record_store.home, ref, before.record.fence))
+    )
+    put(record_store, make_successor(mark_unknown(known, names), before, fence), before)
     drop_note(record_store.home, ref, names)
 
 
-def _only_here(ref: RecordRef, names: Sequence[str]) -> Problem:
+def _local_only_problem(ref: RecordRef, names: Sequence[str]) -> Problem:
     return Problem(
         "state/unknown-here",
         f"the deployed version of {', '.join(names)} of {ref.title} is unknown, and this could "

@@ -11,7 +11,7 @@ from fabric.state.store import RecordStore
 
 
 @contextlib.contextmanager
-def locked(
+def lock_records(
     record_store: RecordStore,
     fences: Mapping[RecordRef, int],
     operation: str,
@@ -27,7 +27,7 @@ def locked(
     try:
         yield {
             ref: keeper.take(
-                ref, operation, max(fences[ref], _stored_fence(record_store, ref)), asker
+                ref, operation, max(fences[ref], _read_stored_fence(record_store, ref)), asker
             )
             for ref in sorted(fences)
         }
@@ -35,7 +35,7 @@ def locked(
         keeper.release()
 
 
-def _stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
+def _read_stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
     try:
         found = read_record(record_store, ref)
     except CorruptRecordError:

@@ -11,20 +11,26 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
+from fabric.model.records.changes import (
+    RecordChange,
+    apply_change,
+    decode_entry,
+    encode_entry,
+    settle_intent,
+)
 from fabric.model.records.record import Record, RecordRef
 from fabric.system.append_log import AppendLog, read_lines
 from fabric.system.disk import check_no_links, remove_empty_folders
 
 
-def wal_folder(home: Path, ref: RecordRef) -> Path:
+def build_wal_folder(home: Path, ref: RecordRef) -> Path:
     return home / "wal" / ref.path
 
 
-def wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
+def build_wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
     """Build the log path. Each holder has its own file, so that a paused holder damages no other
     log."""
-    return wal_folder(home, ref) / f"{fence}.log"
+    return build_wal_folder(home, ref) / f"{fence}.log"
 
 
 class Log(Struct, frozen=True):
@@ -57,7 +63,7 @@ class Wal:
 
     def append(self, *entries: RecordChange, durable: bool = True) -> None:
         """Append results. Results of one call share a single disk sync."""
-        lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
+        lines = [json.dumps(encode_entry(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.
         with self._heading:
             if self._header is not None:
@@ -78,19 +84,19 @@ def read_log(path: Path) -> Log | None:
     try:
         lines = read_lines(path)
     except OSError as error:
-        raise FabricError(_unreadable(path, error)) from error
+        raise FabricError(_unreadable_log_problem(path, error)) from error
     if not lines:
         return None
     try:
         header = convert(json.loads(lines[0]), _Header)
         # After a failure the header may have been written again.
-        entries = tuple(entry_from(json.loads(line)) for line in lines[1:] if line != lines[0])
+        entries = tuple(decode_entry(json.loads(line)) for line in lines[1:] if line != lines[0])
     except (ValueError, RecursionError):
         return None
     return Log(header.lineage, header.fence, entries)
 
 
-def _unreadable(path: Path, error: OSError) -> Problem:
+def _unreadable_log_problem(path: Path, error: OSError) -> Problem:
     return Problem(
         "state/unreadable",
         f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
@@ -99,12 +105,12 @@ def _unreadable(path: Path, error: OSError) -> Problem:
     )
 
 
-def replayed(record: Record, log: Log | None) -> Record:
+def replay_log(record: Record, log: Log | None) -> Record:
     """Apply the log to the record, unless another holder took its lock since the log began."""
     if log is None or (log.lineage, log.fence) != (record.lineage, record.fence):
         return record
     for entry in log.entries:
-        record = settled(applied(record, entry), entry.task)
+        record = settle_intent(apply_change(record, entry), entry.task)
     return record
 
 
@@ -113,7 +119,7 @@ def discard_logs(home: Path, ref: RecordRef, up_to: int) -> None:
 
     A later holder's log stays, because that holder can be running.
     """
-    folder = wal_folder(home, ref)
+    folder = build_wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
     with contextlib.suppress(OSError):
         check_no_links(folder)

@@ -20,7 +20,7 @@ class Hop(Struct, frozen=True):
     address: str
 
 
-def refusal(here: Hop, there: Hop) -> str:
+def explain_refusal(here: Hop, there: Hop) -> str:
     """Return why a redirect is not followed; empty if it is permitted."""
     if here.scheme == "https" and there.scheme != "https":
         return "it redirects from https to http"
@@ -31,7 +31,7 @@ def refusal(here: Hop, there: Hop) -> str:
 
 def is_public(address: str) -> bool:
     """Return whether an address is public: not private, local, shared or reserved."""
-    return all(_is_global(one) for one in _meant(ipaddress.ip_address(address)))
+    return all(_is_global(one) for one in _list_embedded(ipaddress.ip_address(address)))
 
 
 def _is_global(address: _Address) -> bool:
@@ -39,7 +39,7 @@ def _is_global(address: _Address) -> bool:
     return address.is_global and not address.is_multicast and not site_local
 
 
-def _meant(address: _Address) -> tuple[_Address, ...]:
+def _list_embedded(address: _Address) -> tuple[_Address, ...]:
     """Return the address, or the addresses embedded in it: mapped, translated and tunneled ones are
     routed to them."""
     if isinstance(address, ipaddress.IPv4Address):

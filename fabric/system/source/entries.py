@@ -36,7 +36,7 @@ def refuse(why: str, entry: str = "") -> NoReturn:
     raise Refused(why, entry)
 
 
-def text_of(name: bytes) -> str:
+def decode_name(name: bytes) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError:

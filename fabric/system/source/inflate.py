@@ -11,16 +11,16 @@ _GZIP = zlib.MAX_WBITS | 16
 _RAW = -zlib.MAX_WBITS
 
 
-def gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    return _inflated(iter(lambda: file.read(_CHUNK), b""), _GZIP, "")
+def decompress_gzip(file: BinaryIO) -> Iterator[bytes]:
+    return _decompress(iter(lambda: file.read(_CHUNK), b""), _GZIP, "")
 
 
-def inflated(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
+def decompress_zip_entry(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
     """Decompress the bytes of a zip entry."""
-    return _inflated(raw, _RAW, entry)
+    return _decompress(raw, _RAW, entry)
 
 
-def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
+def _decompress(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
     inflater = zlib.decompressobj(kind)
     try:
         for chunk in raw:

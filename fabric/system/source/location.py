@@ -36,25 +36,25 @@ class Location(Struct, frozen=True):
 
 def locate(url: str) -> Location:
     if len(url) > _LONGEST or not url.isprintable() or " " in url:
-        raise _bad("is not a URL")
+        raise _bad_url_error("is not a URL")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         name = host.encode("idna").decode() if not host.isascii() else host
     except ValueError as error:
-        raise _bad(f"is not a URL: {error}") from error
+        raise _bad_url_error(f"is not a URL: {error}") from error
     if parts.scheme not in _PORTS:
-        raise _bad("must start with `https://` or `http://`")
+        raise _bad_url_error("must start with `https://` or `http://`")
     if "@" in parts.netloc:
-        raise _bad("must not contain a user or a password")
+        raise _bad_url_error("must not contain a user or a password")
     if not name or name.startswith("."):
-        raise _bad("has no host")
+        raise _bad_url_error("has no host")
     target = quote(parts.path or "/", safe=_IN_TARGETS)
     query = f"?{quote(parts.query, safe=_IN_TARGETS)}" if parts.query else ""
     return Location(parts.scheme, name, port or _PORTS[parts.scheme], target + query)
 
 
-def _bad(what: str) -> FabricError:
+def _bad_url_error(what: str) -> FabricError:
     # The URL itself is not quoted: it may hold a password.
     return FabricError(
         Problem(

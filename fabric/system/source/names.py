@@ -21,7 +21,7 @@ class Names:
 
     def admit(self, name: str, *, is_folder: bool) -> str:
         """Return the path to write, with forward slashes; empty for the root itself."""
-        parts = checked_parts(name)
+        parts = split_checked(name)
         if not parts and not is_folder:
             refuse("has no name", name)
         for depth in range(1, len(parts)):
@@ -32,7 +32,7 @@ class Names:
         return path
 
     def _take(self, name: str, path: str, *, is_folder: bool) -> None:
-        key = _folded(path)
+        key = _fold_case(path)
         if key not in self._taken:
             self._taken[key] = (path, is_folder)
             if len(self._taken) > self._entries:
@@ -50,12 +50,12 @@ class Names:
 def is_plain_name(name: str) -> bool:
     """Return whether `Names` would accept a name unchanged."""
     try:
-        return "/".join(checked_parts(name)) == name != ""
+        return "/".join(split_checked(name)) == name != ""
     except (Refused, UnicodeEncodeError):
         return False
 
 
-def checked_parts(name: str) -> tuple[str, ...]:
+def split_checked(name: str) -> tuple[str, ...]:
     """Return the parts of a name without `.`. Raises for parts that could point elsewhere."""
     if name.startswith("/"):
         refuse("has an absolute path", name)
@@ -81,5 +81,5 @@ def _is_too_long(name: str, parts: tuple[str, ...]) -> bool:
     )
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

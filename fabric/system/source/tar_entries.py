@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
-from fabric.system.source.inflate import gunzipped
+from fabric.system.source.entries import ArchiveEntry, UnpackLimits, decode_name, refuse
+from fabric.system.source.inflate import decompress_gzip
 from fabric.system.source.stream import Stream
 
 _BLOCK = 512
@@ -23,16 +23,16 @@ _OTHERS = {
 }
 
 
-def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
-    stream = Stream(gunzipped(file), limits.size + limits.entries * _HEADROOM)
+def read_tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
+    stream = Stream(decompress_gzip(file), limits.size + limits.entries * _HEADROOM)
     said: Mapping[str, bytes] = {}
     while (header := stream.take(_BLOCK)) != _ZEROS:
         _check_sum(header)
         kind, size = header[156:157], _number(header[124:136])
         if kind in _EXTRAS:
-            said = {**said, **_EXTRAS[kind](_extra(stream, size))}
+            said = {**said, **_EXTRAS[kind](_read_extra(stream, size))}
             continue
-        name = text_of(said.get("path") or _name(header))
+        name = decode_name(said.get("path") or _name(header))
         size = _number(said["size"], 10) if "size" in said else size
         is_folder = _is_folder(kind, name, size)
         content = stream.pieces(size, _BLOCK)
@@ -54,12 +54,12 @@ def _is_folder(kind: bytes, name: str, size: int) -> bool:
 
 
 def _name(header: bytes) -> bytes:
-    name = _until_nul(header[:100])
-    prefix = _until_nul(header[345:500]) if header[257:263] == b"ustar\0" else b""
+    name = _read_until_nul(header[:100])
+    prefix = _read_until_nul(header[345:500]) if header[257:263] == b"ustar\0" else b""
     return prefix + b"/" + name if prefix else name
 
 
-def _until_nul(field: bytes) -> bytes:
+def _read_until_nul(field: bytes) -> bytes:
     text, _, rest = field.partition(b"\0")
     if rest.strip(b"\0"):
         refuse("has a NUL in its name", text.decode(errors="replace"))
@@ -85,18 +85,18 @@ def _number(field: bytes, base: int = 8) -> int:
         refuse("is damaged: invalid number in a header")
 
 
-def _extra(stream: Stream, size: int) -> bytes:
+def _read_extra(stream: Stream, size: int) -> bytes:
     """Read an extra header of the following entry; its size is bounded."""
     if size > _LONGEST_EXTRA:
         refuse("has a name that is too long")
     return b"".join(stream.pieces(size, _BLOCK))
 
 
-def _long_name(text: bytes) -> dict[str, bytes]:
-    return {"path": _until_nul(text)}
+def _parse_long_name(text: bytes) -> dict[str, bytes]:
+    return {"path": _read_until_nul(text)}
 
 
-def _records(text: bytes) -> dict[str, bytes]:
+def _parse_records(text: bytes) -> dict[str, bytes]:
     r"""Parse records `<length> <key>=<value>\n`; irrelevant keys are ignored."""
     found = {}
     while text:
@@ -109,15 +109,15 @@ def _records(text: bytes) -> dict[str, bytes]:
         if key.startswith(b"GNU.sparse."):
             refuse("is a sparse file")
         if key in (b"path", b"size"):
-            found[key.decode()] = _until_nul(value[:-1])
+            found[key.decode()] = _read_until_nul(value[:-1])
     return found
 
 
-def _records_for_all(text: bytes) -> dict[str, bytes]:
+def _parse_global_records(text: bytes) -> dict[str, bytes]:
     """Parse global records, mostly a comment. A name for all entries is rejected as malicious."""
-    if _records(text):
+    if _parse_records(text):
         refuse("has a global header with a name or a size")
     return {}
 
 
-_EXTRAS = {b"x": _records, b"g": _records_for_all, b"L": _long_name}
+_EXTRAS = {b"x": _parse_records, b"g": _parse_global_records, b"L": _parse_long_name}

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.graph.critical_path import CriticalPath, critical_path
+from fabric.graph.critical_path import CriticalPath, compute_critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.model.task import Task
@@ -72,22 +72,22 @@ class Drawing(Struct, frozen=True):
         return {action: actions.count(action) for action in (Action.RUN, Action.WAIT, Action.SKIP)}
 
 
-def drawing_of(plan: Plan) -> Drawing:
+def build_drawing(plan: Plan) -> Drawing:
     graph = plan.graph
     rows = zip(graph.tasks, graph.level_of, plan.decisions, strict=True)
     return Drawing(
-        nodes=tuple(_node(task, level, decision) for task, level, decision in rows),
+        nodes=tuple(_build_node(task, level, decision) for task, level, decision in rows),
         # A need that is named twice is still one edge.
         edges=tuple(
             (need, number)
             for number, needs in enumerate(graph.needs)
             for need in dict.fromkeys(needs)
         ),
-        path=critical_path(plan),
+        path=compute_critical_path(plan),
     )
 
 
-def _node(task: Task, level: int, decision: Decision) -> Node:
+def _build_node(task: Task, level: int, decision: Decision) -> Node:
     return Node(
         id=task.id,
         kind=task.kind,

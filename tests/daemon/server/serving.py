@@ -15,7 +15,7 @@ from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
 from fabric.daemon.options import Door
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.gate import GateRules, RequestGate
-from fabric.daemon.server.hosts import host_names
+from fabric.daemon.server.hosts import build_host_names
 from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
 from fabric.daemon.server.limits import ServerLimits
@@ -151,7 +151,7 @@ def serving(
     asked = replace(door or Door(), address="127.0.0.1")
     app, lines = Application(), list[dict[str, Any]]()
     log = LineLog(SystemClock(), lambda line: lines.append(json.loads(line)))
-    names = host_names(asked.address, "here", asked.hosts)
+    names = build_host_names(asked.address, "here", asked.hosts)
     rules = GateRules(asked, keys or Keys(), names, ApiRouteTable(ROUTES), limits.body_bytes)
     gate, numbers = RequestGate(rules, log.monotonic), itertools.count(1)
     parts = ServerParts(app, gate.admit, log, lambda: f"r{next(numbers)}", shared, limits)

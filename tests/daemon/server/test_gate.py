@@ -6,12 +6,12 @@ import pytest
 
 from fabric.daemon.exchange import Right
 from fabric.daemon.options import Door
-from fabric.daemon.server.hosts import host_names, is_cross_site
-from fabric.daemon.server.keys import Keys, key_digest, keys_in
+from fabric.daemon.server.hosts import build_host_names, is_cross_site
+from fabric.daemon.server.keys import Keys, hash_server_key, parse_server_keys
 from fabric.daemon.server.route_table import UNKNOWN, ApiRouteTable
 from tests.daemon.server.serving import ROUTES, request, serving
 
-KEYS = Keys((key_digest("all", "--api-key"), *keys_in("read:look", "keys")))
+KEYS = Keys((hash_server_key("all", "--api-key"), *parse_server_keys("read:look", "keys")))
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 PATHS = ("/", "/healthz", "/readyz", "/validate", "/deploy", "/runs/7", "/nothing", "/healthz/")
 
@@ -66,7 +66,7 @@ def test_other_names_are_not(host: str) -> None:
 
 
 def test_without_a_key_only_known_names_are_served_beyond_loopback_too() -> None:
-    found = host_names(Door().address, "here", ())
+    found = build_host_names(Door().address, "here", ())
     assert [found.knows(one, "192.0.2.1") for one in ("other.example", "192.0.2.9")] == [False] * 2
     assert [found.knows(one, "192.0.2.1") for one in ("192.0.2.1", "here", "localhost")] == [
         True
@@ -75,13 +75,13 @@ def test_without_a_key_only_known_names_are_served_beyond_loopback_too() -> None
 
 def test_with_a_key_any_name_is_served_beyond_loopback_unless_names_were_given() -> None:
     everywhere = Door().address
-    found = host_names(everywhere, "here", (), has_keys=True)
+    found = build_host_names(everywhere, "here", (), has_keys=True)
     assert found.knows("other.example", "192.0.2.1")
     # A page in a browser of this machine may have given its own name to it.
     assert [found.knows(one, "127.0.0.1") for one in ("other.example", "here", "localhost")] == [
         False, True, True,
     ]  # fmt: skip
-    named = host_names(everywhere, "here", ("mine.example",), has_keys=True)
+    named = build_host_names(everywhere, "here", ("mine.example",), has_keys=True)
     asked = ("mine.example", "192.0.2.1", "b.example")
     assert [named.knows(one, "192.0.2.1") for one in asked] == [True, True, False]
 

@@ -20,14 +20,14 @@ from fabric.engine.dask.messages import (
     encode,
 )
 from fabric.engine.dask.sending import SharedStore
-from fabric.engine.dask.worker_side import WorkerSide, unlike
+from fabric.engine.dask.worker_side import WorkerSide, describe_difference
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.errands import Errands
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
-from fabric.remote.snapshots import stored_bytes
+from fabric.remote.snapshots import store_bytes
 from fabric.runtimes.build import Runtimes
-from fabric.system.clock import SystemClock, file_time_ns
+from fabric.system.clock import SystemClock, read_file_time_ns
 from tests.engine.dask.test_laid_out import KEYS, MemoryCarrier
 from tests.support.bundler_cache import ENVIRONMENT as CALLERS
 from tests.support.project import REPO
@@ -92,7 +92,7 @@ class Bench:
         return replace(self.workers.side, packs=packs, places=places)
 
     def builder(self) -> FarBuilds:
-        now = file_time_ns(self.workspace)
+        now = read_file_time_ns(self.workspace)
         files = FileIndex(self.workspace, sealed(self.folder / "files.bin"), now_ns=now)
         executor = Executor(self.workers, SIDE, self.store)
         return executor.around(HERE, files, self.folder / "cache", SystemClock())
@@ -265,12 +265,12 @@ def test_a_folder_that_is_spoilt_is_left_for_a_new_one(bench: Bench) -> None:
 
 
 def test_sides_have_to_be_alike() -> None:
-    assert unlike(SIDE, SIDE) == ""
-    assert "has fabric 2" in unlike(replace(SIDE, fabric="2"), SIDE)
-    assert "has Python 2" in unlike(replace(SIDE, python="2"), SIDE)
-    assert "has no shared cache" in unlike(replace(SIDE, cache=""), SIDE)
-    assert "another URL" in unlike(replace(SIDE, keys=("x",)), SIDE)
-    assert unlike(replace(SIDE, keys=("x", "k")), replace(SIDE, keys=("k", "x"))) == ""
+    assert describe_difference(SIDE, SIDE) == ""
+    assert "has fabric 2" in describe_difference(replace(SIDE, fabric="2"), SIDE)
+    assert "has Python 2" in describe_difference(replace(SIDE, python="2"), SIDE)
+    assert "has no shared cache" in describe_difference(replace(SIDE, cache=""), SIDE)
+    assert "another URL" in describe_difference(replace(SIDE, keys=("x",)), SIDE)
+    assert describe_difference(replace(SIDE, keys=("x", "k")), replace(SIDE, keys=("k", "x"))) == ""
 
 
 def test_workers_that_are_silent_are_told(bench: Bench) -> None:
@@ -304,7 +304,7 @@ def test_where_the_store_is_out_of_reach_from_here_results_are_made_here(bench: 
 def test_a_result_of_other_sizes_is_none(bench: Bench) -> None:
     built = HERE.build(bench.workspace, python())
     bare = tuple(replace(one, content=b"") for one in built.files)
-    stored, objects = stored_bytes(KEYS, [b"12"])
+    stored, objects = store_bytes(KEYS, [b"12"])
     for name, content in objects:
         bench.carrier.put(name, content)
     answer = FarAnswer("worker", replace(built, files=bare), stored=stored, sizes=(1,))

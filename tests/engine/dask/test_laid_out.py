@@ -13,19 +13,19 @@ from msgspec.structs import replace
 from fabric.engine.dask.fetching import MissingError, Packs
 from fabric.engine.dask.laid_out import DamagedSnapshotError, LaidOut
 from fabric.engine.dask.sending import SentSnapshot, SharedStore, SnapshotSender
-from fabric.engine.dask.workspace_files import workspace_files
+from fabric.engine.dask.workspace_files import list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.shared.errands import Errands
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.remote.contract import CarrierError, ObjectName
 from fabric.remote.packs import Extent
-from fabric.remote.seal import keys_of
-from fabric.remote.snapshots import Snapshot, SnapshotFile, stored_bytes
-from fabric.system.clock import SystemClock, file_time_ns
+from fabric.remote.seal import parse_seal_keys
+from fabric.remote.snapshots import Snapshot, SnapshotFile, store_bytes
+from fabric.system.clock import SystemClock, read_file_time_ns
 from tests.support.seals import sealed
 
-KEYS = keys_of("k" * 40)
+KEYS = parse_seal_keys("k" * 40)
 ROUNDS = 25
 NAMES = ("a", "b", "lib", "src", "node_modules")
 
@@ -76,7 +76,7 @@ def workspace(tmp_path: Path) -> Path:
 def sent(store: SharedStore, workspace: Path) -> SentSnapshot:
     """As a new run sends it."""
     index = workspace.parent / "files.bin"
-    files = FileIndex(workspace, sealed(index), now_ns=file_time_ns(workspace))
+    files = FileIndex(workspace, sealed(index), now_ns=read_file_time_ns(workspace))
     cache = workspace.parent / "cache"
     found = SnapshotSender(store, files, cache, SystemClock()).send(workspace)
     files.save()
@@ -151,7 +151,7 @@ def test_what_holds_values_or_leads_out_stays_here(workspace: Path, tmp_path: Pa
     (workspace / "out").symlink_to(tmp_path)
     (workspace / "in").symlink_to(workspace / "api")
     os.mkfifo(workspace / "pipe")
-    found = workspace_files(str(workspace))
+    found = list_workspace_files(str(workspace))
     assert found.files == ("api/environment.py",)
     assert found.links == (("in", "api"),)
     assert found.left_out == (".env", "out", "pipe", "api/.env.local")
@@ -190,13 +190,13 @@ def test_names_that_are_no_unicode_stay_here(workspace: Path) -> None:
     (workspace / odd).write_text("")
     (workspace / "link").symlink_to(odd)
     (workspace / "folder" / odd).mkdir(parents=True)
-    assert len(workspace_files(str(workspace)).left_out) == 3
+    assert len(list_workspace_files(str(workspace)).left_out) == 3
 
 
 def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
     store: SharedStore, carrier: MemoryCarrier
 ) -> None:
-    stored, objects = stored_bytes(KEYS, [b"nonsense"])
+    stored, objects = store_bytes(KEYS, [b"nonsense"])
     for name, content in objects:
         carrier.put(name, content)
     packs = Packs(store)
@@ -204,14 +204,14 @@ def test_what_is_no_snapshot_or_not_as_long_as_it_says_is_missing(
         packs.snapshot(stored)
     with pytest.raises(MissingError):
         packs.joined(replace(stored, size=9))
-    beyond = SnapshotFile("a", digest_bytes(b""), Extent("0", 4, 99))
+    beyond = SnapshotFile("a", hash_bytes(b""), Extent("0", 4, 99))
     with pytest.raises(MissingError):
         packs.content(Snapshot({"0": stored.packs}, (beyond,)), beyond)
 
 
 def test_a_content_that_is_not_what_the_snapshot_says_is_not_written(tmp_path: Path) -> None:
     laid_out = LaidOut(tmp_path / "there", lambda _, __: b"another")
-    one = SnapshotFile("a", digest_bytes(b"one"), Extent("0", 0, 3))
+    one = SnapshotFile("a", hash_bytes(b"one"), Extent("0", 0, 3))
     with pytest.raises(DamagedSnapshotError):
         laid_out.bring(Snapshot({"0": ()}, (one,)))
     assert tree(laid_out.folder) == {}

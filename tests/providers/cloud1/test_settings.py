@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.providers.contract import Artifact, FunctionOrder
 from fabric.providers.waiting import Waiting
@@ -52,7 +52,7 @@ def large(site: Cloud1Site, folder: Path) -> FunctionOrder:
         )
         archive.writestr(zipfile.ZipInfo("zeros"), bytes(51 << 20))
     content = path.read_bytes()
-    artifact = Artifact(path, digest_bytes(content), len(content), "index.handler", "nodejs20.x")
+    artifact = Artifact(path, hash_bytes(content), len(content), "index.handler", "nodejs20.x")
     return replace(site.order("hello"), artifact=artifact)
 
 

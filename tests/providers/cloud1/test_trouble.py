@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.changes import FunctionUnsure, applied
+from fabric.model.records.changes import FunctionUnsure, apply_change
 from fabric.providers.waiting import Waiting
 from tests.support.cloud1_site import Cloud1Site, changing, make_queue
 from tests.support.orders import HTTP, trigger
@@ -65,7 +65,7 @@ def test_after_a_broken_off_release_users_are_led_back(site: Cloud1Site) -> None
 def test_a_function_that_was_never_made_is_passed_over(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     assert site.record is not None
-    site.record = applied(site.record, FunctionUnsure("deploy", "bye"))
+    site.record = apply_change(site.record, FunctionUnsure("deploy", "bye"))
     site.release(["hello", "bye"])
     assert said(site) == "one"
     site.dissolve()

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.cloud4.own_settings import version_in
+from fabric.providers.cloud4.own_settings import parse_version
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
 from tests.support.cloud4_site import AT_ONCE, Cloud4Site
@@ -206,7 +206,7 @@ def test_a_function_that_was_made_anew_by_its_name_is_led_to(site: Cloud4Site) -
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     del site.cloud4.account.functions[_NAME]
     site.up(site.order("hello", HTTP, EVERY_HOUR, word="two"))
-    assert version_in(site.live("hello").resource_id).version == "1"
+    assert parse_version(site.live("hello").resource_id).version == "1"
     assert site.said() == "two"
     assert site.cloud4.schedules() == ["@every 60m"]
 

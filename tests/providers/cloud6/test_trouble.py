@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.contract import CallWatch
 from fabric.providers.waiting import Waiting
-from fabric.providers.whisk.clocks import wanted_clocks
+from fabric.providers.whisk.clocks import plan_clocks
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR
@@ -130,8 +130,8 @@ def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: Whisk
 
 
 def test_schedules_of_two_stages_have_names_of_their_own() -> None:
-    first = wanted_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
-    second = wanted_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
+    first = plan_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
+    second = plan_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
     assert first.keys().isdisjoint(second)
 
 

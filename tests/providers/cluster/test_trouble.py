@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem, exit_code_of
 from fabric.model.records.record import Mode
 from fabric.providers.contract import CallWatch
-from fabric.providers.registry import deployer_of
+from fabric.providers.registry import open_deployer
 from fabric.providers.waiting import Waiting
 from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP, around
@@ -74,7 +74,7 @@ def test_half_an_answer_is_an_error(site: ClusterSite) -> None:
 
 def test_a_namespace_that_is_missing_is_named(site: ClusterSite) -> None:
     environment = {**site.cluster.environment, "CLUSTER_NAMESPACE": "none"}
-    made = deployer_of("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
     with pytest.raises(FabricError, match="the namespace `none` does not exist in the cluster"):
         made.deploy(site.address(), [site.order("hello", HTTP)])
 
@@ -87,7 +87,7 @@ def test_a_context_that_is_not_there_is_told_with_its_variable(
     site: ClusterSite, variable: str, value: str, said: str
 ) -> None:
     environment = {**site.cluster.environment, variable: value}
-    made = deployer_of("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
     with pytest.raises(FabricError, match=said) as caught:
         made.deploy(site.address(), [site.order("hello", HTTP)])
     assert exit_code_of(caught.value.first) == 77
@@ -98,7 +98,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
     names = ("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
     environment = {"PATH": str(tmp_path), **dict.fromkeys(names, "x")}
     with pytest.raises(FabricError) as caught:
-        deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, environment))
+        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, environment))
     found = caught.value.first
     assert exit_code_of(found) == 77
     assert "`kubectl`" in found.message
@@ -107,7 +107,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
 
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
-        deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
+        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
     said = "(`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE` not set"
     assert caught.value.first.message == said
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fabric.providers.cluster.names import own_name
-from fabric.providers.cluster.unfit import unfit_drafts
+from fabric.providers.cluster.names import build_object_name
+from fabric.providers.cluster.unfit import find_unsupported
 from fabric.providers.contract import DeploymentAddress, FunctionDraft
 
 _ADDRESS = DeploymentAddress("shop", "dev", "cluster-orchestrator", "cluster-orchestrator")
@@ -25,7 +25,7 @@ def cron(schedule: str) -> str:
 
 
 def said(*drafts: FunctionDraft) -> list[tuple[str, int | None]]:
-    found = unfit_drafts(_ADDRESS, drafts)
+    found = find_unsupported(_ADDRESS, drafts)
     return [(one.problem.message, one.trigger) for one in found]
 
 
@@ -67,10 +67,12 @@ def test_functions_may_share_paths() -> None:
 
 def test_names_that_become_the_same_get_digests_and_fit() -> None:
     assert said(draft("Hello"), draft("hello"), draft("hello_")) == []
-    assert own_name(_ADDRESS, "hello") == "shop-dev-hello"
-    assert own_name(_ADDRESS, "Hello").startswith("shop-dev-hello-")
+    assert build_object_name(_ADDRESS, "hello") == "shop-dev-hello"
+    assert build_object_name(_ADDRESS, "Hello").startswith("shop-dev-hello-")
 
 
 def test_names_fit_a_label_however_long_they_are() -> None:
-    assert len(own_name(_ADDRESS, "x" * 64)) == 63
-    assert own_name(DeploymentAddress("7up", "dev", "", ""), "x").startswith("f-7up-dev-x-")
+    assert len(build_object_name(_ADDRESS, "x" * 64)) == 63
+    assert build_object_name(DeploymentAddress("7up", "dev", "", ""), "x").startswith(
+        "f-7up-dev-x-"
+    )

@@ -19,7 +19,7 @@ from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built, Seen, Toolchain
 from fabric.runtimes.elsewhere.builder import ManyInterpreters, Spreading
 from fabric.runtimes.elsewhere.child import BuildChild, LostChildError
-from fabric.runtimes.elsewhere.messages import BuildAnswer, message, read_message
+from fabric.runtimes.elsewhere.messages import BuildAnswer, encode_message, read_message
 from tests.support.python_edits import INPUTS, edit, source
 from tests.support.runtimes_project import python, write
 from tests.support.until import is_alive, until
@@ -219,7 +219,7 @@ def test_the_child_is_given_no_secret(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [b"", b"\0", b"a module printed this", message(BuildAnswer())[:-1]],
+    [b"", b"\0", b"a module printed this", encode_message(BuildAnswer())[:-1]],
     ids=["nothing", "half a length", "somebody's words", "half an answer"],
 )
 def test_what_is_no_whole_message_is_none(said: bytes) -> None:

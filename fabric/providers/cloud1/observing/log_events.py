@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.observed import LogLine
-from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.observing.groups import group_of, message_line
+from fabric.providers.cloud1.observing.groups import group_of, parse_log_message
 from fabric.providers.contract import CallWatch, LiveFunction
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.side_by_side import run_parallel
 
 T = TypeVar("T")
 _MS = 1_000_000
@@ -34,30 +34,30 @@ class _EventPage(Struct, frozen=True, rename="camel"):
     next_token: str = ""
 
 
-def lines_of(
+def fetch_log_lines(
     clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallWatch
 ) -> list[LogLine]:
-    def lines(function: LiveFunction) -> list[LogLine]:
+    def fetch_function_lines(function: LiveFunction) -> list[LogLine]:
         found: list[LogLine] = []
         # One that was never called has no group.
-        with unless(GONE):
-            for event in _events(clients, group_of(function), asked, watch):
+        with ignore_codes(GONE):
+            for event in _fetch_events(clients, group_of(function), asked, watch):
                 line = service.line(function.name, event.timestamp * _MS, event.message)
-                found.append(replace(message_line(line, event.message), id=event.event_id))
+                found.append(replace(parse_log_message(line, event.message), id=event.event_id))
         return found
 
-    every = side_by_side(lines, service.functions, _AT_ONCE)
+    every = run_parallel(fetch_function_lines, service.functions, _AT_ONCE)
     return [line for one in every for line in one if asked.window.has(line.at)]
 
 
-def _events(
+def _fetch_events(
     clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallWatch
 ) -> Iterator[_LogEvent]:
     words: dict[str, object] = {
         "logGroupName": group,
         "startTime": asked.window.since // _MS,
         "endTime": -(-asked.window.until // _MS),
-        **_pattern(asked.text),
+        **_build_filter_pattern(asked.text),
     }
     token = ""
     while True:
@@ -70,7 +70,7 @@ def _events(
         token = page.next_token
 
 
-def _pattern(text: str) -> dict[str, object]:
+def _build_filter_pattern(text: str) -> dict[str, object]:
     """Build the filter: a quoted phrase matches literally. A text with quotes is filtered
     locally."""
     return {"filterPattern": f'"{text}"'} if text and '"' not in text else {}

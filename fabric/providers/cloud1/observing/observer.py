@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
-from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.observing.call_numbers import numbers_of
-from fabric.providers.cloud1.observing.log_events import lines_of
-from fabric.providers.cloud1.observing.log_queries import queried_lines
-from fabric.providers.cloud1.observing.traces import traces_of
+from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
+from fabric.providers.cloud1.observing.log_events import fetch_log_lines
+from fabric.providers.cloud1.observing.log_queries import query_log_lines
+from fabric.providers.cloud1.observing.traces import fetch_traces
 from fabric.providers.contract import UNWATCHED, CallWatch
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.redaction import Redaction, redact_errors
 from fabric.providers.waiting import WAITING, Waiting
 
 # Each group by itself up to so many; more are asked for by one query over all of them.
@@ -33,29 +33,29 @@ class Cloud1Observer(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        with self._asking(service) as clients:
+        with self._connect_service(service) as clients:
             if len(service.functions) <= _FEW:
-                return lines_of(clients, service, asked, watch)
-            return queried_lines(clients, service, asked, (self.waiting, watch))
+                return fetch_log_lines(clients, service, asked, watch)
+            return query_log_lines(clients, service, asked, (self.waiting, watch))
 
     def numbers(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[FunctionNumbers]:
         del watch
-        with self._asking(service) as clients:
-            return numbers_of(clients, service, window, self.now())
+        with self._connect_service(service) as clients:
+            return fetch_metrics(clients, service, window, self.now())
 
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]:
-        with self._asking(service) as clients:
-            found = traces_of(clients, service, window)
+        with self._connect_service(service) as clients:
+            found = fetch_traces(clients, service, window)
         if not found:
             watch.hear("no traces: AWS records traces only for functions with active tracing")
         return found
 
     @contextmanager
-    def _asking(self, service: ObservedService) -> Iterator[Cloud1Clients]:
+    def _connect_service(self, service: ObservedService) -> Iterator[Cloud1Clients]:
         whose = f"`{service.address.service}`"
-        with nothing_shown(self.hide), explained(whose, self.hide.quoted):
+        with redact_errors(self.hide), convert_client_errors(whose, self.hide.quoted):
             yield self.connect(service.address.region)

@@ -1,6 +1,6 @@
 """The desired Route 53 records: one weighted record set per endpoint."""
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _LETTERS = 8
@@ -8,18 +8,18 @@ _LETTERS = 8
 _CHECK_LETTERS = 32
 
 
-def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+def plan_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     return tuple(_record_set(desired, one) for one in desired.shares)
 
 
 def _record_set(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     detail = record_detail(desired.ttl, share.host, share.weight, check_reference(desired, share))
-    name = part_name(desired.hostname, set_prefix(desired.owner) + share.label)
+    name = format_part_name(desired.hostname, set_prefix(desired.owner) + share.label)
     weights = ((share.label, share.weight),)
     return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
 
 
-def part_name(hostname: str, identifier: str) -> str:
+def format_part_name(hostname: str, identifier: str) -> str:
     return f"{hostname}. {identifier}"
 
 
@@ -31,7 +31,7 @@ def record_detail(ttl: int, host: str, weight: int, check: str) -> str:
 def set_prefix(owner: str) -> str:
     """Return the identifier prefix of a service and stage. Labels could collide with other
     services."""
-    return f"fabric-{digest_fields((owner,))[:_LETTERS]}-"
+    return f"fabric-{hash_fields((owner,))[:_LETTERS]}-"
 
 
 def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
@@ -41,5 +41,5 @@ def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
     """
     if not desired.check_path:
         return ""
-    digest = digest_fields((desired.owner, share.host, desired.checked_path(share)))
+    digest = hash_fields((desired.owner, share.host, desired.checked_path(share)))
     return set_prefix(desired.owner) + digest[:_CHECK_LETTERS]

@@ -23,7 +23,7 @@ class FoundSet(Struct, frozen=True):
     check_id: str
 
 
-def zone_of(client: Any, hostname: str) -> str:
+def find_zone(client: Any, hostname: str) -> str:
     """Find the closest public zone above a hostname. At the zone apex, CNAME records are
     impossible."""
     found: dict[str, str] = {}
@@ -46,7 +46,7 @@ def zone_of(client: Any, hostname: str) -> str:
     return found[closest]
 
 
-def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
+def list_record_sets(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
     """List the conflicting record sets of a hostname. The API sorts them by name."""
     wanted = f"{hostname}."
     found: list[FoundSet] = []
@@ -54,23 +54,23 @@ def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
         HostedZoneId=zone, StartRecordName=wanted
     ):
         for row in page["ResourceRecordSets"]:
-            if _plain(row["Name"]) != wanted:
+            if _unescape_name(row["Name"]) != wanted:
                 return tuple(found)
             if row["Type"] in _ADDRESSES:
-                found.append(_found(row))
+                found.append(_parse_record_set(row))
     return tuple(found)
 
 
-def _plain(name: str) -> str:
+def _unescape_name(name: str) -> str:
     """Unescape the wildcard of a record name."""
     return name.replace("\\052", "*").lower()
 
 
-def _found(row: Mapping[str, Any]) -> FoundSet:
+def _parse_record_set(row: Mapping[str, Any]) -> FoundSet:
     values = tuple(str(one["Value"]) for one in row.get("ResourceRecords", ()))
     target = row.get("AliasTarget", {}).get("DNSName", "")
     return FoundSet(
-        _plain(row["Name"]),
+        _unescape_name(row["Name"]),
         row["Type"],
         row.get("SetIdentifier", ""),
         int(row.get("Weight", 0)),
@@ -89,7 +89,7 @@ class FoundCheck(Struct, frozen=True):
     settings: Mapping[str, Any]
 
 
-def checks_in(client: Any) -> Iterator[FoundCheck]:
+def list_health_checks(client: Any) -> Iterator[FoundCheck]:
     for page in client.get_paginator("list_health_checks").paginate():
         for one in page["HealthChecks"]:
             yield FoundCheck(one["Id"], one["CallerReference"], one.get("HealthCheckConfig", {}))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.observed import SECOND
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
+from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.waiting import WAITING, Waiting
 
 T = TypeVar("T")
@@ -26,12 +26,12 @@ class Cloud2Asking(Struct, frozen=True):
     waiting: Waiting = WAITING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        return patient(
+        return retry_transient(
             lambda: self.api.once(interface, call, kind), "Google Cloud", self.waiting, self.watch
         )
 
 
-def listed(
+def list_page_rows(
     ask: Callable[[Mapping[str, str]], tuple[T, str]], words: Mapping[str, str]
 ) -> Iterator[T]:
     """Yield the rows of all pages. Each page contains the token of the next one."""
@@ -43,10 +43,10 @@ def listed(
             return
 
 
-def getting(path: str, words: Mapping[str, str]) -> ProviderCall:
+def build_get_call(path: str, words: Mapping[str, str]) -> ProviderCall:
     return ProviderCall("GET", f"{path}?{urlencode(words)}")
 
 
-def rfc3339(at: int) -> str:
+def format_rfc3339(at: int) -> str:
     whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND:09d}Z"

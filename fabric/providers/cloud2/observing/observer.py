@@ -8,15 +8,15 @@ from msgspec import Struct
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.observing.asking import Cloud2Asking
-from fabric.providers.cloud2.observing.log_entries import lines_of
-from fabric.providers.cloud2.observing.request_numbers import numbers_of
-from fabric.providers.cloud2.observing.traces import traces_of
+from fabric.providers.cloud2.observing.log_entries import fetch_log_lines
+from fabric.providers.cloud2.observing.request_numbers import fetch_metrics
+from fabric.providers.cloud2.observing.traces import fetch_traces
 from fabric.providers.cloud2.own_settings import Cloud2Place
-from fabric.providers.cloud2.refusals import judged
+from fabric.providers.cloud2.refusals import classify_refusal
 from fabric.providers.contract import UNWATCHED, CallWatch
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import quoting, told
+from fabric.providers.refused_calls import convert_call_errors, redact_progress
 from fabric.providers.waiting import WAITING, Waiting
 
 
@@ -31,24 +31,26 @@ class Cloud2Observer(Struct, frozen=True):
     def log_lines(
         self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
     ) -> Iterable[LogLine]:
-        with self._asking(service, watch) as asking:
-            return lines_of(asking, service, asked)
+        with self._open_queries(service, watch) as asking:
+            return fetch_log_lines(asking, service, asked)
 
     def numbers(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[FunctionNumbers]:
-        with self._asking(service, watch) as asking:
-            return numbers_of(asking, service, window)
+        with self._open_queries(service, watch) as asking:
+            return fetch_metrics(asking, service, window)
 
     def traces(
         self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
     ) -> Iterable[TracedCall]:
-        with self._asking(service, watch) as asking:
-            return traces_of(asking, service, window)
+        with self._open_queries(service, watch) as asking:
+            return fetch_traces(asking, service, window)
 
     @contextmanager
-    def _asking(self, service: ObservedService, watch: CallWatch) -> Iterator[Cloud2Asking]:
+    def _open_queries(self, service: ObservedService, watch: CallWatch) -> Iterator[Cloud2Asking]:
         region = service.address.region or self.place.region
-        with told(f"`{service.address.service}`", judged, self.hide) as hide:
-            heard = quoting(watch, hide.quoted)
+        with convert_call_errors(
+            f"`{service.address.service}`", classify_refusal, self.hide
+        ) as hide:
+            heard = redact_progress(watch, hide.quoted)
             yield Cloud2Asking(self.api, self.place.project, region, heard, self.waiting)

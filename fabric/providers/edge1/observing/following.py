@@ -63,7 +63,7 @@ class TailedService:
                     if not is_told:
                         watch.hear(f"{error}; retrying")
                     is_told = True
-                    self._rest(_PAUSE, hear, watch)
+                    self._sleep_between(_PAUSE, hear, watch)
         finally:
             self._end_all()
 
@@ -76,7 +76,7 @@ class TailedService:
         for round_ in itertools.count():
             if round_ < _LOOKED_UP:
                 self._look_up(hear)
-            self._hear_for(self._pace.kept_every, hear, watch)
+            self._receive_for(self._pace.kept_every, hear, watch)
             if round_ >= _LOOKED_UP:
                 # The tails have told all until now: what was before is not looked up once more.
                 self._since = max(self._since, self._pace.now() - _OVERLAP)
@@ -85,7 +85,7 @@ class TailedService:
             for tail in self._tails.values():
                 tail.keep()
 
-    def _hear_for(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _receive_for(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
         due = time.monotonic() + seconds
         with selectors.DefaultSelector() as chooser:
             for worker, tail in self._tails.items():
@@ -93,9 +93,9 @@ class TailedService:
             while time.monotonic() < due and not watch.is_to_end():
                 hear(())
                 for key, _ in chooser.select(_TICK):
-                    self._hear(str(key.data), hear)
+                    self._receive_lines(str(key.data), hear)
 
-    def _hear(self, worker: str, hear: HearLines) -> None:
+    def _receive_lines(self, worker: str, hear: HearLines) -> None:
         function = next(one.name for one in self._service.functions if one.resource_name == worker)
         try:
             found = self._tails[worker].received()
@@ -111,7 +111,7 @@ class TailedService:
         hear(self._lines.kept(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 
-    def _rest(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _sleep_between(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
         while seconds > 0 and not watch.is_to_end():
             hear(())
             self._asking.waiting.sleep(min(seconds, _TICK))

@@ -14,10 +14,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import extract_host
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
-from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.process import end_child, start_child
 from fabric.system.retry import TransientError
@@ -63,9 +63,9 @@ class ApiTail:
         self._api = api
         account = quote(api.account.account, safe="")
         self._path = f"/accounts/{account}/workers/scripts/{worker}/tails"
-        self._begun = api.once(sending("POST", self._path, {"filters": []}), _BegunTail)
+        self._begun = api.once(build_json_call("POST", self._path, {"filters": []}), _BegunTail)
         url = self._begun.url
-        if url.startswith("ws:") and not is_loopback(host_of(url)):
+        if url.startswith("ws:") and not is_loopback(extract_host(url)):
             message = "refusing the tail of Cloudflare: it is not encrypted"
             raise FabricError(Problem("provider/refused", message))
         try:

@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.routing.plain_wanted import alias_ttl, record_comment
+from fabric.providers.edge1.routing.plain_wanted import choose_alias_ttl, record_comment
 from fabric.providers.edge1.routing.wanted import (
     BY_WEIGHT,
     CHECK_SECONDS,
     EXPECTED,
     IN_ORDER,
-    managed_by,
-    monitor_path,
-    pool_name,
+    build_pool_name,
+    choose_monitor_path,
+    format_ownership,
 )
 
 # Of these one name has one kind only.
@@ -117,31 +117,31 @@ class DnsRow(Struct, frozen=True):
     comment: str | None = ""
 
 
-def monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
+def build_monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
     return {
         "type": "https",
         "method": "GET",
-        "path": monitor_path(desired),
+        "path": choose_monitor_path(desired),
         "interval": CHECK_SECONDS,
         "expected_codes": EXPECTED,
         "follow_redirects": True,
         "allow_insecure": False,
-        "description": managed_by(desired.owner),
+        "description": format_ownership(desired.owner),
     }
 
 
-def pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]:
+def build_pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]:
     return {
-        "name": pool_name(desired.owner),
-        "description": managed_by(desired.owner),
+        "name": build_pool_name(desired.owner),
+        "description": format_ownership(desired.owner),
         "enabled": True,
         "monitor": monitor,
-        "origins": [_origin(one) for one in desired.shares],
+        "origins": [_build_origin(one) for one in desired.shares],
         "origin_steering": {"policy": BY_WEIGHT},
     }
 
 
-def _origin(share: EndpointShare) -> Mapping[str, object]:
+def _build_origin(share: EndpointShare) -> Mapping[str, object]:
     """Build an origin with its own host header: an endpoint answers only to its own hostname."""
     return {
         "name": share.label,
@@ -152,10 +152,10 @@ def _origin(share: EndpointShare) -> Mapping[str, object]:
     }
 
 
-def balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object]:
+def build_balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object]:
     return {
         "name": desired.hostname,
-        "description": managed_by(desired.owner),
+        "description": format_ownership(desired.owner),
         "enabled": True,
         "proxied": True,
         "default_pools": [pool],
@@ -170,7 +170,7 @@ def record_document(desired: DesiredRouting) -> Mapping[str, object]:
         "name": desired.hostname,
         "type": "CNAME",
         "content": desired.heaviest.host,
-        "ttl": alias_ttl(desired),
+        "ttl": choose_alias_ttl(desired),
         "proxied": False,
         "comment": record_comment(desired.owner),
     }

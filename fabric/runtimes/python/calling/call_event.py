@@ -27,8 +27,8 @@ def finished(response: object) -> object:
         return response
     import asyncio  # as long as everything else together
 
-    return asyncio.run(_awaited(response))
+    return asyncio.run(_await_response(response))
 
 
-async def _awaited(response: object) -> object:
+async def _await_response(response: object) -> object:
     return await response  # type: ignore[misc]

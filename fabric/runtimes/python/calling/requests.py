@@ -103,19 +103,19 @@ def by_flask(found: Answering, request: SentRequest, finished: Answering) -> Doc
     """Call a handler in a Flask application context, so that `jsonify` and `abort` work."""
     flask = import_module("flask")
 
-    def view(path: str = "") -> object:  # noqa: ARG001 - it has the whole request
+    def serve_view(path: str = "") -> object:  # noqa: ARG001 - it has the whole request
         return finished(found(flask.request))
 
     app = flask.Flask("function", root_path=".")
     for rule in ("/", "/<path:path>"):
         options = {"methods": [request.method], "provide_automatic_options": False}
-        app.add_url_rule(rule, "function", view, **options)
-    with app.test_request_context(**_in_flask(request)):
+        app.add_url_rule(rule, "function", serve_view, **options)
+    with app.test_request_context(**_build_flask_arguments(request)):
         response = app.full_dispatch_request()
         return answer_of(response.status_code, response.headers.items(), response.get_data())
 
 
-def _in_flask(request: SentRequest) -> dict[str, object]:
+def _build_flask_arguments(request: SentRequest) -> dict[str, object]:
     return {
         "path": request.path,
         "base_url": f"https://{request.host}",
