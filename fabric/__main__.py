@@ -3,7 +3,7 @@
 import os
 import sys
 
-from fabric import interrupts, last_words
+from fabric import interrupt_message, interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _end(words: list[str], run: "Callable[[list[str]], int]") -> None:
         interrupts.raised()
         code = run(words)
     except KeyboardInterrupt:
-        code = last_words.told(words)
+        code = interrupt_message.told(words)
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.flush()

@@ -21,8 +21,8 @@ from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, St
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report, make_failure_report
-from fabric.system.chance import generate_token
 from fabric.system.clock import SystemClock, stamp
+from fabric.system.randomness import generate_token
 from fabric.system.schemas import read_schema_text
 from fabric.views.report_json import encode_report
 from fabric.views.report_text import report_text

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.cache_place import cache_folder, open_usable_cache
-from fabric.app.executing import open_requested_executor
+from fabric.app.executor import open_requested_executor
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
@@ -157,7 +157,9 @@ def _select_own_shard(
 
 
 def _start_cold(request: Request, settings: Settings) -> Start:
-    from fabric.app.pinned import compile_with_pins  # costs a start that few edits want
+    from fabric.app.requirement_pinning import (
+        compile_with_pins,
+    )  # costs a start that few edits want
 
     return start_cold(compile_with_pins(request, settings))
 

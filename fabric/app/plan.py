@@ -55,7 +55,7 @@ from fabric.views.pictures.draw import draw
 from fabric.views.report_json import encode_outcome
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.scope import MakeNames
+    from fabric.app.deploy.scope import DnsSyncFactory
 
 
 class PlanOptions(Struct, frozen=True):
@@ -130,8 +130,8 @@ def _plan_with_state(
 ) -> tuple[Session, Preview]:
     settings, shared = around
     from fabric.app.deploy.checks import DeployCandidate, find_change_problems, find_early_problems
-    from fabric.app.deploy.no_way_back import warn_of_rollback_problems
     from fabric.app.deploy.preview import preview
+    from fabric.app.deploy.rollback_checks import warn_of_rollback_problems
     from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 
     units = partial(list_units, work, request, settings)
@@ -242,7 +242,7 @@ def _number(made: Plan, task_id: str) -> int:
     raise FabricError(Problem("usage/unknown-task", f"unknown task `{task_id}`", hint=hint))
 
 
-def _find_dns_factory(work: Compiled, request: Request) -> "MakeNames | None":
+def _find_dns_factory(work: Compiled, request: Request) -> "DnsSyncFactory | None":
     if not is_managing_dns(work.graph):
         return None
     from fabric.app.router.kept_names import make_dns_factory  # few services have a router

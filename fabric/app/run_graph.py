@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.held_run import get_held_run
+from fabric.app.cancellable_run import get_held_run
 from fabric.app.request import Request, parse_caps
 from fabric.app.session import Session
 from fabric.app.settings import Settings
@@ -28,9 +28,9 @@ from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import RECORD_KINDS
-from fabric.system.chance import Chance
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
+from fabric.system.randomness import Chance
 from fabric.tasks.build import BuildKind
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, read_project_id
-from fabric.app.left_payloads import sweep_payloads
+from fabric.app.payload_cleanup import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS, SharedAccess
 from fabric.app.toolchains import open_toolchain, unusable_tools_problem
@@ -26,7 +26,7 @@ from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built
-from fabric.runtimes.elsewhere.builder import ManyInterpreters, Spreading
+from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
 from fabric.system.disk import write_atomic
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
@@ -35,7 +35,7 @@ from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
     from fabric.engine.dask.executor import Executor
-    from fabric.engine.dask.far_builds import FarBuilds
+    from fabric.engine.dask.remote_builds import FarBuilds
     from fabric.tasks.deploy_tools import DeployTools
 
 

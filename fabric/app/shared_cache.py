@@ -88,7 +88,7 @@ def open_access(request: Request, settings: Settings) -> SharedAccess:
 
 
 def _open_access(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
-    from fabric.engine.shared.errands import Errands
+    from fabric.engine.shared.background_uploads import Errands
     from fabric.engine.shared.shared_cache import SharedCache
     from fabric.remote.opening import build_carrier_opener
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
-from fabric.engine.shared.errands import describe_error
+from fabric.engine.shared.background_uploads import describe_error
 from fabric.engine.shared.kept_segments import KeptSegments
 from fabric.engine.shared.shared_cache import SharedCache
 from fabric.model.cache_modes import cache_modes

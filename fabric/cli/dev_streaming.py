@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.app.local.dev_stream import DevStreamOptions, StreamHearers, run_dev_stream
+from fabric.app.local.dev_stream import DevStreamOptions, StreamSubscribers, run_dev_stream
 from fabric.app.local.restore import restore_wired
 from fabric.app.request import Request
 from fabric.cli.consent import build_word_prompt
+from fabric.cli.ineffective_options import refuse_useless
 from fabric.cli.local_serving import build_serve_listeners
 from fabric.cli.perform import Caller, Order, build_question_request, perform
 from fabric.cli.screen import Screen, escape_for_terminal
-from fabric.cli.useless import refuse_useless
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
@@ -52,7 +52,7 @@ def restore_routes(flags: "StreamFlags") -> int:
     )
 
 
-def stream_hearers(screen: Screen) -> StreamHearers:
+def stream_hearers(screen: Screen) -> StreamSubscribers:
     """Build the callbacks. They print progress to stderr."""
 
     def print_line(text: str) -> None:
@@ -60,7 +60,7 @@ def stream_hearers(screen: Screen) -> StreamHearers:
         sys.stderr.flush()
 
     served = build_serve_listeners(screen)
-    return StreamHearers(
+    return StreamSubscribers(
         replace(served, ready=lambda url, service: served.ready(url, replace(service, memory={}))),
         lambda service: print_line(format_restored(service, screen.err)),
         lambda tunnel, routes: print_line(format_diverted(tunnel.url, routes.turned, screen.err)),

@@ -8,7 +8,7 @@ import click
 from fabric.app.settings import read_settings
 from fabric.cli.screen import Screen
 from fabric.cli.start import CommandStart
-from fabric.last_words import command_of
+from fabric.interrupt_message import command_of
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import make_failure_report
 from fabric.system.disk import no_access_error

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.request import Request
+from fabric.cli.ineffective_options import refuse_useless
 from fabric.cli.payload import read_event
 from fabric.cli.perform import Caller, Order, perform
-from fabric.cli.useless import refuse_useless
 from fabric.model.names import Verb
 from fabric.model.report import Report
 

@@ -9,11 +9,11 @@ from fabric.app.local.dev import DevHearers, DevOptions, run_dev_loop
 from fabric.app.local.serve import Hearers, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
+from fabric.cli.ineffective_options import refuse_useless
 from fabric.cli.local_call import build_local_request
 from fabric.cli.payload import read_event_file
 from fabric.cli.perform import Caller, Order, perform
 from fabric.cli.screen import Screen, escape_for_terminal
-from fabric.cli.useless import refuse_useless
 from fabric.local.exchange import ServedCall
 from fabric.model.names import Verb
 from fabric.model.outcomes.looked_up import PresetCall

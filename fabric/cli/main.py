@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric import last_words, lean_imports
+from fabric import interrupt_message, lean_imports
 from fabric.cli import commands_table as table
 from fabric.cli import version
 from fabric.cli.group import Group
@@ -112,7 +112,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return last_words.told(argv)
+        return interrupt_message.told(argv)
     except Exception as error:  # noqa: BLE001 - the one place where failures become exits
         from fabric.cli.failures import explain
 

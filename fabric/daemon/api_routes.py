@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT, Parameter
 
 _LOOKING = (400, 409, 502)

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.server_parts import Wsgi

@@ -6,7 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.daemon.exchange import ApiAnswer, RequestOrigin, make_refusal
+from fabric.daemon.http_types import ApiAnswer, RequestOrigin, make_refusal
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.daemon.runs.run_queue import RunWork
 from fabric.daemon.statuses import OK, choose_http_status

@@ -23,7 +23,7 @@ from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, hash_o
 from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.changes import AfterChange, WorldChanges
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, find_served_workspace
-from fabric.daemon.exchange import ApiRoute, RequestOrigin
+from fabric.daemon.http_types import ApiRoute, RequestOrigin
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.page.dashboard import Dashboard, ShownProject

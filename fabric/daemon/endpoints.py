@@ -19,12 +19,12 @@ from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
 from fabric.config.yaml.read import encode_canonical
 from fabric.daemon.changes import WorldChange, WorldChanges
-from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
 from fabric.daemon.statuses import ACCEPTED, OK
+from fabric.engine.compute_slots import ComputeSlots
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.turns import Turns
 from fabric.model.bindable import EVERYTHING, Bindable, SecretUse
 from fabric.model.names import Verb
 from fabric.model.outcomes.deployed import DeployOutcome
@@ -135,7 +135,7 @@ class Endpoints(ConfigEndpoints):
     ) -> None:
         super().__init__(options, settings, has_keys=has_keys)
         self._changes = changes
-        self._looks = Turns(_LOOKS_AT_ONCE)
+        self._looks = ComputeSlots(_LOOKS_AT_ONCE)
 
     def plan(self, call: ApiCall) -> ApiAnswer:
         asked = self._parse_call(call, SecretUse.HIDDEN)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon.answer_schemas import REFUSED
-from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import Parameter
 from fabric.model.outcomes.json_struct import Json, JsonObject
 

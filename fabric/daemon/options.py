@@ -19,7 +19,7 @@ class ServerKind(StrEnum):
     CONFIG_API = "config-api"
 
 
-class Door(Struct, frozen=True):
+class NetworkOptions(Struct, frozen=True):
     """Access options: who can connect, and how often. `per_minute` 0 means no limit.
 
     Forwarded addresses count only from `proxies`. `hosts` are further hostnames of this server.
@@ -69,7 +69,7 @@ class AnswerCache(Struct, frozen=True):
 
 class ServerOptions(Struct, frozen=True):
     kind: ServerKind = ServerKind.DAEMON
-    door: Door = Door()
+    door: NetworkOptions = NetworkOptions()
     project: ServedProject = ServedProject()
     cache: AnswerCache = AnswerCache()
     trust: BodyTrust = BodyTrust()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabric.daemon.exchange import RequestOrigin
+from fabric.daemon.http_types import RequestOrigin
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.tasks import AccessLine
 from fabric.engine.bus import Listener

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import LIMIT
 from fabric.daemon.runs.daemon_run import run_document
 from fabric.daemon.runs.event_lines import StreamItem, encode_sse

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.metrics import CONTENT_TYPE, Metrics
 from fabric.daemon.openapi import build_openapi_document
 from fabric.daemon.readiness import Readiness

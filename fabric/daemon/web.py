@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 
 import bottle  # type: ignore[import-untyped]
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right, make_refusal
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, make_refusal
 from fabric.daemon.parameters import read_parameters
 from fabric.daemon.server.answers import encode_body
 from fabric.daemon.server.gate import Admission, too_large_answer

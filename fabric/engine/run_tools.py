@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from fabric.engine.compute_slots import ComputeSlots
 from fabric.engine.schedule import Urgency
 from fabric.engine.task_runner import TaskRunner
-from fabric.engine.turns import Turns
 from fabric.model.events import TaskOutput
 from fabric.model.problems import Problem, StoppedError
 from fabric.model.task import OutputFile, Task
@@ -47,7 +47,7 @@ class RunTools:
         self._runner = runner
         self._stop = stop
         self._tell = tell
-        self._turns = Turns(_PLACES)
+        self._turns = ComputeSlots(_PLACES)
 
     @property
     def workspace(self) -> Path:

@@ -9,15 +9,15 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.command_output import read_output
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.naming import build_function_endpoint, format_resource_name
 from fabric.providers.order_document import deploy_order, remove_order
@@ -47,7 +47,7 @@ class Command(Struct, frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         """Return no problems: only the command knows its limits."""
         del address, functions
         return ()
@@ -56,7 +56,7 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         if not self.deploy_line.strip():
             raise FabricError(no_deployer_problem(self.facts))
@@ -80,7 +80,7 @@ class Command(Struct, frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
         """Do nothing: the deploy command has done everything already."""
         outputs = dict(given)
@@ -97,7 +97,7 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> None:
         raise TypeError(
             f"a custom command deletes all of {address.service}, not {len(functions)} of its "
@@ -108,7 +108,7 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():

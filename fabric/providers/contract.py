@@ -70,7 +70,7 @@ class FunctionDraft(Struct, frozen=True):
     known: Secret[Pairs] = NO_PAIRS
 
 
-class Unfit(Struct, frozen=True):
+class Unsupported(Struct, frozen=True):
     """A part of a draft that a deployer does not support. `trigger` is the number of the trigger,
     if one is meant. Without a function, `keys` is the config path of a setting of the whole
     service."""
@@ -96,7 +96,7 @@ class DeploymentAddress(Struct, frozen=True):
     with a value.
 
     `previous` is the state before the call, with the values kept by the last release. If it
-    contains `DOUBT`, the deployed state might differ and must be read from the provider.
+    contains `RELEASE_UNCERTAIN`, the deployed state might differ: read it from the provider.
     """
 
     service: str
@@ -152,7 +152,7 @@ def _never_stop() -> bool:
     return False
 
 
-class CallWatch(Struct, frozen=True):
+class CallContext(Struct, frozen=True):
     """The observer of a running call: `hear` receives each progress line immediately. Once
     `is_to_end` returns true, the call should stop."""
 
@@ -160,7 +160,7 @@ class CallWatch(Struct, frozen=True):
     is_to_end: Callable[[], bool] = _never_stop
 
 
-UNWATCHED = CallWatch()
+NO_CONTEXT = CallContext()
 
 
 class FunctionAnswer(Struct, frozen=True):
@@ -242,7 +242,7 @@ class Deployer(Protocol):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         """List unsupported settings without an API call. Runs during planning and again before the
         first change."""
 
@@ -250,7 +250,7 @@ class Deployer(Protocol):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         """Deploy these functions. With unit FUNCTION there is always exactly one."""
 
@@ -259,7 +259,7 @@ class Deployer(Protocol):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Released:
         """Release the service as a whole. `given` are the outputs of this unit's deploys."""
 
@@ -267,7 +267,7 @@ class Deployer(Protocol):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         """Delete single functions, with unit FUNCTION. A missing function is not an error."""
 
@@ -275,7 +275,7 @@ class Deployer(Protocol):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         """Delete the service: its own resources, and these functions if they still exist."""
 

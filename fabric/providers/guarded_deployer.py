@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionOrder,
@@ -23,7 +23,7 @@ from fabric.providers.contract import (
 )
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, mark_untouched, redact_progress
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 Work = TypeVar("Work")
 # Somebody sits and waits for an answer to who we are.
@@ -55,7 +55,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     the provider's context of one call: its client and settings."""
 
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     @abstractmethod
@@ -72,7 +72,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         """Convert API errors inside the block to problems without secrets."""
 
     @abstractmethod
-    def _open_client(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
+    def _open_client(self, address: DeploymentAddress, watch: CallContext, quoted: Quoted) -> Work:
         """Open the context of one call. Raises for a record of another account or region.
 
         `quoted` redacts provider messages; the watch receives only redacted ones.
@@ -87,7 +87,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         whose: str,
         address: DeploymentAddress,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Work]:
         with self._translate_errors(whose, orders) as hide:
@@ -98,14 +98,14 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
                 )
             yield opened
 
-    def _shorten_waiting(self) -> Waiting:
+    def _shorten_waiting(self) -> RetryPolicy:
         return replace(self.waiting, most=min(self.waiting.most, _HURRIED))
 
     def deploy(
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         units = [functions] if self.unit is DeployUnit.SERVICE else [[one] for one in functions]
         return Deployed(
@@ -113,7 +113,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         )
 
     def _deploy_orders(
-        self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallWatch
+        self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallContext
     ) -> tuple[LiveFunction, ...]:
         is_whole = self.unit is DeployUnit.SERVICE
         whose = f"`{address.service}`" if is_whole else f"function `{orders[0].name}`"
@@ -125,7 +125,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,  # noqa: ARG002 - what fabric deploys itself gives nothing besides
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Released:
         with self._call(f"`{address.service}`", address, watch) as work:
             return self.operations.released(work, address, functions)
@@ -134,7 +134,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
             self.operations.destroyed(work, address, functions)
@@ -143,7 +143,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
             self.operations.dissolved(work, address, functions)

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import Waiting, sleep_interruptibly
+from fabric.providers.waiting import RetryPolicy, sleep_interruptibly
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
 from fabric.system.optional_packages import require_packages
 from fabric.system.retry import Patience, TransientError
@@ -95,8 +95,8 @@ def _no_delay() -> float:
 def retry_transient(
     act: Callable[[], T],
     provider: str,
-    waiting: Waiting,
-    watch: CallWatch,
+    waiting: RetryPolicy,
+    watch: CallContext,
     due: Callable[[], float] = _no_delay,
 ) -> T:
     """Run `act` until it succeeds or the waiting time is spent.

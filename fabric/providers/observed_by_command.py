@@ -22,7 +22,7 @@ from fabric.model.observed import (
     convert_to_nanoseconds,
     format_moment,
 )
-from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress
+from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.payloads import destroy_words
 from fabric.providers.redaction import build_redaction
@@ -88,7 +88,7 @@ class ObservedByCommand(Struct, frozen=True):
     around: CommandEnvironment
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         more = {"filter": asked.text, "limit": asked.most_of(MOST_LINES)}
         found = self._run_query(service, (asked.window, more), _SaidLines, watch)
@@ -105,7 +105,7 @@ class ObservedByCommand(Struct, frozen=True):
             yield replace(line, level=normalize_level(one.level), request=one.request, id=ident)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         whose = service.address
         found = self._run_query(service, (window, {}), _SaidCounts, watch)
@@ -123,7 +123,7 @@ class ObservedByCommand(Struct, frozen=True):
         ]
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         found = self._run_query(service, (window, {}), _SaidCalls, watch)
         calls = [
@@ -136,7 +136,7 @@ class ObservedByCommand(Struct, frozen=True):
         service: ObservedService,
         what: tuple[TimeWindow, dict[str, object]],
         kind: type[T],
-        watch: CallWatch,
+        watch: CallContext,
     ) -> T:
         environment = self.around.env.reveal().items()
         redaction = build_redaction(self.around.hide.reveal(), environment)
@@ -158,7 +158,9 @@ class ObservedByCommand(Struct, frozen=True):
 Row = TypeVar("Row", _SaidLine, _SaidNumbers, _SaidCall)
 
 
-def _select_own_rows(rows: Sequence[Row], service: ObservedService, watch: CallWatch) -> list[Row]:
+def _select_own_rows(
+    rows: Sequence[Row], service: ObservedService, watch: CallContext
+) -> list[Row]:
     """Drop rows of functions that were not requested, with a warning."""
     names = {one.name for one in service.functions}
     others = sorted({one.function for one in rows} - names)

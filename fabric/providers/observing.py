@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
-from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 
 # Of whoever chooses less than we do, so many lines are looked through.
 MOST_LINES = 10_000
@@ -56,15 +56,15 @@ class Observer(Protocol):
     data."""
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]: ...
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]: ...
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]: ...
 
 
@@ -89,6 +89,6 @@ class LogFollower(Protocol):
         service: ObservedService,
         since: int,
         hear: HearLines,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         """Stream lines until the watch stops the call."""

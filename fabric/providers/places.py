@@ -9,7 +9,7 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft
 
 
 @runtime_checkable
-class ApartAddresses(Protocol):
+class PerFunctionEndpoints(Protocol):
     """A deployer that gives each function a separate address. A service has one only if exactly one
     function is public."""
 
@@ -18,7 +18,7 @@ class ApartAddresses(Protocol):
 
 
 @runtime_checkable
-class SoleTenant(Protocol):
+class SingleServiceTarget(Protocol):
     """A deployer that gives each service a separate place, which the environment names."""
 
     @property

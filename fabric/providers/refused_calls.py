@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from fabric.model.hosts import is_name_in_host
 from fabric.model.problems import FabricError, Problem, UntouchedError
-from fabric.providers.contract import CallWatch, FunctionOrder
+from fabric.providers.contract import CallContext, FunctionOrder
 from fabric.providers.redaction import Redaction, redact_errors
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_plain, is_web_address
@@ -82,9 +82,9 @@ def extend_redaction(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redact
     return hide.with_more(secrets, variables)
 
 
-def redact_progress(watch: CallWatch, quoted: Quoted) -> CallWatch:
+def redact_progress(watch: CallContext, quoted: Quoted) -> CallContext:
     """Redact provider messages in progress lines the same way as in errors."""
-    return CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
+    return CallContext(lambda line: watch.hear(quoted(line)), watch.is_to_end)
 
 
 @contextlib.contextmanager

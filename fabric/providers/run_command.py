@@ -11,11 +11,11 @@ from msgspec import Struct
 from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_SECRETS, Secret
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.redaction import Redaction, TalkRedaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_talk import ChildTalk
+from fabric.system.child_protocol import ChildTalk
 from fabric.system.disk import write_atomic
 from fabric.system.memory_file import build_shown_path, create_memory_file
 from fabric.system.owned_folder import create_owned_folder
@@ -97,7 +97,7 @@ class Call(Struct, frozen=True):
 
 
 def run_line(
-    call: Call, told: Told, around: CommandEnvironment, watch: CallWatch = UNWATCHED
+    call: Call, told: Told, around: CommandEnvironment, watch: CallContext = NO_CONTEXT
 ) -> Overheard:
     """Run the command until it succeeds, or raise the reason of its failure."""
     argv = call.argv()

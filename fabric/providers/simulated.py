@@ -8,15 +8,15 @@ from msgspec import Struct
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.naming import build_function_endpoint, format_resource_name
 
@@ -31,7 +31,7 @@ class Simulated(Struct, frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         """Return no problems: the simulation ignores all settings."""
         del address, functions
         return ()
@@ -40,7 +40,7 @@ class Simulated(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Deployed:
         return Deployed(tuple(_simulate_function(address, order) for order in functions))
 
@@ -49,7 +49,7 @@ class Simulated(Struct, frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
         endpoint = _build_endpoint(address)
         outputs = {"url": endpoint, "region": _choose_region(address), **dict(given)}
@@ -63,7 +63,7 @@ class Simulated(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         """Do nothing: there are no resources."""
 
@@ -71,7 +71,7 @@ class Simulated(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         """Do nothing: there are no resources."""
 

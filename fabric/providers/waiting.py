@@ -8,14 +8,14 @@ from typing import TypeVar
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 
 T = TypeVar("T")
 # A stop is noticed within this.
 _NAP = 0.25
 
 
-class Waiting(Struct, frozen=True):
+class RetryPolicy(Struct, frozen=True):
     """Limits of polling: `most` is the total of all pauses in seconds. Each pause is longer than
     the last, up to `cap`."""
 
@@ -36,10 +36,10 @@ class Waiting(Struct, frozen=True):
             due = min(self.cap, due * 2)
 
 
-WAITING = Waiting()
+WAITING = RetryPolicy()
 
 
-def poll_until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
+def poll_until(look: Callable[[], T | None], waiting: RetryPolicy, watch: CallContext) -> T | None:
     """Poll until `look` returns a value. Returns None when the time is spent."""
     found = look()
     for pause in waiting.pauses():
@@ -50,7 +50,7 @@ def poll_until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch)
     return found
 
 
-def sleep_interruptibly(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
+def sleep_interruptibly(seconds: float, waiting: RetryPolicy, watch: CallContext) -> None:
     while seconds > 0:
         if watch.is_to_end():
             message = "the run was stopped while it waited for the provider"

@@ -11,7 +11,7 @@ from fabric.config.yaml.reader import Document, read
 from fabric.config.yaml.spans import Span, parse_spans
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.scaffold.yaml_lines import apply_text_changes
-from fabric.scaffold.yaml_places import Addition, WayIn, find_obstacle, list_insertions
+from fabric.scaffold.yaml_places import Addition, InsertionStrategy, find_obstacle, list_insertions
 
 
 def with_addition(file: str, raw: bytes, addition: Addition) -> bytes:
@@ -36,7 +36,7 @@ def _is_as_expected(file: str, text: str, wanted: object) -> bool:
     return _strip_places(new) == wanted
 
 
-def _build_expected(old: Node, addition: Addition, way: WayIn) -> object:
+def _build_expected(old: Node, addition: Addition, way: InsertionStrategy) -> object:
     """The old document and the new entry, without places."""
     bare = _strip_places(old)
     if not isinstance(bare, dict):

@@ -46,7 +46,7 @@ class Addition(Struct, frozen=True):
         return KeyValue(self.name, 0, 0, self.entry)
 
 
-class WayIn(Struct, frozen=True):
+class InsertionStrategy(Struct, frozen=True):
     """Changes that add the entry: in a map, or in a list before this many of its last items."""
 
     changes: tuple[TextChange, ...]
@@ -61,7 +61,7 @@ class _NewText(Struct, frozen=True):
     style: FileStyle
 
 
-def list_insertions(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
+def list_insertions(text: str, root: Span, addition: Addition) -> Iterator[InsertionStrategy]:
     """List all candidate insertions; none if the section cannot be extended by text."""
     style = read_style(text, root, addition.section)
     writer = _NewText(text, root, addition, style)
@@ -88,12 +88,12 @@ def find_obstacle(root: Span, section: str) -> str:
     return f"an entry in `{section}` would change other values of the file"
 
 
-def _insert_into_section(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
+def _insert_into_section(writer: _NewText, section: SpanChild) -> Iterator[InsertionStrategy]:
     """Insert into an existing list or map."""
     value = section.value
     is_map = value.kind == MAP
     if value.is_flow:
-        yield WayIn(
+        yield InsertionStrategy(
             _insert_in_brackets(writer.text, value, _format_one_line(writer, is_map=is_map)), is_map
         )
         return
@@ -102,14 +102,14 @@ def _insert_into_section(writer: _NewText, section: SpanChild) -> Iterator[WayIn
     lines = [" " * column + line for line in lines]
     gap = len(value.children) > 1 and has_gap_above(writer.text, last.mark.start)
     at = find_start_after(writer.text, value.last, writer.root.first.column)
-    yield WayIn((_put(writer, at, lines, gap=gap),), is_map)
+    yield InsertionStrategy((_put(writer, at, lines, gap=gap),), is_map)
     # A block of text at the end of a file without a last line break would get one.
     if is_at_line_start(writer.text, last.mark):
         at = find_line_start(writer.text, last.mark.start)
-        yield WayIn((_put(writer, at, lines),), is_map, before=1)
+        yield InsertionStrategy((_put(writer, at, lines),), is_map, before=1)
 
 
-def _insert_first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
+def _insert_first(writer: _NewText, section: SpanChild) -> Iterator[InsertionStrategy]:
     """Insert the first entry of an empty section."""
     value, colon = section.value, section.colon
     is_null = value.kind == SCALAR and value.first.text in _NULLS and not value.first.style
@@ -121,23 +121,23 @@ def _insert_first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
         start = value.first.start if is_null else start
     if writer.root.is_flow:
         held = _format_collection(_format_one_line(writer, is_map=is_map), is_map=is_map)
-        yield WayIn((TextChange(start, f" {held}", end),), is_map)
+        yield InsertionStrategy((TextChange(start, f" {held}", end),), is_map)
         return
     lines = _format_section(writer, is_map=is_map)[1:]
     lines = [" " * writer.root.first.column + line for line in lines]
     at = find_start_after(writer.text, value.last, writer.root.first.column)
     cut = (TextChange(start, "", end),) if is_null else ()
-    yield WayIn((*cut, _put(writer, at, lines)), is_map)
+    yield InsertionStrategy((*cut, _put(writer, at, lines)), is_map)
 
 
-def _insert_section(writer: _NewText) -> Iterator[WayIn]:
+def _insert_section(writer: _NewText) -> Iterator[InsertionStrategy]:
     root, text, is_map = writer.root, writer.text, _is_using_maps(writer.root)
     if root.is_flow:
         held = _format_collection(_format_one_line(writer, is_map=is_map), is_map=is_map)
         key = format_flow(
             Scalar(writer.addition.section, writer.addition.section, 0, 0), writer.style
         )
-        yield WayIn(_insert_in_brackets(text, root, f"{key}: {held}"), is_map)
+        yield InsertionStrategy(_insert_in_brackets(text, root, f"{key}: {held}"), is_map)
         return
     column = root.first.column
     lines = [" " * column + line for line in _format_section(writer, is_map=is_map)]
@@ -146,11 +146,11 @@ def _insert_section(writer: _NewText) -> Iterator[WayIn]:
     )
     at = find_start_after(text, root.last, -1)
     if gap:
-        yield WayIn((_put(writer, at, lines, gap=True),), is_map)
-    yield WayIn((_put(writer, at, lines),), is_map)
+        yield InsertionStrategy((_put(writer, at, lines, gap=True),), is_map)
+    yield InsertionStrategy((_put(writer, at, lines),), is_map)
     if is_at_line_start(text, root.children[-1].mark):
         at = find_line_start(text, root.children[-1].mark.start)
-        yield WayIn((_put(writer, at, lines),), is_map)
+        yield InsertionStrategy((_put(writer, at, lines),), is_map)
 
 
 def _is_using_maps(root: Span) -> bool:

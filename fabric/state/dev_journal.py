@@ -12,11 +12,11 @@ from pathlib import Path
 from msgspec import Struct, ValidationError, convert, to_builtins
 
 from fabric.model.hashing import hash_bytes
-from fabric.model.misfit import describe_misfit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
+from fabric.model.validation_message import describe_misfit
 from fabric.ownership import is_ours
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 from fabric.system.process_identity import Process, is_surely_alive

@@ -14,7 +14,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from fabric.system.child_talk import SILENT, ChildTalk, LineTeller, send_input
+from fabric.system.child_protocol import SILENT, ChildTalk, LineTeller, send_input
 from fabric.system.process import ask_to_end, end_child, kill_child, start_child
 
 _CHUNK = 1 << 16

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.child_group import forget, get_child_group, send_signal
-from fabric.system.child_keeper import keep_child
+from fabric.system.child_reaper import keep_child
 
 
 class CannotStartError(FabricError):

@@ -17,8 +17,8 @@ from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE, decode_state_key
 from fabric.model.task import Pairs
-from fabric.system.chance import Chance
 from fabric.system.optional_packages import require_packages
+from fabric.system.randomness import Chance
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM

@@ -17,7 +17,7 @@ from fabric.graph.judge import (
 from fabric.graph.plan import Known
 from fabric.model.catalog import find_provider_facts
 from fabric.model.hashing import hash_fields
-from fabric.model.marks import mark_of
+from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,

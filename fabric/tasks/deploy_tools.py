@@ -14,7 +14,7 @@ from fabric.model.records.record import Deployment, Intent, Mode, Record, Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec
-from fabric.providers.contract import CallWatch, Deployer, DeploymentAddress, Released
+from fabric.providers.contract import CallContext, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
 
@@ -86,10 +86,10 @@ class Values(Struct, frozen=True):
         return bool(self.spec[0])
 
 
-def watch_of(task: Task, shop: TaskTools) -> CallWatch:
+def watch_of(task: Task, shop: TaskTools) -> CallContext:
     """Build the call watch: provider messages are printed, and the call ends if the run is
     interrupted."""
-    return CallWatch(lambda text: shop.say(task.id, text), shop.is_interrupted)
+    return CallContext(lambda text: shop.say(task.id, text), shop.is_interrupted)
 
 
 class FunctionValues(Protocol):
@@ -137,7 +137,7 @@ class NameSynced(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-class NameKeeper(Protocol):
+class DnsSync(Protocol):
     """Updates the DNS of routers to the deployed endpoints."""
 
     def standing(self, inputs: DnsSyncInputs) -> NameStanding: ...
@@ -169,4 +169,4 @@ class DeployTools(Struct, frozen=True):
     places: PlacesInConfigs
     force: bool = False
     takes_today: bool = False
-    names: NameKeeper | None = None
+    names: DnsSync | None = None

@@ -9,7 +9,7 @@ from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy_tools import NameKeeper
+from fabric.tasks.deploy_tools import DnsSync
 
 _VERSION = "1"
 
@@ -21,7 +21,7 @@ class DnsSyncKind:
     Without a name keeper no check is possible.
     """
 
-    def __init__(self, names: NameKeeper | None) -> None:
+    def __init__(self, names: DnsSync | None) -> None:
         self._names = names
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from fabric.model.marks import mark_of
+from fabric.model.ownership_tags import mark_of
 from fabric.model.records.record import FunctionRecord, Mode, Record
 from fabric.providers.contract import VersionKeeper
 from fabric.tasks.deploy_tools import DeployTools

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import watch_of
 
-Observation = Callable[[CallWatch], None]
+Observation = Callable[[CallContext], None]
 
 
 class ObserveKind:

@@ -12,7 +12,7 @@ from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy import get_record_ref
@@ -55,7 +55,7 @@ class RemoveKind:
         return Made(GONE.digest, keep=False)
 
     def _delete_functions(
-        self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallWatch
+        self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallContext
     ) -> None:
         inputs = _require_remove_inputs(task)
         ref = get_record_ref(inputs)

@@ -10,7 +10,7 @@ from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
 from fabric.model.concurrency import format_settings, parse_concurrency
 from fabric.model.hashing import hash_fields
-from fabric.model.marks import mark_of
+from fabric.model.ownership_tags import mark_of
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from fabric.app.build import build
+from fabric.app.cancellable_run import CancellableRun
 from fabric.app.deploy.deploy import DeployOptions, deploy
-from fabric.app.held_run import HeldRun
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
 from fabric.app.run_graph import generate_run_id
@@ -22,8 +22,8 @@ from fabric.engine.run_info import RunInfo
 from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.report import Report, make_failure_report
-from fabric.system.chance import generate_token
 from fabric.system.clock import SystemClock
+from fabric.system.randomness import generate_token
 from tests.support.project import PYTHON, PYTHON_SOURCES, TYPESCRIPT, TYPESCRIPT_SOURCES
 from tests.support.tool import Tool
 from tests.support.until import until
@@ -82,7 +82,7 @@ class HeldUseCase:
 
     def __init__(self, place: Workplace, use_case: UseCase) -> None:
         self.id = generate_run_id(SystemClock(), generate_token)
-        self.held = HeldRun(self.id)
+        self.held = CancellableRun(self.id)
         self.reports: list[Report] = []
         self._place, self._use_case = place, use_case
         self._thread = threading.Thread(target=self._work)

@@ -17,10 +17,10 @@ _DAYS = 3 * 24 * 3600
 _WRITES = """\
 import os, sys
 from pathlib import Path
-from fabric.engine.leftovers import marked
+from fabric.engine.leftovers import mark_writing
 from fabric.system.disk import RUN
 base = Path(sys.argv[1])
-with marked(base / "cache", [base / ".fabric"]):
+with mark_writing(base / "cache", [base / ".fabric"]):
     for folder in (base / ".fabric" / "build", base / "cache"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f".hello.zip.{os.getpid():x}-1-{RUN}.tmp").touch()

@@ -29,7 +29,7 @@ TIMES = EndingTimes()
 LONGEST = TIMES.to_end + TIMES.when_asked + TIMES.when_cut + TIMES.answers
 LED = """
 import ctypes, os, subprocess, sys, time
-from fabric.daemon.process.first_process import looked_after
+from fabric.daemon.process.pid1 import run_supervised
 
 def run():
     # One whose parent ends before it does is the first process' from then on.
@@ -41,7 +41,7 @@ def run():
         return 7
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans come to us, as they come to process 1
-sys.exit(looked_after(run))
+sys.exit(run_supervised(run))
 """
 
 

@@ -24,7 +24,7 @@ from fabric.model.records.endings import (
     take_snapshot,
 )
 from fabric.model.records.record import (
-    DOUBT,
+    RELEASE_UNCERTAIN,
     Deployment,
     FunctionRecord,
     Intent,
@@ -245,13 +245,13 @@ def test_what_a_release_kept_of_a_function_goes_with_it() -> None:
 def test_a_release_that_broke_off_leaves_what_was_kept_in_doubt() -> None:
     record = base(kept=(("api", "a"),), release_key="key")
     once = apply_change(record, record_failed_release("release", record))
-    assert (once.kept, once.release_key) == ((("api", "a"), DOUBT), "")
+    assert (once.kept, once.release_key) == ((("api", "a"), RELEASE_UNCERTAIN), "")
     assert apply_change(once, record_failed_release("release", once)) == once
 
 
 def test_a_run_that_died_leaves_what_was_kept_in_doubt_where_something_is_real() -> None:
     intent = Intent("release:shop", Operation.RELEASE)
-    for mode, doubt in ((Mode.REAL, (DOUBT,)), (Mode.COMMAND, ())):
+    for mode, doubt in ((Mode.REAL, (RELEASE_UNCERTAIN,)), (Mode.COMMAND, ())):
         assert mark_intents_unknown(base(mode=mode, pending=(intent,))).kept == doubt
 
 

@@ -5,6 +5,11 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from fabric.providers.cloud2.capability_checks import (
+    find_setting_problems,
+    find_unsupported,
+    find_unsupported_clocks,
+)
 from fabric.providers.cloud2.own_settings import (
     Cloud2Settings,
     build_function_name,
@@ -14,11 +19,6 @@ from fabric.providers.cloud2.own_settings import (
     place_in,
 )
 from fabric.providers.cloud2.source import find_source_runtime
-from fabric.providers.cloud2.unfit import (
-    find_setting_problems,
-    find_unsupported,
-    find_unsupported_clocks,
-)
 from fabric.providers.contract import FunctionDraft
 from tests.support.orders import address, trigger
 

@@ -14,7 +14,7 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
-from fabric.providers.contract import UNWATCHED, CallWatch, FunctionOrder, LiveFunction
+from fabric.providers.contract import NO_CONTEXT, CallContext, FunctionOrder, LiveFunction
 from fabric.providers.order_document import deploy_order
 from fabric.providers.payloads import PAYLOADS, build_payloads
 from fabric.system.bounded_process import Limits
@@ -37,7 +37,9 @@ SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
 GOOD = 'print(\'{"url": "https://x.test"}\')\n'
 
 
-def problem_of(deployer: Command, *orders: FunctionOrder, watch: CallWatch = UNWATCHED) -> Problem:
+def problem_of(
+    deployer: Command, *orders: FunctionOrder, watch: CallContext = NO_CONTEXT
+) -> Problem:
     with pytest.raises(FabricError) as caught:
         deployer.deploy(address(), orders or (order(),), watch)
     assert len(caught.value.problems) == 1
@@ -45,9 +47,9 @@ def problem_of(deployer: Command, *orders: FunctionOrder, watch: CallWatch = UNW
     return caught.value.first
 
 
-def hearing() -> tuple[CallWatch, list[str]]:
+def hearing() -> tuple[CallContext, list[str]]:
     heard: list[str] = []
-    return CallWatch(heard.append), heard
+    return CallContext(heard.append), heard
 
 
 def deployed_record() -> Record:
@@ -433,7 +435,7 @@ while not pathlib.Path("heard").exists():
         heard.append(text)
         (tmp_path / "heard").touch()
 
-    deployer.deploy(address(), (order(),), CallWatch(hear))
+    deployer.deploy(address(), (order(),), CallContext(hear))
     assert heard == ["done"]
 
 
@@ -450,7 +452,7 @@ child.wait()
 """
     deployer = says(tmp_path, script)
     heard: list[str] = []
-    watch = CallWatch(heard.append, lambda: heard == ["ready"])
+    watch = CallContext(heard.append, lambda: heard == ["ready"])
     problem = problem_of(deployer, watch=watch)
     assert heard == ["ready", "cleaned up"]
     assert "was interrupted and exited with code 5" in problem.message
@@ -467,7 +469,7 @@ while not asked:
 """
     deployer = says(tmp_path, script + GOOD)
     heard: list[str] = []
-    watch = CallWatch(heard.append, lambda: bool(heard))
+    watch = CallContext(heard.append, lambda: bool(heard))
     assert dict(deployer.deploy(address(), (order(),), watch).outputs) == {"url": "https://x.test"}
 
 

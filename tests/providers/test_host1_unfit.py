@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionDraft
+from fabric.providers.host1.capability_checks import find_unsupported
 from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.own_settings import (
     build_function_name,
@@ -21,7 +22,6 @@ from fabric.providers.host1.routes import (
     build_vercel_routes,
     find_route_conflicts,
 )
-from fabric.providers.host1.unfit import find_unsupported
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))

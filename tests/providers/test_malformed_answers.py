@@ -19,7 +19,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.providers.guarded_deployer import GuardedDeployer
 from fabric.providers.registry import REAL_PROVIDERS, open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, address, around, order
 
 # Spoken to by HTTP; the cluster's tool is a program.
@@ -105,7 +105,7 @@ def test_a_malformed_answer_is_a_problem_that_names_the_provider(
     with contextlib.closing(Connections()) as connections:
         deployer = open_deployer(provider_id, Mode.REAL, made, "{}", connections)
         assert isinstance(deployer, GuardedDeployer)
-        deployer = replace(deployer, waiting=Waiting(most=0))
+        deployer = replace(deployer, waiting=RetryPolicy(most=0))
         where = address(provider_id, region="us-east-1")
         live = LiveFunction("hello", "shop-dev-hello", "abc123")
         calls = (

@@ -11,7 +11,7 @@ from fabric.daemon.actions import Actions, build_action_routes
 from fabric.daemon.api_routes import build_config_routes, deploy_routes
 from fabric.daemon.changes import WorldChanges
 from fabric.daemon.endpoints import Endpoints
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs

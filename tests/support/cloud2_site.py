@@ -12,13 +12,13 @@ from fabric.providers.cloud2.own_settings import parse_revision
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.cloud2.client import Cloud2Server
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Cloud2Site(ServiceSite):

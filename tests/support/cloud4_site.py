@@ -12,14 +12,14 @@ from fabric.providers.cloud4.own_settings import parse_version
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.cloud4.client import Cloud4Server
 from tests.support.servers.edge1.client import Met
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Cloud4Site(ServiceSite):

@@ -11,13 +11,13 @@ from fabric.providers.connections import Connections
 from fabric.providers.contract import FunctionOrder, LiveFunction
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.edge1.client import Edge1Server, Met
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Edge1Site(ServiceSite):

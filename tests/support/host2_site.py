@@ -14,14 +14,14 @@ from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.host2.client import Host2Server
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Host2Site(ServiceSite):

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from fabric.app.settings import Settings
 from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.ear import Ear
 from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.serving import ServeTools, serve
+from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
 from tests.support.until import until
 
@@ -48,7 +48,7 @@ def order_of(settings: Settings, kind: ServerKind = ServerKind.DAEMON) -> ServeO
 def live_server(
     settings: Settings, order: ServeOrder, keys: Sequence[str] = ()
 ) -> Iterator[LiveServer]:
-    found, ear = LiveServer(), Ear()
+    found, ear = LiveServer(), SignalQueue()
     digests = tuple(hash_server_key(key, "a key file") for key in keys)
     order = replace(order, digests=digests)
 

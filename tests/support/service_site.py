@@ -32,18 +32,18 @@ from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.contract import (
     Artifact,
-    CallWatch,
+    CallContext,
     Deployer,
     DeploymentAddress,
     FunctionOrder,
     LiveFunction,
     Released,
 )
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP, trigger
 
-QUICK = Waiting(base=0.001, cap=0.01, most=0.5)
+QUICK = RetryPolicy(base=0.001, cap=0.01, most=0.5)
 BYE = trigger("http", method="GET", path="/bye")
 EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 # Answers, keeps what it is given in its log, and fails the messages that say so.
@@ -173,8 +173,8 @@ class ServiceSite(ABC):
         """Ends what is held open at this end."""
 
     @property
-    def watch(self) -> CallWatch:
-        return CallWatch(self.talk.append)
+    def watch(self) -> CallContext:
+        return CallContext(self.talk.append)
 
     def address(self, previous: Record | None = None) -> DeploymentAddress:
         return DeploymentAddress(

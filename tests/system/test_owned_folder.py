@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabric.app.left_payloads import sweep_payloads
+from fabric.app.payload_cleanup import sweep_payloads
 from fabric.system.clock import SystemClock
 from fabric.system.owned_folder import create_owned_folder, create_temporary_folder, sweep_owned
 from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
@@ -18,8 +18,8 @@ def _killed(above: Path) -> Path:
     """The folder of a process that was killed while it had one."""
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from fabric.system.owned_folder import owned_folder\n"
-        "with owned_folder(Path(sys.argv[1])) as made:\n"
+        "from fabric.system.owned_folder import create_owned_folder\n"
+        "with create_owned_folder(Path(sys.argv[1])) as made:\n"
         "    (made / 'document').write_text('secret')\n    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(above)], cwd=REPO, check=False)
@@ -67,8 +67,8 @@ def test_a_pid_alone_proves_nothing() -> None:
 def test_a_temporary_folder_of_a_killed_process_goes_with_the_next_one(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from fabric.system.owned_folder import temporary_folder\n"
-        "with temporary_folder('build', Path(sys.argv[1])):\n    os.kill(os.getpid(), 9)\n"
+        "from fabric.system.owned_folder import create_temporary_folder\n"
+        "with create_temporary_folder('build', Path(sys.argv[1])):\n    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=REPO, check=False)
     (left,) = tmp_path.iterdir()

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import RecordRef
 from fabric.model.secret import Secret
-from fabric.system.chance import generate_token
+from fabric.system.randomness import generate_token
 from fabric.system.value_seal import ValueSeal
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")

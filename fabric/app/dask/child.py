@@ -7,8 +7,8 @@ from fabric.app.settings import read_settings
 from fabric.app.toolchains import open_toolchain
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
-from fabric.runtimes.elsewhere.messages import BuildQuestion
-from fabric.runtimes.elsewhere.program import serve_builds
+from fabric.runtimes.subprocess_builder.messages import BuildQuestion
+from fabric.runtimes.subprocess_builder.program import serve_builds
 
 
 def main() -> None:

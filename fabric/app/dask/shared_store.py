@@ -3,7 +3,7 @@
 from fabric.app.settings import REMOTE_KEY_VARIABLE, Settings
 from fabric.app.shared_cache import TEAM_VARIABLE, URL_VARIABLE, read_cache_address
 from fabric.engine.dask.sending import SharedStore
-from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.background_uploads import Errands
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.remote.opening import build_carrier_opener

@@ -20,7 +20,7 @@ from fabric.app.dask.worker import build_on_worker, describe_worker
 from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.messages import SameSide
 from fabric.engine.dask.worker_side import describe_difference
-from fabric.engine.shared.errands import start_background_thread
+from fabric.engine.shared.background_uploads import start_background_thread
 from fabric.model.distribution import Extra, format_requirement
 from fabric.model.executor import DaskAddress
 from fabric.model.problems import FabricError, Problem, StoppedError

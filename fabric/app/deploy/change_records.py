@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
 from fabric.app.deploy.closing import close_run
 from fabric.app.deploy.prepared_deployers import prepare_deployers
 from fabric.app.deploy.purpose import (
@@ -18,8 +19,7 @@ from fabric.app.deploy.purpose import (
     get_operation,
 )
 from fabric.app.deploy.scope import DeployScope, claim_of
-from fabric.app.deploy.taking_back import TakenBack, group_outcomes, is_good, take_back
-from fabric.app.executing import open_requested_executor
+from fabric.app.executor import open_requested_executor
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
@@ -105,7 +105,7 @@ def _run_change(
         refs = {get_record_ref(one.inputs) for one in _select_record_tasks(change.claimed)}
         with prepare_deployers(scope, refs):
             result = run_tasks(session, job, bus, stop)
-        back = TakenBack(result, frozenset())
+        back = RolledBack(result, frozenset())
         if _must_roll_back(change.purpose, result):
             back = take_back(session, scope, bus, job.caps, result)
         ended = _compute_final_records(change, back)
@@ -122,7 +122,7 @@ def _must_roll_back(purpose: Purpose, result: RunResult) -> bool:
 
 
 def _compute_final_records(
-    change: RecordsChange, back: TakenBack
+    change: RecordsChange, back: RolledBack
 ) -> dict[RecordRef, Record | None]:
     """Compute the final content of every record."""
     scope, outcomes = change.scope, group_outcomes(back.result)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from fabric.app.deploy.access import find_access_problems
+from fabric.app.deploy.location_checks import find_location_problems
 from fabric.app.deploy.lost_addresses import find_lost_addresses
-from fabric.app.deploy.other_accounts import find_location_problems
-from fabric.app.deploy.parts_of_wholes import find_partial_deploys
+from fabric.app.deploy.partial_deploy_checks import find_partial_deploys
 from fabric.app.deploy.preview import find_missing_upstreams
 from fabric.app.deploy.scope import DeployScope, find_lost_records, mode_mismatch_problem
 from fabric.app.deploy.shared_places import find_shared_targets

@@ -14,8 +14,8 @@ from fabric.state.contract import parse_record_key as ref_of_key
 from fabric.state.records.archives import drop_archives, list_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
-from fabric.state.records.tell_unsure import tell_unsure
 from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.unknown_functions import tell_unsure
 from fabric.system.parallel import run_for_each
 
 Finals = dict[RecordRef, Record | None]

@@ -11,25 +11,25 @@ from msgspec.structs import replace
 from fabric.app.build import copy_artifacts
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.checks import DeployCandidate, require_access, require_deployable
-from fabric.app.deploy.no_way_back import find_rollback_problems, is_rollback_enabled
+from fabric.app.deploy.no_changes import DeployedNow, keep_next_answer, report_no_changes
 from fabric.app.deploy.plan_file import refuse_moved
 from fabric.app.deploy.preview import add_output_warnings, preview
-from fabric.app.deploy.protected import AskFor, confirm_stage, refuse_prompt
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report
+from fabric.app.deploy.rollback_checks import find_rollback_problems, is_rollback_enabled
 from fabric.app.deploy.scope import (
     DeployScope,
-    MakeNames,
-    NamesOf,
+    DnsSyncFactory,
+    OpenDnsSync,
     ScopeOptions,
     open_deploy_scope,
 )
-from fabric.app.deploy.unchanged import DeployedNow, keep_next_answer, report_no_changes
-from fabric.app.pinned import compile_with_pins
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.units import list_units
 from fabric.app.request import Request
+from fabric.app.requirement_pinning import compile_with_pins
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -56,7 +56,7 @@ class DeployOptions(Struct, frozen=True):
     lock_timeout: float = 0.0
     plan: str = ""
     ask: AskFor = refuse_prompt
-    names: NamesOf | None = None
+    names: OpenDnsSync | None = None
 
 
 def deploy(
@@ -130,7 +130,9 @@ def _build_scope_options(
     )
 
 
-def _find_dns_factory(work: Compiled, request: Request, options: DeployOptions) -> MakeNames | None:
+def _find_dns_factory(
+    work: Compiled, request: Request, options: DeployOptions
+) -> DnsSyncFactory | None:
     """Return the DNS factory. DNS modules are imported only for services with a router."""
     if options.names is None or not is_managing_dns(work.graph):
         return None

@@ -7,8 +7,8 @@ from msgspec import Struct
 from fabric.config.values import Config, HttpTrigger
 from fabric.model.catalog import format_provider_title
 from fabric.model.problems import Problem
-from fabric.providers.contract import Deployer, Released, Unfit
-from fabric.providers.places import ApartAddresses
+from fabric.providers.contract import Deployer, Released, Unsupported
+from fabric.providers.places import PerFunctionEndpoints
 
 _KEYS = ("deploy", "healthCheck", "url")
 
@@ -25,7 +25,7 @@ class _HealthRoute(Struct, frozen=True):
 def list_health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
     """List the health check URLs. All of them must respond."""
     said = config.deploy.health_check_url
-    if "://" in said or not isinstance(deployer, ApartAddresses):
+    if "://" in said or not isinstance(deployer, PerFunctionEndpoints):
         return (build_health_url(said, released.endpoint),)
     outputs = dict(released.outputs)
     found = (_build_route_address(one, outputs) for one in _select_health_routes(config, said))
@@ -39,10 +39,10 @@ def build_health_url(said: str, endpoint: str) -> str:
     return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
 
 
-def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
+def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unsupported]:
     """Find health check paths that match no function, if functions have separate endpoints."""
     said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
-    if not is_enabled or "://" in said or not isinstance(deployer, ApartAddresses):
+    if not is_enabled or "://" in said or not isinstance(deployer, PerFunctionEndpoints):
         return
     if not _select_health_routes(config, said):
         what = f"url `{said}` is not a GET route" if said else "no url is set"
@@ -51,7 +51,9 @@ def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
             f"(each function has a separate URL on {format_provider_title(config.provider.id)})"
         )
         hint = "set `deploy.healthCheck.url` to a GET route without parameters, or to a full URL"
-        yield Unfit("", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2])
+        yield Unsupported(
+            "", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2]
+        )
 
 
 def _select_health_routes(config: Config, said: str) -> Sequence[_HealthRoute]:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.apart_addresses import find_unaddressed_dependencies
 from fabric.app.deploy.changes import compare_with_deployed
 from fabric.app.deploy.known_records import not_deployed_problem, parse_release_ref
 from fabric.app.deploy.live_traces import import_shared_traces
 from fabric.app.deploy.local_state import warn_of_local_state
 from fabric.app.deploy.orphans import warn_of_orphans
+from fabric.app.deploy.per_function_endpoint_checks import find_unaddressed_dependencies
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled

@@ -11,8 +11,8 @@ from fabric.app.deploy.access import find_access_problems
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
-from fabric.app.deploy.other_accounts import find_account_problems
-from fabric.app.deploy.protected import AskFor, confirm_stage, refuse_prompt
+from fabric.app.deploy.location_checks import find_account_problems
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Removing
 from fabric.app.deploy.scope import (
     DeployScope,
@@ -33,10 +33,10 @@ from fabric.app.project.place_services import build_placement
 from fabric.app.project.recorded import open_recorded
 from fabric.app.project.upstreams import list_all_dependents, map_needs
 from fabric.app.request import Request
+from fabric.app.router_targets import find_router_references
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.run_problems import list_problem_owners, list_run_problems
 from fabric.app.settings import Settings
-from fabric.app.target_state import find_router_references
 from fabric.config.resolve.provider import unknown_provider_problem
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.checks import DeployCandidate, require_access_to, require_deployable
 from fabric.app.deploy.live_records import find_records
-from fabric.app.deploy.protected import AskFor, confirm_stage, refuse_prompt
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import GoingBack
 from fabric.app.deploy.remove import build_project_info
+from fabric.app.deploy.rollback_options import find_lost_archives, find_moved_upstreams
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.deploy.ways_back import find_lost_archives, find_moved_upstreams
 from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
 from fabric.app.project.place_services import build_placement

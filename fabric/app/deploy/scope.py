@@ -33,7 +33,7 @@ from fabric.system.clock import Clock, stamp
 from fabric.system.parallel import HANDS, run_for_each
 from fabric.system.process_identity import identify_this_process
 from fabric.system.value_seal import ValueSeal
-from fabric.tasks.deploy_tools import DeployTools, NameKeeper
+from fabric.tasks.deploy_tools import DeployTools, DnsSync
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
@@ -70,9 +70,9 @@ class DeployScope(Struct, frozen=True):
 
 
 # What brings names in line, from what a run works on and what it knows of records.
-MakeNames: TypeAlias = Callable[[DeployWork, Callable[[RecordRef], Record | None]], NameKeeper]
+DnsSyncFactory: TypeAlias = Callable[[DeployWork, Callable[[RecordRef], Record | None]], DnsSync]
 # The same for whatever is asked for, with how long a lock is waited for.
-NamesOf: TypeAlias = Callable[[Where, float], MakeNames]
+OpenDnsSync: TypeAlias = Callable[[Where, float], DnsSyncFactory]
 
 
 class ScopeOptions(Struct, frozen=True):
@@ -84,7 +84,7 @@ class ScopeOptions(Struct, frozen=True):
     blind: bool = False
     dependencies: Sequence[Placement] = ()
     takes_today: bool = False
-    names: MakeNames | None = None
+    names: DnsSyncFactory | None = None
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from fabric.app.deploy.scope import DeployScope
 from fabric.model.catalog import format_provider_title
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.providers.places import SoleTenant
+from fabric.providers.places import SingleServiceTarget
 
 
 def find_shared_targets(scope: DeployScope) -> Iterator[Problem]:
@@ -32,4 +32,4 @@ def _find_single_target(scope: DeployScope, ref: RecordRef) -> str:
         deployer = scope.tools.deployers.deployer(ref, Mode.REAL)
     except FabricError:  # nobody deploys there, which is told beside
         return ""
-    return deployer.sole_place if isinstance(deployer, SoleTenant) else ""
+    return deployer.sole_place if isinstance(deployer, SingleServiceTarget) else ""

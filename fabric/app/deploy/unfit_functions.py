@@ -13,7 +13,7 @@ from fabric.config.values import Config
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
 from fabric.model.spelling import suggest_spelling
-from fabric.providers.contract import Unfit
+from fabric.providers.contract import Unsupported
 from fabric.system.disk import read_bytes
 
 _NOBODY = "deploy/no-deployer"
@@ -41,7 +41,9 @@ def _find_record_problems(scope: DeployScope, ref: RecordRef) -> Sequence[Proble
     except FabricError as error:
         # What is missing around a run may be there when it is deployed; a deployer never is.
         found = [
-            Unfit("", one, keys=("provider",)) for one in error.problems if one.code == _NOBODY
+            Unsupported("", one, keys=("provider",))
+            for one in error.problems
+            if one.code == _NOBODY
         ]
     if not found:
         return ()
@@ -53,7 +55,7 @@ def _find_record_problems(scope: DeployScope, ref: RecordRef) -> Sequence[Proble
     return [one.problem for one in found]
 
 
-def _find_unknown_keys(config: Config) -> Iterator[Unfit]:
+def _find_unknown_keys(config: Config) -> Iterator[Unsupported]:
     """Find unknown extension keys without effect. A custom command receives all keys."""
     provider_id = config.provider.id
     given = json.loads(config.extensions).get(provider_id)
@@ -64,9 +66,9 @@ def _find_unknown_keys(config: Config) -> Iterator[Unfit]:
             suggest_spelling(key, known) or "remove the key: only custom deploy commands receive it"
         )
         keys = ("extensions", provider_id, key)
-        yield Unfit("", Problem("config/unfit", message, hint), keys=keys)
+        yield Unsupported("", Problem("config/unfit", message, hint), keys=keys)
 
 
-def _build_function_path(one: Unfit) -> FunctionPath:
+def _build_function_path(one: Unsupported) -> FunctionPath:
     keys = one.keys if one.trigger is None else ("triggers",)
     return FunctionPath(one.function, "", keys, one.trigger or 0)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.pinned import compile_with_pins
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
+from fabric.app.requirement_pinning import compile_with_pins
 from fabric.app.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings

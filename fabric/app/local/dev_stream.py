@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fabric.app.deploy.protected import AskFor, confirm_stage, refuse_prompt
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.local.restore import restore_diverted_services
 from fabric.app.local.serve import Hearers, ServedService, ServeOptions, serve_functions
@@ -49,7 +49,7 @@ class DevStreamOptions(Struct, frozen=True):
     ask: AskFor = refuse_prompt
 
 
-class StreamHearers(Struct, frozen=True):
+class StreamSubscribers(Struct, frozen=True):
     """Callbacks beside those of a local server: restored routes, diverted routes, skipped
     diversion, and routes back in the cloud."""
 
@@ -65,7 +65,7 @@ def run_dev_stream(
     settings: Settings,
     make_listeners: MakeListeners,
     options: DevStreamOptions,
-    hearers: StreamHearers,
+    hearers: StreamSubscribers,
 ) -> Report:
     tunnel = parse_tunnel(options.tunnel_url)
     project = open_project(request.where, settings)
@@ -120,7 +120,7 @@ class _Leading:
         service: DivertedService | Problem,
         way: tuple[Tunnel, TunnelEnd],
         settings: Settings,
-        hearers: StreamHearers,
+        hearers: StreamSubscribers,
     ) -> None:
         self._service, self._settings, self._hearers = service, settings, hearers
         self._tunnel, self._end = way

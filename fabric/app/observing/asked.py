@@ -4,9 +4,9 @@ import datetime
 
 from msgspec import Struct
 
-from fabric.model.moments import parse_moment
 from fabric.model.observed import TimeWindow, convert_to_nanoseconds
 from fabric.model.problems import FabricError, Problem
+from fabric.model.timestamps import parse_moment
 from fabric.providers.observing import LogQuestion
 
 

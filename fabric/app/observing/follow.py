@@ -19,7 +19,7 @@ from fabric.engine.run_info import MakeListeners
 from fabric.model.observed import SECOND, LogLine, convert_to_nanoseconds
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import MOST_LINES, LogFollower, Observer, PacedObserver
 from fabric.system.clock import Clock
 
@@ -90,8 +90,8 @@ class LineStream:
 
 def _look(
     asked: Observing, targets: ObservedTargets, stream: LineStream, note: Callable[[str], None]
-) -> Callable[[ObservedTarget, CallWatch], None]:
-    def look(target: ObservedTarget, watch: CallWatch) -> None:
+) -> Callable[[ObservedTarget, CallContext], None]:
+    def look(target: ObservedTarget, watch: CallContext) -> None:
         def report_notice(text: str) -> None:
             note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
@@ -100,7 +100,7 @@ def _look(
 
         try:
             observer = targets.observer(target, asked.kind)
-            own = CallWatch(report_notice, is_to_end)
+            own = CallContext(report_notice, is_to_end)
             FollowedSource(target, observer, asked, stream, own).follow()
         except FabricError as error:
             # Whatever was cut off by the end is no failure of the source.
@@ -126,7 +126,7 @@ class FollowedSource(Struct, frozen=True):
     observer: Observer
     asked: Observing
     stream: LineStream
-    watch: CallWatch
+    watch: CallContext
     sleep: Callable[[float], None] = time.sleep
 
     def follow(self) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.amounts import format_count
 from fabric.model.log_levels import find_level
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.state.call_log import CallEntry, read_calls
 
@@ -29,14 +29,14 @@ class LocalCalls(Struct, frozen=True):
         self,
         service: ObservedService,
         asked: LogQuestion,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Iterable[LogLine]:
         calls = self._list_calls(service, asked.window.since - LONGEST_CALL, watch)
         lines = itertools.chain.from_iterable(_list_call_lines(service, one) for one in calls)
         return [one for one in lines if asked.window.has(one.at)]
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         calls = [
             one for one in self._list_calls(service, window.since, watch) if window.has(one.at)
@@ -46,13 +46,13 @@ class LocalCalls(Struct, frozen=True):
             yield _summarize_calls(service, function.name, own, window)
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         calls = self._list_calls(service, window.since, watch)
         return [_trace(service, one) for one in calls if window.has(one.at)]
 
     def _list_calls(
-        self, service: ObservedService, since: int, watch: CallWatch
+        self, service: ObservedService, since: int, watch: CallContext
     ) -> list[CallEntry]:
         found = read_calls(self.path, since)
         if found.damaged:

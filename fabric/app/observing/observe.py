@@ -30,11 +30,11 @@ from fabric.model.outcomes.watched import (
 from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.system.clock import read_file_time_ns
 from fabric.tasks.observe import ObserveKind
 
-Look: TypeAlias = Callable[[ObservedTarget, CallWatch], None]
+Look: TypeAlias = Callable[[ObservedTarget, CallContext], None]
 
 
 class _Found:
@@ -106,12 +106,12 @@ def run_looks(
         return run_graph(request, session, GraphJob(info, graph), make_listeners)
 
 
-def _bind_target(look: Look, target: ObservedTarget) -> Callable[[CallWatch], None]:
+def _bind_target(look: Look, target: ObservedTarget) -> Callable[[CallContext], None]:
     return lambda watch: look(target, watch)
 
 
 def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
-    def look(target: ObservedTarget, watch: CallWatch) -> None:
+    def look(target: ObservedTarget, watch: CallContext) -> None:
         observer = targets.observer(target, asked.kind)
         own = replace(watch, hear=lambda text: found.notes.append(f"{target.ref.service}: {text}"))
         match asked.kind:

@@ -1,6 +1,6 @@
 """`router dns-sync`, `dns-reconcile`, `dns-shift` and `dns-restore`: change DNS routing."""
 
-from fabric.app.deploy.protected import AskFor, confirm_stage, refuse_prompt
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, compute_router_drift, sync_router
 from fabric.app.settings import Settings

@@ -6,8 +6,8 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.protected import AskFor, confirm_stage
-from fabric.app.deploy.scope import NamesOf
+from fabric.app.deploy.production_guard import AskFor, confirm_stage
+from fabric.app.deploy.scope import OpenDnsSync
 from fabric.app.request import Request
 from fabric.app.router.kept_names import make_dns_factory
 from fabric.app.router.look_before import look_before
@@ -20,7 +20,7 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 
 # One run over all targets, with who keeps their name, and who is asked for a protected stage.
-DeployTogether = Callable[[Request, NamesOf, AskFor], Report]
+DeployTogether = Callable[[Request, OpenDnsSync, AskFor], Report]
 
 
 class RouterDeploy(Struct, frozen=True):

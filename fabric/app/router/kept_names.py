@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.deploy_work import DeployWork, find_config_file
-from fabric.app.deploy.scope import MakeNames
+from fabric.app.deploy.scope import DnsSyncFactory
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, find_last_entry, sync_router
@@ -77,7 +77,7 @@ def make_dns_factory(
     lock_timeout: float = 0.0,
     change: DnsChange = _DEPLOYED,
     told: Callable[[Synced], None] = lambda _: None,
-) -> MakeNames:
+) -> DnsSyncFactory:
     """Build the DNS factory for a run over `where`. `told` receives each result."""
     asked = NamesAsked(where, lock_timeout, change, told)
     return lambda work, record: KeptNames(work, record, asked)

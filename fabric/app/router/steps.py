@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.protected import AskFor, confirm_stage
+from fabric.app.deploy.production_guard import AskFor, confirm_stage
 from fabric.app.router.health import check_endpoints
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
 from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router

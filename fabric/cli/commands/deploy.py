@@ -22,7 +22,7 @@ from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.app.deploy.scope import MakeNames
+    from fabric.app.deploy.scope import DnsSyncFactory
     from fabric.app.request import Request, Where
     from fabric.cli.perform import Order
 
@@ -137,7 +137,7 @@ def _build_options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
     return DeployOptions(live.force, live.rollback, timeout, live.plan, names=_make_dns_factory)
 
 
-def _make_dns_factory(where: "Where", lock_timeout: float) -> "MakeNames":
+def _make_dns_factory(where: "Where", lock_timeout: float) -> "DnsSyncFactory":
     """Build the DNS factory. Called only for services with a router."""
     from fabric.app.router.kept_names import make_dns_factory
 

@@ -227,7 +227,7 @@ def _perform(
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     if flags.follow and flags.screen.as_json:
         message = "--follow cannot be combined with --json"

@@ -23,7 +23,7 @@ from fabric.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabric.app.deploy.protected import AskFor
+    from fabric.app.deploy.production_guard import AskFor
     from fabric.app.router.scope import RouterRequest
     from fabric.app.router.sync import DnsChange
     from fabric.app.settings import Settings
@@ -235,7 +235,7 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
     deleted.
     """
     from fabric.app.router.change import reconcile_dns as reconcile
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     if not flags.apply:
         refuse_useless(flags.consent.given, "add --apply: without it nothing is changed")
@@ -269,7 +269,7 @@ def dns_shift(flags: RouterShiftFlags) -> int:
 
 def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
     from fabric.app.router.change import shift_dns as shift
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     percent = flags.percent
     if percent is None:

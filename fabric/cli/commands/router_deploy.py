@@ -13,8 +13,8 @@ from fabric.cli.options import format_examples
 from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.protected import AskFor
-    from fabric.app.deploy.scope import NamesOf
+    from fabric.app.deploy.production_guard import AskFor
+    from fabric.app.deploy.scope import OpenDnsSync
     from fabric.app.request import Request
     from fabric.app.router.deploy import RouterDeploy
     from fabric.cli.perform import Caller, Order
@@ -85,7 +85,7 @@ def _order(flags: RouterDeployFlags) -> "Order":
 
 def _refuse_unfitting(flags: RouterDeployFlags) -> None:
     """A dry run runs no tasks."""
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     if not flags.dry_run:
         return
@@ -110,7 +110,7 @@ def _deploy_targets(flags: RouterDeployFlags, request: "Request", caller: "Calle
 
     timeout = parse_seconds("--lock-timeout", flags.consent.lock_timeout)
 
-    def deploy_together(one: "Request", names: "NamesOf", ask: "AskFor") -> "Report":
+    def deploy_together(one: "Request", names: "OpenDnsSync", ask: "AskFor") -> "Report":
         options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names)
         return deploy_services(one, caller.settings, options, caller.make_listeners)
 

@@ -74,7 +74,7 @@ def status(flags: StatusFlags) -> int:
     """
     from fabric.app.router.look import draw_endpoints
     from fabric.app.router.look import report_router_status as router_status
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     form = flags.graph
     if form is None:

@@ -57,8 +57,8 @@ def act(flags: DaemonFlags) -> int:
 
 
 def _run_in_foreground(placed: PlacedOrder, settings: "Settings", screen: Screen) -> int:
-    from fabric.daemon.process.first_process import run_under_pid1
     from fabric.daemon.process.foreground import run_daemon
+    from fabric.daemon.process.pid1 import run_under_pid1
 
     return run_under_pid1(
         lambda: screen.finish(_serve_until_signal("fabricd", placed, settings, run_daemon))
@@ -80,9 +80,9 @@ def _serve_until_signal(
 ) -> Report:
     """Serve until a signal. Events are printed to stderr, one per line."""
     from fabric.daemon.composition import build_application
-    from fabric.daemon.process.ear import listen_for_signals
     from fabric.daemon.process.listening import format_server_url
     from fabric.daemon.process.serving import ServeTools
+    from fabric.daemon.process.signal_queue import listen_for_signals
 
     urls: list[str] = []
 

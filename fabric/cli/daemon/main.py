@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric import last_words
+from fabric import interrupt_message
 from fabric.cli.daemon.flags import DaemonFlags
 from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import build_version_option, read_terminal_width
@@ -56,7 +56,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return last_words.told(words)
+        return interrupt_message.told(words)
     except Exception as error:  # noqa: BLE001 - where failures become exits, as in `fabric`
         from fabric.cli.failures import explain
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fabric.cache_seal import CacheSeal
 from fabric.daemon.cache.lookup import Lookup
-from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.server.answers import encode_body

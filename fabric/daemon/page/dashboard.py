@@ -9,7 +9,7 @@ from msgspec import Struct
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.stage_status import StageNow, stage_now, stage_status
-from fabric.daemon.exchange import ApiAnswer, ApiCall, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
 from fabric.daemon.page.first_words import with_first_words

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right
 from fabric.daemon.page.assets import FILE_TYPES
 from fabric.daemon.page.dashboard import Dashboard
 from fabric.daemon.parameters import STAGE

@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.daemon.options import (
     AnswerCache,
     BodyTrust,
-    Door,
+    NetworkOptions,
     ServedProject,
     ServerKind,
     ServerOptions,
@@ -47,7 +47,7 @@ class ServeOrder(Struct, frozen=True):
     @property
     def options(self) -> ServerOptions:
         proxies = tuple(map(parse_network, self.proxies))
-        door = Door(self.address, self.port, self.per_minute, proxies, self.hosts)
+        door = NetworkOptions(self.address, self.port, self.per_minute, proxies, self.hosts)
         return ServerOptions(self.kind, door, self.project, self.cache, self.trust)
 
     @property

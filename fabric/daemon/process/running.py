@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_private, remove, write_atomic
-from fabric.system.life_lock import LifeLock, read_holder
+from fabric.system.pid_lock import LifeLock, read_holder
 from fabric.system.process_identity import Process
 
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.app.held_run import HeldRun
+from fabric.app.cancellable_run import CancellableRun
 from fabric.app.run_graph import generate_run_id
 from fabric.app.settings import Settings
 from fabric.daemon.runs import refusals
@@ -103,7 +103,7 @@ class Runs:
 
         A queued run does not start. An ended run stays unchanged.
         """
-        self._stop(run, HeldRun.stop)
+        self._stop(run, CancellableRun.stop)
         return self.get(run)
 
     def stream(self, run: str, number: int = 0) -> RunStream:
@@ -129,10 +129,10 @@ class Runs:
             self._is_draining = True
 
     def ask_all_to_stop(self) -> None:
-        self._stop_all(HeldRun.stop)
+        self._stop_all(CancellableRun.stop)
 
     def cut_all(self) -> None:
-        self._stop_all(HeldRun.cut)
+        self._stop_all(CancellableRun.cut)
 
     def wait_for_all(self, seconds: float) -> bool:
         with self._changed:
@@ -153,7 +153,7 @@ class Runs:
         run = DaemonRun(run_id, command, service, stage, RunStatus.RUNNING, self._format_now())
         self._files.save(run)
         events = self._stories[run_id] = RunEvents(self._files.events_path(run_id))
-        return QueuedRun(run, work, HeldRun(run_id), events)
+        return QueuedRun(run, work, CancellableRun(run_id), events)
 
     def _start(self) -> None:
         while (one := self._queue.start()) is not None:
@@ -204,7 +204,7 @@ class Runs:
             kept = frozenset(other.run.id for other in self._queue)
         self._files.prune(self._settings.clock.now(), kept)
 
-    def _stop(self, run: str, how: Callable[[HeldRun], None]) -> None:
+    def _stop(self, run: str, how: Callable[[CancellableRun], None]) -> None:
         with self._changed:
             one = self._queue.find(run)
             if one is not None and self._queue.waits(run):
@@ -212,7 +212,7 @@ class Runs:
             elif one is not None:
                 how(one.held)
 
-    def _stop_all(self, how: Callable[[HeldRun], None]) -> None:
+    def _stop_all(self, how: Callable[[CancellableRun], None]) -> None:
         with self._changed:
             # Those that wait first: none of them is to begin in place of one that ends.
             for one in reversed(tuple(self._queue)):

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from fabric.daemon.exchange import ApiAnswer, make_refusal
+from fabric.daemon.http_types import ApiAnswer, make_refusal
 from fabric.model.problems import Problem
 
 # What goes with every answer that does not say otherwise by itself.

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiAnswer, Right, make_refusal
-from fabric.daemon.options import Door
+from fabric.daemon.http_types import ApiAnswer, Right, make_refusal
+from fabric.daemon.options import NetworkOptions
 from fabric.daemon.server.clients import find_client_address, group_client
 from fabric.daemon.server.hosts import HostNames, is_cross_site, is_unexplained
 from fabric.daemon.server.keys import Keys, is_sufficient_right
@@ -48,7 +48,7 @@ class Admission(Struct, frozen=True):
 class GateRules(Struct, frozen=True):
     """`sessions` are those of the dashboard, if there is one."""
 
-    door: Door
+    door: NetworkOptions
     keys: Keys
     hosts: HostNames
     routes: ApiRouteTable

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import Right
+from fabric.daemon.http_types import Right
 from fabric.model.problems import FabricError, Place, Problem
 
 _READ = "read:"

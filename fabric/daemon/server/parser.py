@@ -7,7 +7,7 @@ from msgspec import Struct
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser, ParsingError
 
-from fabric.daemon.exchange import ApiAnswer
+from fabric.daemon.http_types import ApiAnswer
 from fabric.daemon.server.answers import (
     bad_request_answer,
     http_version_answer,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiRoute, Right
+from fabric.daemon.http_types import ApiRoute, Right
 from fabric.daemon.server.hosts import is_safe
 
 # One name for all that is no route: labels and log lines are bounded by routes, never by paths.

@@ -6,7 +6,7 @@ from msgspec import Struct
 from waitress.channel import ClientDisconnected
 from waitress.task import WSGITask
 
-from fabric.daemon.exchange import ApiAnswer
+from fabric.daemon.http_types import ApiAnswer
 from fabric.daemon.server.answers import (
     GUARDS,
     encode_body,

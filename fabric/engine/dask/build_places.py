@@ -11,11 +11,11 @@ from threading import Lock
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.engine.dask.checkout import LaidOut
 from fabric.engine.dask.fetching import Packs
-from fabric.engine.dask.laid_out import LaidOut
 from fabric.remote.snapshots import Snapshot
-from fabric.runtimes.elsewhere.child import BuildChild, LostChildError
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import BuildChild, LostChildError
+from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
 
 _LOOK_SECONDS = 0.1
 _TRIES = 2

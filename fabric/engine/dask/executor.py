@@ -5,9 +5,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.engine.dask.contract import Workers
-from fabric.engine.dask.far_builds import Cluster, FarBuilds
 from fabric.engine.dask.fetching import Packs
 from fabric.engine.dask.messages import SameSide
+from fabric.engine.dask.remote_builds import Cluster, FarBuilds
 from fabric.engine.dask.sending import SharedStore, SnapshotSender
 from fabric.engine.memory.file_index import FileIndex
 from fabric.runtimes.contract import Builder

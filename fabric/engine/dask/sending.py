@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.dask.sent_contents import SentContents, keep_sent, load_sent
+from fabric.engine.dask.uploaded_blobs import SentContents, keep_sent, load_sent
 from fabric.engine.dask.workspace_files import WorkspaceFiles, list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.shared.errands import Errands, describe_error
+from fabric.engine.shared.background_uploads import Errands, describe_error
 from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem

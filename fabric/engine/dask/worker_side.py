@@ -6,18 +6,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.engine.dask.build_places import BuildPlaces, NotWantedError
+from fabric.engine.dask.checkout import DamagedSnapshotError
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.laid_out import DamagedSnapshotError
 from fabric.engine.dask.messages import INLINE_BYTES, FarAnswer, FarQuestion, SameSide
 from fabric.engine.dask.sending import SharedStore
-from fabric.engine.shared.errands import describe_error
+from fabric.engine.shared.background_uploads import describe_error
 from fabric.model.amounts import format_count
 from fabric.model.problems import Problem
 from fabric.remote.contract import CarrierError
 from fabric.remote.snapshots import store_bytes
 from fabric.runtimes.contract import Built, BuiltFile
-from fabric.runtimes.elsewhere.child import LostChildError
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import LostChildError
+from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
 from fabric.system.clock import Clock
 
 _PUT_SECONDS = 20.0

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fabric.engine.shared.errands import Errands, describe_error, is_hopeless
+from fabric.engine.shared.background_uploads import Errands, describe_error, is_hopeless
 from fabric.engine.shared.outage import Outage
 from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest

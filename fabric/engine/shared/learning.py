@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.background_uploads import Errands
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.link import AskWords, HeadWords, SharedLink
 from fabric.model.names import Digest

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.errands import Errands, describe_error, start_background_thread
+from fabric.engine.shared.background_uploads import Errands, describe_error, start_background_thread
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import SharedLink
 from fabric.graph.traces import Trace

@@ -10,7 +10,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.shared.errands import (
+from fabric.engine.shared.background_uploads import (
     Errands,
     describe_error,
     is_hopeless,

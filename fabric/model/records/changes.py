@@ -5,7 +5,14 @@ from typing import TypeAlias
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from fabric.model.records.record import DOUBT, FunctionRecord, Intent, Mode, Operation, Record
+from fabric.model.records.record import (
+    RELEASE_UNCERTAIN,
+    FunctionRecord,
+    Intent,
+    Mode,
+    Operation,
+    Record,
+)
 from fabric.model.records.record_document import (
     Document,
     FunctionDocument,
@@ -90,7 +97,7 @@ def mark_intents_unknown(record: Record) -> Record:
 
 def add_doubt(kept: Pairs) -> Pairs:
     """Mark the release state as uncertain: it lists where to search."""
-    return (*(pair for pair in kept if pair != DOUBT), DOUBT)
+    return (*(pair for pair in kept if pair != RELEASE_UNCERTAIN), RELEASE_UNCERTAIN)
 
 
 def record_failed_release(task: str, record: Record) -> ReleaseDone:

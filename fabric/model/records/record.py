@@ -101,7 +101,7 @@ class Intent(Struct, frozen=True, rename="camel"):
     at: str = ""
 
 
-DOUBT = ("doubt", "yes")
+RELEASE_UNCERTAIN = ("doubt", "yes")
 
 
 class Record(Struct, frozen=True):
@@ -109,8 +109,8 @@ class Record(Struct, frozen=True):
 
     `salt` keys the hashes of environment values within the lineage. `kept` is the release state for
     the provider's next call: it describes current resources, so a rollback never restores it. With
-    `DOUBT` in it a later release failed or must check for itself. A name `…:function` is deleted
-    with that function.
+    `RELEASE_UNCERTAIN` in it a later release failed or must check the resources. A name
+    `…:function` is deleted with that function.
     """
 
     ref: RecordRef

@@ -8,7 +8,6 @@ from msgspec.json import format as format_json
 
 from fabric.model.hashing import hash_bytes
 from fabric.model.late_values import require_known_values
-from fabric.model.misfit import describe_misfit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import (
@@ -17,6 +16,7 @@ from fabric.model.records.record_document import (
     encode_record,
     record_read,
 )
+from fabric.model.validation_message import describe_misfit
 
 
 class CorruptRecordError(FabricError):

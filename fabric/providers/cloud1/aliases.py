@@ -7,11 +7,11 @@ from msgspec import Struct
 from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import ALIAS, read_version
-from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.release_state import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import LiveFunction
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
 from fabric.system.cloud1_account import read_error_code
 
 _VERSION, _MARK = "version:", "mark:"

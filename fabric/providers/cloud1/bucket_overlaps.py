@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.cloud1.wires import read_last_part
-from fabric.providers.contract import FunctionDraft, Unfit
+from fabric.providers.cloud1.event_sources import read_last_part
+from fabric.providers.contract import FunctionDraft, Unsupported
 
 _ALL = ":*"
 
@@ -32,13 +32,13 @@ class _BucketTrigger(Struct, frozen=True):
         )
 
 
-def find_bucket_overlaps(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
+def find_bucket_overlaps(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
     """Yield each trigger that overlaps an earlier one, once."""
     told = list(_list_bucket_triggers(functions))
     for place, one in enumerate(told):
         other = next((before for before in told[:place] if before.meets(one)), None)
         if other is not None:
-            yield Unfit(one.function, _overlap_problem(one, other), one.number)
+            yield Unsupported(one.function, _overlap_problem(one, other), one.number)
 
 
 def _list_bucket_triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:

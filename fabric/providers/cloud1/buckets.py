@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import ignore_codes
+from fabric.providers.cloud1.event_sources import BucketWire
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
-from fabric.providers.cloud1.wires import BucketWire
 from fabric.system.cloud1_account import read_error_code
 
 _ROWS = "LambdaFunctionConfigurations"

@@ -9,6 +9,7 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.diversion import Diversion
 from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.capability_checks import find_unsupported
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.diverting import (
     divert_api_routes,
@@ -19,22 +20,21 @@ from fabric.providers.cloud1.diverting import (
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.functions import deploy_function, find_function
 from fabric.providers.cloud1.identity import fetch_identity
+from fabric.providers.cloud1.inspection import find_missing
 from fabric.providers.cloud1.invocation import invoke_function
-from fabric.providers.cloud1.looking import find_missing
 from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
 from fabric.providers.cloud1.releasing import release_service
 from fabric.providers.cloud1.removing import delete_functions, delete_service
-from fabric.providers.cloud1.unfit import find_unsupported
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.found_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
@@ -66,7 +66,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Cloud1Work:
         return Cloud1Work(self.connect(address.region), self.own, watch, quoted, self.waiting)
 
@@ -75,7 +75,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(self.own, address, functions))
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
@@ -85,7 +85,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         super().destroy(locate_deployment(address), functions, watch)
 
@@ -93,7 +93,7 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         super().dissolve(locate_deployment(address), functions, watch)
 

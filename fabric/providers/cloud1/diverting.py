@@ -11,11 +11,11 @@ from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE, ONCE
 from fabric.providers.cloud1.gateway import has_api, read_api_id
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
-from fabric.providers.cloud1.kept import read_kept_state
+from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.waiting import poll_until
 
 _API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, is_role_too_new
-from fabric.providers.cloud1.beside import (
+from fabric.providers.cloud1.function_attributes import (
     has_known_traffic,
     read_attributes,
     set_share,
@@ -38,7 +38,7 @@ from fabric.providers.cloud1.versions import (
     wait_until_ready,
 )
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.only_version import refuse_without_version
+from fabric.providers.version_pinning import refuse_without_version
 from fabric.providers.waiting import poll_until
 from fabric.system.cloud1_account import read_error_code
 

@@ -11,12 +11,12 @@ from fabric.providers.cloud1.clients import AT_ONCE, ONCE
 from fabric.providers.cloud1.function_settings import build_ownership_tags
 from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
 from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, merge_cors
-from fabric.providers.cloud1.kept import KeptState
 from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
+from fabric.providers.cloud1.release_state import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.waiting import poll_until
 
 _STAGE = "$default"

@@ -12,10 +12,10 @@ from fabric.providers.cloud1.aliases import CutOver, read_kept_version, read_liv
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE
 from fabric.providers.cloud1.function_settings import read_version
-from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.release_state import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work, list_versions
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 _KEPT = "versions:"
 # More than that between two releases, and the provider is asked.

@@ -12,9 +12,16 @@ from fabric.providers.cloud1.aliases import (
     format_kept_versions,
     read_live_version,
 )
-from fabric.providers.cloud1.beside import release_attributes
 from fabric.providers.cloud1.buckets import make_bucket
 from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.create_event_sources import (
+    Wiring,
+    encode_wiring,
+    find_changed_functions,
+    wire_up,
+)
+from fabric.providers.cloud1.event_sources import plan_wires
+from fabric.providers.cloud1.function_attributes import release_attributes
 from fabric.providers.cloud1.function_settings import build_alias_arn, build_ownership_tags
 from fabric.providers.cloud1.gateway import (
     GatewayOrder,
@@ -23,18 +30,16 @@ from fabric.providers.cloud1.gateway import (
     release_gateway,
 )
 from fabric.providers.cloud1.gateway_plan import WantedGateway, plan_gateway
-from fabric.providers.cloud1.kept import KeptState, read_kept_state
 from fabric.providers.cloud1.ownership import format_kept_place
-from fabric.providers.cloud1.presence import find_missing_buckets
+from fabric.providers.cloud1.prerequisites import find_missing_buckets
 from fabric.providers.cloud1.pruning import prune_versions
+from fabric.providers.cloud1.release_state import KeptState, read_kept_state
 from fabric.providers.cloud1.statements import set_statements
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
-from fabric.providers.cloud1.wires import plan_wires
-from fabric.providers.cloud1.wiring import Wiring, encode_wiring, find_changed_functions, wire_up
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.naming import build_function_endpoint
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 
 class _Releasing(Struct, frozen=True):

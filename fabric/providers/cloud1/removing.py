@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.delete_event_sources import plan_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.function_settings import build_function_name
 from fabric.providers.cloud1.gateway import remove_gateway
-from fabric.providers.cloud1.kept import read_kept_state
 from fabric.providers.cloud1.ownership import (
     is_foreign,
     refuse_other_account,
 )
+from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.statements import drop_statements
-from fabric.providers.cloud1.unwiring import plan_unwiring, unwire, unwire_service
 from fabric.providers.cloud1.versions import Cloud1Work, describe_function
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 
 def delete_functions(

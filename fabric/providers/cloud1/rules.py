@@ -5,9 +5,9 @@ from typing import Any
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, GONE, ignore_codes
+from fabric.providers.cloud1.event_sources import RuleWire, ScheduleWire
 from fabric.providers.cloud1.permissions import build_rule_permission, let_in
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
-from fabric.providers.cloud1.wires import RuleWire, ScheduleWire
 from fabric.system.cloud1_account import REFUSED, read_error_code
 
 _TARGET = "fabric"

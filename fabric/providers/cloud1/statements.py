@@ -7,7 +7,7 @@ from msgspec import Struct
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import DENIED, GONE, ignore_codes
-from fabric.providers.cloud1.kept import KeptState
+from fabric.providers.cloud1.release_state import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.contract import DeploymentAddress
 from fabric.providers.naming import shorten_name

@@ -16,9 +16,9 @@ from fabric.providers.cloud1.function_settings import (
     mark_in,
     strip_arn_version,
 )
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.refused_calls import format_generic_hint
-from fabric.providers.waiting import WAITING, Waiting, poll_until
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
 from fabric.system.cloud1_account import read_error_code
 
 
@@ -28,9 +28,9 @@ class Cloud1Work(Struct, frozen=True):
 
     clients: Cloud1Clients
     own: OwnSettings
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def functions(self) -> Any:

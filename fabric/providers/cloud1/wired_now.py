@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.event_sources import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.cloud1.permissions import list_permitted_sources
 from fabric.providers.cloud1.queues import list_mappings, queue_in
 from fabric.providers.cloud1.rules import find_schedules
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.cloud1.wires import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 
 class WiredNow(Struct, frozen=True):

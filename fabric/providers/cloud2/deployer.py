@@ -10,36 +10,36 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.cloud2.documents import refuse_order
-from fabric.providers.cloud2.functions import deploy_function, find_function
-from fabric.providers.cloud2.identity import fetch_identity
-from fabric.providers.cloud2.kept import find_place_conflict, locate_deployment
-from fabric.providers.cloud2.looking import find_missing
-from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.cloud2.releasing import release_service
-from fabric.providers.cloud2.removing import delete_functions
-from fabric.providers.cloud2.unfit import (
+from fabric.providers.cloud2.capability_checks import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_clocks,
 )
+from fabric.providers.cloud2.documents import refuse_order
+from fabric.providers.cloud2.functions import deploy_function, find_function
+from fabric.providers.cloud2.identity import fetch_identity
+from fabric.providers.cloud2.inspection import find_missing
+from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
+from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.cloud2.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud2.releasing import release_service
+from fabric.providers.cloud2.removing import delete_functions
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.found_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 from fabric.providers.trigger_kinds import list_public_functions
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 
 _OPERATIONS = Operations(
     deploy_one_by_one(deploy_function),
@@ -60,7 +60,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     connect: Callable[[], Cloud2Api]
     own: Cloud2Settings
     place: Cloud2Place
-    building: Waiting = BUILDING
+    building: RetryPolicy = BUILDING
 
     @property
     def unit(self) -> DeployUnit:
@@ -71,7 +71,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Cloud2Work:
         """Open the context of one call. Raises for a record of another project or region."""
         place = self._place(address.region)
@@ -107,7 +107,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         super().destroy(locate_deployment(address), functions, watch)
 
@@ -115,7 +115,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         super().dissolve(locate_deployment(address), functions, watch)
 
@@ -126,7 +126,7 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return (
             *find_unsupported(address, functions),
             *find_setting_problems(self.own),

@@ -41,8 +41,8 @@ from fabric.providers.cloud2.work import (
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.http_calls import build_json_call
 from fabric.providers.naming import build_function_endpoint
-from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import mark_untouched
+from fabric.providers.version_pinning import refuse_without_version
 from fabric.providers.waiting import poll_until
 from fabric.system.retry import TransientError
 

@@ -18,15 +18,15 @@ from fabric.providers.cloud2.jobs import (
     plan_jobs,
     set_job,
 )
-from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.own_settings import build_owner, derive_clock_key, parse_revision
+from fabric.providers.cloud2.release_state import CALLERS, CLOCKS, REVISION
 from fabric.providers.cloud2.revisions import activate_version
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.kept_texts import KeptTexts, read_kept_texts
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.trigger_kinds import collect_trigger_kinds
 
 
@@ -108,7 +108,7 @@ def _missing_account_problem(function: str) -> Problem:
 
 
 def _cut_over(
-    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
 ) -> None:
     """Switch traffic. Revoke callers before a revision trusts schedule calls, and add new callers
     after it."""
@@ -138,7 +138,7 @@ def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
 
 
 def _update_clocks(
-    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
 ) -> None:
     one = wanted.live
     text = kept.sure(CLOCKS + one.name)

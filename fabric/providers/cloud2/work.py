@@ -12,16 +12,16 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
 from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, Waiting, poll_until, sleep_interruptibly
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
 # A build takes a minute or two, and more where many are built at once.
-BUILDING = Waiting(base=1.0, cap=5.0, most=900.0)
-_ONCE = Waiting(most=0)
+BUILDING = RetryPolicy(base=1.0, cap=5.0, most=900.0)
+_ONCE = RetryPolicy(most=0)
 # Words for an operation that broke off, and may be begun again: ABORTED and UNAVAILABLE.
 _PASSING = frozenset((10, 14))
 
@@ -33,10 +33,10 @@ class Cloud2Work(Struct, frozen=True):
     api: Cloud2Api
     own: Cloud2Settings
     place: Cloud2Place
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
-    building: Waiting = BUILDING
+    waiting: RetryPolicy = WAITING
+    building: RetryPolicy = BUILDING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
         """Make an idempotent call, with retries."""
@@ -108,6 +108,6 @@ def wait_for_operation(
     raise FabricError(Problem("provider/failed", words, "this is a message from Google Cloud"))
 
 
-def timeout_problem(whose: str, waiting: Waiting) -> Problem:
+def timeout_problem(whose: str, waiting: RetryPolicy) -> Problem:
     message = f"timeout: {whose} was not ready within {waiting.most:.0f} s"
     return Problem("provider/not-ready", message, "deploy again: existing resources are reused")

@@ -28,7 +28,7 @@ from fabric.providers.cloud3.queries import (
 )
 from fabric.providers.cloud3.refusals import Cloud3Refusal, classify_refusal
 from fabric.providers.cloud3.tables import Row, Tables, list_rows
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.http_calls import (
     build_json_call,
     decode_reply,
@@ -38,7 +38,7 @@ from fabric.providers.http_calls import (
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import RefusedCallError, convert_call_errors, redact_progress
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.system.http_client import Http
 
 _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
@@ -58,10 +58,10 @@ class Cloud3Observer(Struct, frozen=True):
     http: Http
     workspace: Cloud3Workspace
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         most = asked.most_of(MOST_LINES)
         found = list(
@@ -75,7 +75,7 @@ class Cloud3Observer(Struct, frozen=True):
         return [line for line in lines if line is not None and asked.window.has(line.at)]
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         found = list(self._run_query(service, build_count_query(service), window, watch))
         part = window.whole_minutes()
@@ -98,7 +98,7 @@ class Cloud3Observer(Struct, frozen=True):
         ]
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         steps: dict[str, list[Row]] = {}
         for row in self._run_query(service, build_request_query(service), window, watch):
@@ -107,7 +107,7 @@ class Cloud3Observer(Struct, frozen=True):
         return [one for one in calls if one is not None]
 
     def _run_query(
-        self, service: ObservedService, query: str, window: TimeWindow, watch: CallWatch
+        self, service: ObservedService, query: str, window: TimeWindow, watch: CallContext
     ) -> Iterator[Row]:
         document = {
             "query": query,

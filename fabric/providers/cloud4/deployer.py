@@ -11,30 +11,30 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud4.api import Cloud4Api
 from fabric.providers.cloud4.calling import invoke_function
-from fabric.providers.cloud4.documents import refuse_order
-from fabric.providers.cloud4.functions import deploy_function, find_function
-from fabric.providers.cloud4.kept import find_place_conflict, locate_deployment
-from fabric.providers.cloud4.looking import fetch_identity, find_missing
-from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
-from fabric.providers.cloud4.refusals import classify_refusal
-from fabric.providers.cloud4.releasing import release_service
-from fabric.providers.cloud4.removing import delete_functions
-from fabric.providers.cloud4.unfit import (
+from fabric.providers.cloud4.capability_checks import (
     find_setting_problems,
     find_unsupported,
     find_unsupported_region,
     region_problem,
 )
+from fabric.providers.cloud4.documents import refuse_order
+from fabric.providers.cloud4.functions import deploy_function, find_function
+from fabric.providers.cloud4.inspection import fetch_identity, find_missing
+from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
+from fabric.providers.cloud4.refusals import classify_refusal
+from fabric.providers.cloud4.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud4.releasing import release_service
+from fabric.providers.cloud4.removing import delete_functions
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.found_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
@@ -71,7 +71,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Cloud4Work:
         """Open the context of one call. Raises for a record of another account or region."""
         said = self.misplaced(address)
@@ -114,7 +114,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         super().destroy(locate_deployment(address), functions, watch)
 
@@ -122,7 +122,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         # What has no function has nothing: where it lay is not known any more.
         if functions:
@@ -135,7 +135,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         region = self._place(address.region).region
         return (
             *find_unsupported(address, functions, self.own),

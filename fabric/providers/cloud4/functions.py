@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
-from fabric.providers.cloud4.beside import read_attributes, set_beside
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.documents import (
     Cloud4Plan,
@@ -16,7 +15,7 @@ from fabric.providers.cloud4.documents import (
     build_new_function_document,
     refuse_source,
 )
-from fabric.providers.cloud4.kept import MET_VERSION, refuse_unproven
+from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
 from fabric.providers.cloud4.own_settings import (
     Cloud4Owner,
     FunctionVersion,
@@ -25,6 +24,7 @@ from fabric.providers.cloud4.own_settings import (
     build_owner,
     parse_version,
 )
+from fabric.providers.cloud4.release_state import MET_VERSION, refuse_unproven
 from fabric.providers.cloud4.source import build_function_source, require_runtime
 from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
@@ -36,14 +36,14 @@ from fabric.providers.cloud4.versions import (
 )
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.kept_texts import read_kept_texts
-from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.waiting import Waiting, poll_until
+from fabric.providers.release_state import read_kept_texts
+from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.waiting import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
 # Code is unpacked, and looked at, in seconds.
-PREPARING = Waiting(base=0.05, cap=2.0, most=120.0)
+PREPARING = RetryPolicy(base=0.05, cap=2.0, most=120.0)
 _MOVING, _FAILED = frozenset(("Pending", "InProgress")), "Failed"
 
 

@@ -6,11 +6,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.beside import read_attributes, set_beside
+from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
 from fabric.providers.cloud4.functions import fetch_function
-from fabric.providers.cloud4.kept import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.own_settings import FunctionVersion, parse_version
 from fabric.providers.cloud4.pruning import prune_versions
+from fabric.providers.cloud4.release_state import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.triggers import (
     ROUTE_TRIGGER,
     FunctionSchedule,
@@ -23,11 +23,11 @@ from fabric.providers.cloud4.triggers import (
 )
 from fabric.providers.cloud4.versions import activate_version
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.kept_texts import KeptTexts, read_kept_texts
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.trigger_kinds import collect_trigger_kinds, number_of
 
 
@@ -36,7 +36,7 @@ class _MeetingPlan(Struct, frozen=True):
 
     live: LiveFunction
     schedules: dict[str, FunctionSchedule]
-    kept: KeptTexts
+    kept: ReleaseState
 
     @property
     def version(self) -> FunctionVersion:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.functions import fetch_function
-from fabric.providers.cloud4.kept import refuse_unproven
 from fabric.providers.cloud4.own_settings import build_function_name, build_owner
+from fabric.providers.cloud4.release_state import refuse_unproven
 from fabric.providers.cloud4.triggers import delete_trigger, list_triggers
 from fabric.providers.cloud4.versions import (
     delete_alias,
@@ -14,9 +14,9 @@ from fabric.providers.cloud4.versions import (
     list_versions,
 )
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
 
 
 def delete_functions(

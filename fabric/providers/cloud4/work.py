@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.refusals import classify_refusal
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import retry_transient
 from fabric.providers.refused_calls import (
     Quoted,
@@ -18,10 +18,10 @@ from fabric.providers.refused_calls import (
     convert_refusals,
     ignore_missing,
 )
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
-_ONCE = Waiting(most=0)
+_ONCE = RetryPolicy(most=0)
 _PAGE = 100
 
 
@@ -42,9 +42,9 @@ class Cloud4Work(Struct, frozen=True):
     api: Cloud4Api
     own: Cloud4Settings
     place: Cloud4Place
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def ask(self, call: Cloud4Call, kind: type[T]) -> T:
         """Make an idempotent call, with retries."""

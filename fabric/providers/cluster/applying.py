@@ -19,8 +19,8 @@ from fabric.providers.cluster.objects import (
 )
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallWatch, DeploymentAddress
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext, DeploymentAddress
+from fabric.providers.waiting import RetryPolicy
 
 _OF_OBJECTS = frozenset(("provider/refused", "provider/conflict"))
 
@@ -31,8 +31,8 @@ class ClusterWork(Struct, frozen=True):
     tool: ClusterTool
     own: ClusterSettings
     address: DeploymentAddress
-    waiting: Waiting
-    watch: CallWatch
+    waiting: RetryPolicy
+    watch: CallContext
 
     def there(self) -> dict[str, KubeObject]:
         """Return the existing objects of the service, by `Kind/name`."""

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
+from fabric.providers.cluster.capability_checks import find_unsupported
 from fabric.providers.cluster.deploying import deploy_orders, find_function
 from fabric.providers.cluster.releasing import delete_functions, delete_service, release_service
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.cluster.unfit import find_unsupported
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.redaction import Redaction, redact_errors
@@ -49,14 +49,14 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
     def _open_client(
         self,
         address: DeploymentAddress,
-        watch: CallWatch,
+        watch: CallContext,
         quoted: Quoted,  # noqa: ARG002 - its tool speaks in lines that are hidden as a whole
     ) -> ClusterWork:
         return ClusterWork(self.tool, self.own, address, self.waiting, watch)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
 
     def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one place for all

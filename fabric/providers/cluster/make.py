@@ -19,7 +19,7 @@ from fabric.providers.cluster.settings import (
 from fabric.providers.cluster.tool import ClusterTool, find_kubectl
 from fabric.providers.redaction import build_redaction
 from fabric.providers.run_command import CommandEnvironment
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 
 
 def open_cluster_deployer(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
@@ -29,7 +29,7 @@ def open_cluster_deployer(around: CommandEnvironment, extension: str) -> Cluster
     find_kubectl(env)
     tool = ClusterTool(place, around.cwd, around.env)
     # A rollout is looked at each second.
-    waiting = Waiting(base=1.0, cap=1.0, most=float(own.rollout_seconds))
+    waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
     hide = build_redaction(around.hide.reveal(), env.items())
     return ClusterOrchestrator(tool, own, hide=hide, waiting=waiting)
 

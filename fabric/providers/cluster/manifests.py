@@ -15,6 +15,7 @@ from fabric.providers.cluster.archives import (
     build_runtime_name,
     list_archive_names,
 )
+from fabric.providers.cluster.capability_checks import missing_image_problem
 from fabric.providers.cluster.cron_jobs import build_cron_jobs
 from fabric.providers.cluster.names import (
     ARTIFACT,
@@ -28,7 +29,6 @@ from fabric.providers.cluster.objects import KubeObject, format_key
 from fabric.providers.cluster.pod_files import PodRuntime, find_pod_runtime
 from fabric.providers.cluster.pods import PodPlan, build_pod_template
 from fabric.providers.cluster.settings import ClusterSettings
-from fabric.providers.cluster.unfit import missing_image_problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
 from fabric.providers.payloads import format_json
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.entrance import Entrance, open_ingress
 from fabric.providers.cluster.ingress import read_endpoint
+from fabric.providers.cluster.ingress_address import Entrance, open_ingress
 from fabric.providers.cluster.names import PARTS, build_object_name
 from fabric.providers.cluster.objects import KubeObject, read_text_at, read_texts_at
 from fabric.providers.contract import LiveFunction, Released

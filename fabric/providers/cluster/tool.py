@@ -12,9 +12,9 @@ from fabric.model.secret import Secret
 from fabric.providers.cluster.answers import classify_rejection
 from fabric.providers.cluster.objects import KubeObject, read_rows_at
 from fabric.providers.cluster.settings import ClusterPlace
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_talk import ChildTalk
+from fabric.system.child_protocol import ChildTalk
 
 TOOL = "kubectl"
 _LIMITS = Limits(seconds=120, stdout=256_000_000)
@@ -46,7 +46,7 @@ class ClusterTool(Struct, frozen=True):
         return self._fetch_rows("get", "ingresses")
 
     def apply(
-        self, things: Sequence[KubeObject], manager: str, *, takes_over: bool, watch: CallWatch
+        self, things: Sequence[KubeObject], manager: str, *, takes_over: bool, watch: CallContext
     ) -> None:
         """Apply all objects in one call. Fields of other field managers stay, unless taken over."""
         document = {"apiVersion": "v1", "kind": "List", "items": list(things)}
@@ -54,7 +54,7 @@ class ClusterTool(Struct, frozen=True):
         words = ("apply", "--server-side", f"--field-manager={manager}", *force, "-f", "-")
         self._run((*words, "-o", "name"), json.dumps(document).encode(), watch)
 
-    def delete(self, names: Iterable[str], watch: CallWatch = UNWATCHED) -> None:
+    def delete(self, names: Iterable[str], watch: CallContext = NO_CONTEXT) -> None:
         """Delete objects by `Kind/name`. A missing one is not an error."""
         asked = tuple(names)
         if asked:
@@ -69,7 +69,7 @@ class ClusterTool(Struct, frozen=True):
             return ""
         return heard.stdout.decode(errors="replace").strip()
 
-    def lines_since(self, pod: str, since: str, watch: CallWatch) -> str:
+    def lines_since(self, pod: str, since: str, watch: CallContext) -> str:
         """Return log lines since a time, each with its timestamp. Empty for a pod that has not
         started or no longer exists."""
         words = ("logs", pod, "--all-containers", "--timestamps", f"--since-time={since}")
@@ -86,7 +86,7 @@ class ClusterTool(Struct, frozen=True):
 
     def may(self, verb: str, kind: str) -> bool:
         # It ends with 1 where the answer is no.
-        heard = self._run_tool(("auth", "can-i", verb, kind), b"", UNWATCHED)
+        heard = self._run_tool(("auth", "can-i", verb, kind), b"", NO_CONTEXT)
         said = heard.stdout.decode(errors="replace").split()
         if said[:1] == ["yes"] and heard.code == 0:
             return True
@@ -117,14 +117,14 @@ class ClusterTool(Struct, frozen=True):
         return found
 
     def _run(
-        self, words: Sequence[str], stdin: bytes = b"", watch: CallWatch = UNWATCHED
+        self, words: Sequence[str], stdin: bytes = b"", watch: CallContext = NO_CONTEXT
     ) -> Overheard:
         heard = self._run_tool(words, stdin, watch)
         if heard.code:
             raise FabricError(classify_rejection(self.place, heard.stderr.decode(errors="replace")))
         return heard
 
-    def _run_tool(self, words: Sequence[str], stdin: bytes, watch: CallWatch) -> Overheard:
+    def _run_tool(self, words: Sequence[str], stdin: bytes, watch: CallContext) -> Overheard:
         argv = (find_kubectl(self.env.reveal()), *self.place.options, _TIMEOUT, *words)
         talk = ChildTalk(stdin, is_to_end=watch.is_to_end, patience=_PATIENCE)
         heard = run_bounded(argv, cwd=self.cwd, env=self.env.reveal(), limits=_LIMITS, talk=talk)

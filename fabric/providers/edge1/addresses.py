@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.kept import ADDRESS, ZONE
+from fabric.providers.edge1.release_state import ADDRESS, ZONE
 from fabric.providers.edge1.versions import Edge1Work, build_routes_path
 from fabric.providers.http_calls import ProviderCall, build_json_call
-from fabric.providers.kept_texts import KeptTexts
 from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.release_state import ReleaseState
 
 _NO_SUBDOMAIN = "10007"
 _HTTPS = "https://"
@@ -43,7 +43,7 @@ def fetch_subdomain(work: Edge1Work) -> str:
         raise FabricError(Problem("provider/no-subdomain", message, hint)) from error
 
 
-def open_address(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
+def open_address(work: Edge1Work, gate: str, kept: ReleaseState) -> str:
     """Open an address of the front Worker and return it."""
     if not work.own.hostname:
         with work.told(f"the address of the front Worker `{gate}`"):
@@ -62,7 +62,7 @@ def open_address(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
     return f"{_HTTPS}{work.own.hostname}"
 
 
-def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
+def is_open(work: Edge1Work, gate: str, kept: ReleaseState) -> bool:
     """Return whether the last release's address still routes to the front Worker."""
     zone = kept.texts.get(ZONE, "")
     if not zone:
@@ -73,7 +73,7 @@ def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
     return any((one.pattern, one.script) == (pattern, gate) for one in rows)
 
 
-def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
+def shut(work: Edge1Work, gate: str, kept: ReleaseState) -> None:
     """Delete routes of a zone, which would outlive their Worker."""
     for zone in _list_zones(work, kept):
         try:
@@ -85,7 +85,7 @@ def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
             work.watch.hear(f"routes of the zone {zone} were not checked: {error.words}")
 
 
-def _list_zones(work: Edge1Work, kept: KeptTexts) -> frozenset[str]:
+def _list_zones(work: Edge1Work, kept: ReleaseState) -> frozenset[str]:
     """Return the zones that can have routes to the front Worker."""
     may_be = work.own.hostname or not kept.is_sure
     return frozenset((kept.texts.get(ZONE, ""), work.api.account.zone if may_be else "")) - {""}

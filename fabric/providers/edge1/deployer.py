@@ -10,24 +10,24 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.edge1.api import Edge1Api
+from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
 from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
 from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
 from fabric.providers.edge1.identity import fetch_identity
-from fabric.providers.edge1.kept import find_account_conflict
-from fabric.providers.edge1.looking import find_missing
+from fabric.providers.edge1.inspection import find_missing
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
 from fabric.providers.edge1.refusals import classify_refusal
+from fabric.providers.edge1.release_state import find_account_conflict
 from fabric.providers.edge1.releasing import release_service
 from fabric.providers.edge1.removing import delete_functions, delete_service
-from fabric.providers.edge1.unfit import find_setting_problems, find_unsupported
 from fabric.providers.edge1.versions import Edge1Work
 from fabric.providers.found_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
@@ -63,7 +63,7 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Edge1Work:
         """Open the context of one call. Raises for a record of another account."""
         said = self.elsewhere(address.previous) if address.previous else None
@@ -83,7 +83,7 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         settings = find_setting_problems(self.own, self.place)
         return (*find_unsupported(address, functions), *settings)
 

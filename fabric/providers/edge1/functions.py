@@ -19,9 +19,9 @@ from fabric.providers.edge1.versions import (
     refuse_foreign,
     upload_version,
 )
-from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import mark_untouched
 from fabric.providers.sources import TOO_LARGE
+from fabric.providers.version_pinning import refuse_without_version
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128

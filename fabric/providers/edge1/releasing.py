@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
 from fabric.providers.edge1.addresses import open_address
 from fabric.providers.edge1.crons import format_crons, plan_crons, set_crons
 from fabric.providers.edge1.gate_plan import WantedGate, plan_gate
-from fabric.providers.edge1.kept import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
 from fabric.providers.edge1.own_settings import build_worker_name, read_version
+from fabric.providers.edge1.release_state import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
 from fabric.providers.edge1.removing import remove_gate
 from fabric.providers.edge1.versions import (
     Edge1Work,
@@ -18,9 +17,10 @@ from fabric.providers.edge1.versions import (
     find_met_version,
     upload_version,
 )
-from fabric.providers.kept_texts import KeptTexts, read_kept_texts
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.naming import build_function_endpoint
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.trigger_kinds import number_of
 
 _VERSION, _CRONS = "version:", "crons:"
@@ -48,7 +48,7 @@ def release_service(
 
 
 def _cut_over(
-    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: KeptTexts
+    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: ReleaseState
 ) -> None:
     wanted, name = read_version(one.resource_id), build_worker_name(address, one.name)
     known = kept.sure(_VERSION + one.name)
@@ -64,7 +64,7 @@ def _update_crons(
     work: Edge1Work,
     address: DeploymentAddress,
     wanted: tuple[LiveFunction, tuple[str, ...]],
-    kept: KeptTexts,
+    kept: ReleaseState,
 ) -> None:
     one, crons = wanted
     rows = ", ".join(f"`{row}`" for row in crons) or "none"
@@ -75,7 +75,7 @@ def _update_crons(
 
 
 def _release_gate(
-    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: KeptTexts
+    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: ReleaseState
 ) -> tuple[str, dict[str, str]]:
     """Return the address of the front Worker, and the values to store."""
     if gate.upload is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
 from fabric.providers.edge1.own_settings import (
@@ -12,10 +11,11 @@ from fabric.providers.edge1.own_settings import (
     build_worker_owner,
 )
 from fabric.providers.edge1.versions import Edge1Work, has_own, list_worker_versions
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.kept_texts import read_kept_texts
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import ignore_missing
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.release_state import read_kept_texts
 
 
 def delete_functions(

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.own_settings import (
     Edge1Settings,
@@ -20,7 +20,7 @@ from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.uploads import Upload
 from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 _TAG, _MESSAGE = "workers/tag", "workers/message"
@@ -67,9 +67,9 @@ class Edge1Work(Struct, frozen=True):
 
     api: Edge1Api
     own: Edge1Settings
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def workers(self) -> str:

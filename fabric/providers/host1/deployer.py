@@ -10,26 +10,26 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host1.api import Host1Api
+from fabric.providers.host1.capability_checks import find_unsupported
 from fabric.providers.host1.deploy_plan import refuse_orders
 from fabric.providers.host1.deployments import Host1Work
 from fabric.providers.host1.identity import fetch_identity
-from fabric.providers.host1.kept import find_project_conflict
-from fabric.providers.host1.looking import find_function, find_missing, find_versions_by_marks
+from fabric.providers.host1.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host1.making import deploy_orders
 from fabric.providers.host1.own_settings import Host1Place
 from fabric.providers.host1.refusals import classify_refusal
+from fabric.providers.host1.release_state import find_project_conflict
 from fabric.providers.host1.releasing import release_service
 from fabric.providers.host1.removing import delete_service, refuse_single
-from fabric.providers.host1.unfit import find_unsupported
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 
@@ -54,7 +54,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Host1Work:
         """Open the context of one call. Raises for a record of another project."""
         said = self.elsewhere(address.previous) if address.previous else None
@@ -78,7 +78,7 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
 
     def kept_versions(

@@ -9,13 +9,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.host1.api import Host1Api, MissingFilesError
 from fabric.providers.host1.deploy_plan import WantedDeployment
 from fabric.providers.host1.output import BuildFile
 from fabric.providers.host1.own_settings import mark_in
 from fabric.providers.host1.refusals import classify_refusal
 from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import (
     Quoted,
     RefusedCallError,
@@ -23,8 +24,7 @@ from fabric.providers.refused_calls import (
     format_generic_hint,
     ignore_missing,
 )
-from fabric.providers.side_by_side import run_parallel
-from fabric.providers.waiting import WAITING, Waiting, poll_until
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
 
 T = TypeVar("T")
 _PAGE = 100
@@ -76,9 +76,9 @@ class Host1Work(Struct, frozen=True):
     """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host1Api
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def project(self) -> str:

@@ -18,8 +18,8 @@ from fabric.providers.host1.own_settings import (
     parse_version,
 )
 from fabric.providers.host1.projects import fetch_domain, fetch_own_production, require_own_project
-from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import mark_untouched
+from fabric.providers.version_pinning import refuse_without_version
 
 
 def deploy_orders(

@@ -11,7 +11,7 @@ from fabric.providers.host1.deployments import (
     list_deployments,
 )
 from fabric.providers.host1.own_settings import build_project_owner
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 
 def refuse_single(

@@ -9,26 +9,26 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host2.api import Host2Api
+from fabric.providers.host2.capability_checks import find_unsupported
 from fabric.providers.host2.deploy_plan import refuse_orders
 from fabric.providers.host2.deploys import Host2Work
 from fabric.providers.host2.identity import fetch_identity
-from fabric.providers.host2.kept import find_site_conflict
-from fabric.providers.host2.looking import find_function, find_missing, find_versions_by_marks
+from fabric.providers.host2.inspection import find_function, find_missing, find_versions_by_marks
 from fabric.providers.host2.making import deploy_orders
 from fabric.providers.host2.own_settings import Host2Place
 from fabric.providers.host2.refusals import classify_refusal
+from fabric.providers.host2.release_state import find_site_conflict
 from fabric.providers.host2.releasing import release_service
 from fabric.providers.host2.removing import delete_service, refuse_single
-from fabric.providers.host2.unfit import find_unsupported
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import Quoted, convert_call_errors
 
@@ -53,7 +53,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         return _OPERATIONS
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> Host2Work:
         """Open the context of one call. Raises for a record of another site."""
         said = self.elsewhere(address.previous) if address.previous else None
@@ -76,7 +76,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions))
 
     def kept_versions(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.host2.api import Host2Api
 from fabric.providers.host2.refusals import classify_refusal
 from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
@@ -21,7 +21,7 @@ from fabric.providers.refused_calls import (
     format_generic_hint,
     ignore_missing,
 )
-from fabric.providers.waiting import WAITING, Waiting, poll_until
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
 
 T = TypeVar("T")
 _PAGE = 100
@@ -64,9 +64,9 @@ class Host2Work(Struct, frozen=True):
     """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host2Api
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def site(self) -> str:

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.host2.deploy_plan import DeployPlan, plan_deploy
 from fabric.providers.host2.deploys import (
     DeployRow,
@@ -29,9 +29,9 @@ from fabric.providers.host2.own_settings import (
 )
 from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.only_version import refuse_without_version
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import mark_untouched
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.version_pinning import refuse_without_version
 
 _BYTES = "application/octet-stream"
 

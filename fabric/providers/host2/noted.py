@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from fabric.model.marks import mark_of
+from fabric.model.ownership_tags import mark_of
 from fabric.model.records.record import FunctionRecord, Record
 from fabric.providers.host2.own_settings import SiteVersion, parse_version
 

@@ -17,7 +17,7 @@ from fabric.providers.host2.deploys import (
     wait_until_processed,
 )
 from fabric.providers.host2.own_settings import ServiceOwner, build_service_owner, is_of_nobody
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 

@@ -10,8 +10,8 @@ from fabric.model.problems import FabricError
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
 from fabric.providers.http_calls import build_json_call
 from fabric.providers.naming import build_function_endpoint
-from fabric.providers.only_version import refuse_without_version
 from fabric.providers.refused_calls import RefusedCallError, mark_untouched
+from fabric.providers.version_pinning import refuse_without_version
 from fabric.providers.whisk.documents import VersionPlan, build_version_document, refuse_order
 from fabric.providers.whisk.own_names import (
     ARCHIVE,

@@ -10,13 +10,13 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionAnswer, LiveFunction
 from fabric.providers.http_calls import build_json_call
 from fabric.providers.payloads import format_json
-from fabric.providers.waiting import Waiting, poll_until
+from fabric.providers.waiting import RetryPolicy, poll_until
 from fabric.providers.whisk.clocks import EVENT
 from fabric.providers.whisk.work import WhiskWork
 
 # A function may take so long, and a record of it comes a moment later.
-_CALLING = Waiting(base=0.1, cap=2.0, most=930.0)
-_TO_TELL = Waiting(base=0.1, cap=1.0, most=3.0)
+_CALLING = RetryPolicy(base=0.1, cap=2.0, most=930.0)
+_TO_TELL = RetryPolicy(base=0.1, cap=1.0, most=3.0)
 
 
 class _Begun(Struct, frozen=True, rename="camel"):

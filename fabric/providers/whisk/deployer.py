@@ -12,13 +12,13 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.found_versions import find_versions
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
@@ -28,13 +28,13 @@ from fabric.providers.trigger_kinds import list_public_functions
 from fabric.providers.whisk.actions import deploy_function, find_function
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.calling import invoke_function
+from fabric.providers.whisk.capability_checks import WhiskLimits, find_unsupported
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.kept import find_place_conflict
-from fabric.providers.whisk.looking import fetch_identity, find_missing
+from fabric.providers.whisk.inspection import fetch_identity, find_missing
 from fabric.providers.whisk.own_names import WhiskPlace
+from fabric.providers.whisk.release_state import find_place_conflict
 from fabric.providers.whisk.releasing import release_service
 from fabric.providers.whisk.removing import delete_functions, delete_service
-from fabric.providers.whisk.unfit import WhiskLimits, find_unsupported
 from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 
@@ -70,7 +70,7 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
         )
 
     def _open_client(
-        self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
     ) -> WhiskWork:
         """Open the context of one call. Raises for a record of another namespace."""
         said = find_place_conflict(address.previous, self.place) if address.previous else None
@@ -98,7 +98,7 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return tuple(find_unsupported(address, functions, self.provider.limits))
 
     def kept_versions(

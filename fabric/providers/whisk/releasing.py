@@ -7,16 +7,15 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.concerning import attach_error_spot
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.http_calls import build_json_call
-from fabric.providers.kept_texts import KeptTexts, read_kept_texts
 from fabric.providers.naming import strip_endpoint_path
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.whisk.actions import build_action_endpoint, is_of
 from fabric.providers.whisk.clocks import Clocks, WhiskClock, format_whisk_clocks, plan_clocks
 from fabric.providers.whisk.documents import MetPlan, build_active_document
-from fabric.providers.whisk.kept import CLOCKS, MET_NOW
 from fabric.providers.whisk.own_names import (
     ARCHIVE,
     MARK,
@@ -26,6 +25,7 @@ from fabric.providers.whisk.own_names import (
 )
 from fabric.providers.whisk.packages import PackageRow, fetch_own_package, foreign_resource_problem
 from fabric.providers.whisk.pruning import prune_versions
+from fabric.providers.whisk.release_state import CLOCKS, MET_NOW
 from fabric.providers.whisk.work import WhiskWork
 
 
@@ -47,7 +47,7 @@ class _FunctionRelease(Struct, frozen=True):
         }
         return {key: text for key, text in texts.items() if text}
 
-    def is_met(self, kept: KeptTexts) -> bool:
+    def is_met(self, kept: ReleaseState) -> bool:
         return kept.sure(MET_NOW + self.name) == self.met.text
 
 
@@ -115,7 +115,7 @@ def _update_clocks(
     work: WhiskWork,
     address: DeploymentAddress,
     plan: _FunctionRelease,
-    kept: KeptTexts,
+    kept: ReleaseState,
     clocks: Clocks,
 ) -> None:
     text = kept.sure(CLOCKS + plan.name)

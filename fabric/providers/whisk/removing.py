@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from fabric.model.amounts import format_count
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.whisk.clocks import Clocks
 from fabric.providers.whisk.own_names import OWNER, format_action_owner, package_name, package_owner
 from fabric.providers.whisk.packages import ActionRow, delete_package, package_row

@@ -7,17 +7,17 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, convert_refusals
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.own_names import WhiskPlace
 from fabric.providers.whisk.refusals import CONFLICT
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
-ONCE = Waiting(most=0)
+ONCE = RetryPolicy(most=0)
 
 
 class WhiskTitles(Struct, frozen=True):
@@ -34,10 +34,10 @@ class WhiskWork(Struct, frozen=True):
     api: WhiskApi
     place: WhiskPlace
     titles: WhiskTitles
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
     judged: Judged
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
         """Make an idempotent call, with retries."""

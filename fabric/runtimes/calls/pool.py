@@ -19,7 +19,7 @@ from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.calls.program import build_environment, build_harness_settings, find_program
-from fabric.system.child_keeper import ChildKeeper
+from fabric.system.child_reaper import ChildKeeper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 

@@ -8,11 +8,11 @@ from msgspec import Struct, ValidationError, convert
 
 from fabric.config.rules.stage_names import stage_problem
 from fabric.model.hashing import hash_bytes
-from fabric.model.misfit import describe_misfit
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import Document, encode_record
 from fabric.model.records.record_json import compute_checksum, decode_record, encode
+from fabric.model.validation_message import describe_misfit
 
 VERSION = 1
 

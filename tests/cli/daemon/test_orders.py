@@ -14,7 +14,7 @@ from fabric.cli.daemon.orders import (
     refuse_uninstalled,
 )
 from fabric.cli.flags_of import fill_flags
-from fabric.daemon.exchange import Right
+from fabric.daemon.http_types import Right
 from fabric.daemon.options import ServerKind
 from fabric.model.problems import FabricError
 from tests.cli.test_flags import line

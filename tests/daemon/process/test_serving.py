@@ -19,9 +19,8 @@ from fabric.daemon.application import (
     ServerSurroundings,
 )
 from fabric.daemon.composition import build_application
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
-from fabric.daemon.options import Door, ServedProject, ServerKind
-from fabric.daemon.process.ear import Ear
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.options import NetworkOptions, ServedProject, ServerKind
 from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.listening import format_server_url, listen
@@ -35,6 +34,7 @@ from fabric.daemon.process.running import (
 )
 from fabric.daemon.process.service_manager import ServiceManager
 from fabric.daemon.process.serving import ServeTools, serve, wait_for_end
+from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import hash_server_key
 from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
 from fabric.daemon.web import build_web_app
@@ -69,7 +69,7 @@ class Around:
 
     order: ServeOrder
     settings: Settings
-    ear: Ear = field(default_factory=Ear)
+    ear: SignalQueue = field(default_factory=SignalQueue)
     runs: OneRun = field(default_factory=OneRun)
     lines: list[dict[str, Any]] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
@@ -238,7 +238,7 @@ def test_an_address_of_another_machine_is_told(address: str) -> None:
 
 
 def test_a_server_is_reached_where_this_machine_reaches_it() -> None:
-    everywhere = Door().address
+    everywhere = NetworkOptions().address
     assert format_server_url(everywhere, 1) == "http://127.0.0.1:1"
     assert format_server_url("::", 1) == "http://[::1]:1"
     assert format_server_url("host", 1) == "http://host:1"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.daemon.exchange import Right
+from fabric.daemon.http_types import Right
 from fabric.daemon.server.keys import Keys, hash_server_key, is_sufficient_right, parse_server_keys
 from fabric.model.problems import FabricError
 

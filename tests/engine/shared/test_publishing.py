@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.background_uploads import Errands
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import HeadWords, SharedLink
 from fabric.engine.shared.publishing import Offer, Publishing

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.providers.contract import Artifact, FunctionOrder
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP
 from tests.support.servers.strict_cloud1.samples import call
@@ -18,7 +18,7 @@ from tests.support.service_site import timed
 
 pytestmark = pytest.mark.slow
 
-_BRIEF = Waiting(base=0.001, cap=0.001, most=0.01)
+_BRIEF = RetryPolicy(base=0.001, cap=0.001, most=0.01)
 
 
 def shown(site: Cloud1Site) -> Any:

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, exit_code_of
 from fabric.model.records.record import Mode
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.registry import open_deployer
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP, around
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
@@ -144,14 +144,14 @@ def test_the_same_order_after_a_rollout_that_failed_fails_again(site: ClusterSit
 
 
 def test_a_rollout_that_takes_too_long_is_told_with_how_far_it_came(site: ClusterSite) -> None:
-    site.waiting = Waiting(base=0.01, cap=0.01, most=0.05)
+    site.waiting = RetryPolicy(base=0.01, cap=0.01, most=0.05)
     found = problem(site, source="await new Promise((done) => setTimeout(done, 60000));")
     assert found.message == "timeout: `shop` has 0 of 1 pods ready after 0 s"
 
 
 def test_a_run_that_is_stopped_stops_to_wait(site: ClusterSite) -> None:
     answers = iter([*[False] * 30, *[True] * 1000])
-    watch = CallWatch(site.talk.append, lambda: next(answers))
+    watch = CallContext(site.talk.append, lambda: next(answers))
     order = site.order("hello", HTTP, source="await new Promise((d) => setTimeout(d, 60000));")
     with pytest.raises(FabricError, match="stopped"):
         site.deployer.deploy(site.address(), [order], watch)

@@ -182,11 +182,11 @@ from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
 from fabric.state.locks.leases import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 from tests.support.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)
-keeper = LockKeeper(space.open(), this_process(), SystemClock(), Terms())
+keeper = LockKeeper(space.open(), identify_this_process(), SystemClock(), Terms())
 keeper.take(RecordRef("api", "dev", "cloud1-lambda"), "deploy", 0, Asker(print))
 print("taken", flush=True)
 sys.stdin.read()

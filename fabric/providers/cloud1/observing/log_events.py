@@ -11,9 +11,9 @@ from fabric.model.observed import LogLine
 from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.cloud1.observing.groups import group_of, parse_log_message
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 T = TypeVar("T")
 _MS = 1_000_000
@@ -35,7 +35,7 @@ class _EventPage(Struct, frozen=True, rename="camel"):
 
 
 def fetch_log_lines(
-    clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallWatch
+    clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallContext
 ) -> list[LogLine]:
     def fetch_function_lines(function: LiveFunction) -> list[LogLine]:
         found: list[LogLine] = []
@@ -51,7 +51,7 @@ def fetch_log_lines(
 
 
 def _fetch_events(
-    clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallWatch
+    clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallContext
 ) -> Iterator[_LogEvent]:
     words: dict[str, object] = {
         "logGroupName": group,

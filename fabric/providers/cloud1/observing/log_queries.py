@@ -16,9 +16,9 @@ from fabric.providers.cloud1.observing.groups import (
     group_of,
     parse_log_message,
 )
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
-from fabric.providers.waiting import Waiting, poll_until
+from fabric.providers.waiting import RetryPolicy, poll_until
 
 _GROUPS = 50
 _PENDING = frozenset(("Scheduled", "Running", "Unknown"))
@@ -47,7 +47,7 @@ def query_log_lines(
     clients: Cloud1Clients,
     service: ObservedService,
     asked: LogQuestion,
-    patience: tuple[Waiting, CallWatch],
+    patience: tuple[RetryPolicy, CallContext],
 ) -> list[LogLine]:
     groups = _list_existing_groups(clients, service)
     lines: list[LogLine] = []
@@ -86,7 +86,7 @@ def _run_query(
     clients: Cloud1Clients,
     groups: Sequence[str],
     asked: LogQuestion,
-    patience: tuple[Waiting, CallWatch],
+    patience: tuple[RetryPolicy, CallContext],
 ) -> _QueryAnswer:
     logs = clients.of("logs")
     query = logs.start_query(

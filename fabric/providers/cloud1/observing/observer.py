@@ -13,10 +13,10 @@ from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
 from fabric.providers.cloud1.observing.log_events import fetch_log_lines
 from fabric.providers.cloud1.observing.log_queries import query_log_lines
 from fabric.providers.cloud1.observing.traces import fetch_traces
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction, redact_errors
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 # Each group by itself up to so many; more are asked for by one query over all of them.
 _FEW = 20
@@ -27,11 +27,11 @@ class Cloud1Observer(Struct, frozen=True):
 
     connect: Callable[[str], Cloud1Clients]
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
     now: Callable[[], int] = time.time_ns
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         with self._connect_service(service) as clients:
             if len(service.functions) <= _FEW:
@@ -39,14 +39,14 @@ class Cloud1Observer(Struct, frozen=True):
             return query_log_lines(clients, service, asked, (self.waiting, watch))
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         del watch
         with self._connect_service(service) as clients:
             return fetch_metrics(clients, service, window, self.now())
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         with self._connect_service(service) as clients:
             found = fetch_traces(clients, service, window)

@@ -28,13 +28,13 @@ from fabric.providers.cloud1.routing.zones import (
     list_health_checks,
     list_record_sets,
 )
-from fabric.providers.contract import UNWATCHED
+from fabric.providers.contract import NO_CONTEXT
 from fabric.providers.dns_contract import NotEverywhereError
 from fabric.providers.redaction import Redaction
-from fabric.providers.waiting import Waiting, poll_until
+from fabric.providers.waiting import RetryPolicy, poll_until
 
 _IN_SYNC = "INSYNC"
-_WAITING = Waiting(base=0.5, cap=10.0, most=180.0)
+_WAITING = RetryPolicy(base=0.5, cap=10.0, most=180.0)
 _HTTPS_PORT = 443
 _CHECK_SECONDS = 30
 _FAILURES = 3
@@ -219,7 +219,7 @@ def _wait(client: Any, change: Mapping[str, Any]) -> None:
     def look() -> bool | None:
         return client.get_change(Id=change["Id"])["ChangeInfo"]["Status"] == _IN_SYNC or None
 
-    if not poll_until(look, _WAITING, UNWATCHED):
+    if not poll_until(look, _WAITING, NO_CONTEXT):
         message = "the DNS change was accepted and is not on all name servers yet"
         hint = "wait: until then, name servers return the previous weights"
         raise NotEverywhereError(Problem("router/not-in-sync", message, hint))

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from fabric.model.observed import SECOND
 from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.http_calls import ProviderCall, retry_transient
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 
@@ -22,8 +22,8 @@ class Cloud2Asking(Struct, frozen=True):
     api: Cloud2Api
     project: str
     region: str
-    watch: CallWatch
-    waiting: Waiting = WAITING
+    watch: CallContext
+    waiting: RetryPolicy = WAITING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
         return retry_transient(

@@ -13,11 +13,11 @@ from fabric.providers.cloud2.observing.request_numbers import fetch_metrics
 from fabric.providers.cloud2.observing.traces import fetch_traces
 from fabric.providers.cloud2.own_settings import Cloud2Place
 from fabric.providers.cloud2.refusals import classify_refusal
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import convert_call_errors, redact_progress
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Cloud2Observer(Struct, frozen=True):
@@ -26,28 +26,28 @@ class Cloud2Observer(Struct, frozen=True):
     api: Cloud2Api
     place: Cloud2Place
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         with self._open_queries(service, watch) as asking:
             return fetch_log_lines(asking, service, asked)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         with self._open_queries(service, watch) as asking:
             return fetch_metrics(asking, service, window)
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         with self._open_queries(service, watch) as asking:
             return fetch_traces(asking, service, window)
 
     @contextmanager
-    def _open_queries(self, service: ObservedService, watch: CallWatch) -> Iterator[Cloud2Asking]:
+    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Cloud2Asking]:
         region = service.address.region or self.place.region
         with convert_call_errors(
             f"`{service.address.service}`", classify_refusal, self.hide

@@ -10,7 +10,7 @@ from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCa
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.observing.pod_logs import fetch_log_lines
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction, redact_errors
 
@@ -23,7 +23,7 @@ class ClusterObserver(Struct, frozen=True):
     hide: Redaction
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         with self._redact_errors():
             return fetch_log_lines(self.tool(), service, asked, watch)
@@ -32,7 +32,7 @@ class ClusterObserver(Struct, frozen=True):
         self,
         service: ObservedService,  # noqa: ARG002 - nobody counts
         window: TimeWindow,  # noqa: ARG002
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002
     ) -> Iterable[FunctionNumbers]:
         raise FabricError(_missing_data_problem("metrics"))
 
@@ -40,7 +40,7 @@ class ClusterObserver(Struct, frozen=True):
         self,
         service: ObservedService,  # noqa: ARG002 - nobody traces
         window: TimeWindow,  # noqa: ARG002
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002
     ) -> Iterable[TracedCall]:
         raise FabricError(_missing_data_problem("traces"))
 

@@ -11,9 +11,9 @@ from fabric.model.observed import LogLine, format_moment, parse_nanoseconds
 from fabric.providers.cluster.names import FUNCTION, build_cron_name, format_selector, label_value
 from fabric.providers.cluster.objects import KubeObject, read_texts_at
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import run_parallel
+from fabric.providers.parallel_map import run_parallel
 
 _MOST_PODS = 200
 _MOST_CLOCKS = 20
@@ -27,7 +27,7 @@ class _FunctionPod(Struct, frozen=True):
 
 
 def fetch_log_lines(
-    tool: ClusterTool, service: ObservedService, asked: LogQuestion, watch: CallWatch
+    tool: ClusterTool, service: ObservedService, asked: LogQuestion, watch: CallContext
 ) -> list[LogLine]:
     pods = [*_list_serving_pods(tool, service), *_list_job_pods(tool, service)]
     if len(pods) > _MOST_PODS:

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from fabric.model.observed import TimeWindow
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.http_calls import build_json_call, retry_transient
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 MS = 1_000_000
@@ -32,8 +32,8 @@ class Edge1Asking(Struct, frozen=True):
     """Read-only queries: each can be repeated."""
 
     api: Edge1Api
-    watch: CallWatch
-    waiting: Waiting = WAITING
+    watch: CallContext
+    waiting: RetryPolicy = WAITING
 
     def query(self, window: TimeWindow, question: TelemetryQuestion, kind: type[T]) -> T:
         document = {

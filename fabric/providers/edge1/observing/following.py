@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, TimeWindow
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
@@ -51,7 +51,7 @@ class TailedService:
         self._tails: dict[str, WorkerTail] = {}
         self._since = 0
 
-    def follow(self, since: int, hear: HearLines, watch: CallWatch) -> None:
+    def follow(self, since: int, hear: HearLines, watch: CallContext) -> None:
         """Stream lines, and restart tails that end, until the watch stops the call."""
         self._since = since
         is_told = False
@@ -67,7 +67,7 @@ class TailedService:
         finally:
             self._end_all()
 
-    def _follow_once(self, hear: HearLines, watch: CallWatch) -> None:
+    def _follow_once(self, hear: HearLines, watch: CallContext) -> None:
         """Stream until a tail ends. Stored lines are read twice: a tail that starts slowly misses
         lines."""
         for one in self._service.functions:
@@ -85,7 +85,7 @@ class TailedService:
             for tail in self._tails.values():
                 tail.keep()
 
-    def _receive_for(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _receive_for(self, seconds: float, hear: HearLines, watch: CallContext) -> None:
         due = time.monotonic() + seconds
         with selectors.DefaultSelector() as chooser:
             for worker, tail in self._tails.items():
@@ -111,7 +111,7 @@ class TailedService:
         hear(self._lines.kept(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 
-    def _sleep_between(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _sleep_between(self, seconds: float, hear: HearLines, watch: CallContext) -> None:
         while seconds > 0 and not watch.is_to_end():
             hear(())
             self._asking.waiting.sleep(min(seconds, _TICK))

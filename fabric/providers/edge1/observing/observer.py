@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.model.secret import Secret
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.call_counts import fetch_metrics
@@ -19,7 +19,7 @@ from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.observing import HearLines, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
 from fabric.providers.refused_calls import convert_call_errors, redact_progress
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Edge1Observer(Struct, frozen=True):
@@ -30,22 +30,22 @@ class Edge1Observer(Struct, frozen=True):
     hide: Redaction
     tool: str = ""
     around: Secret[Mapping[str, str]] = Secret({})
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         with self._open_queries(service, watch) as asking:
             return WorkerLines(service).kept(asking, asked)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         with self._open_queries(service, watch) as asking:
             return list(fetch_metrics(asking, service, window))
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         with self._open_queries(service, watch) as asking:
             found = list(fetch_traces(asking, service, window))
@@ -61,14 +61,14 @@ class Edge1Observer(Struct, frozen=True):
         service: ObservedService,
         since: int,
         hear: HearLines,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._open_queries(service, watch) as asking:
             begin = Tails(self.api, self.tool, self.around.reveal()).begin
             TailedService(asking, service, begin).follow(since, hear, asking.watch)
 
     @contextmanager
-    def _open_queries(self, service: ObservedService, watch: CallWatch) -> Iterator[Edge1Asking]:
+    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Edge1Asking]:
         with convert_call_errors(
             f"`{service.address.service}`", classify_refusal, self.hide
         ) as hide:

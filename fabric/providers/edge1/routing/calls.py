@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.providers.contract import UNWATCHED
+from fabric.providers.contract import NO_CONTEXT
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.http_calls import ProviderCall, retry_transient
@@ -37,7 +37,7 @@ class NameCalls:
         return self._api.once(call, kind)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return retry_transient(act, "Cloudflare", WAITING, UNWATCHED, self._api.rate.pause)
+        return retry_transient(act, "Cloudflare", WAITING, NO_CONTEXT, self._api.rate.pause)
 
     def path(self, path: str) -> str:
         account = self._api.account
