@@ -59,5 +59,5 @@ def test_not_asking_was_asked_for(tmp_path: Path) -> None:
     made = project(tmp_path)
     words = [sys.executable, "-m", "fabric", "generate", "worker", "mailer", "--no-interactive"]
     with at_terminal(words, made.root, environment(made.home, {"TERM": "xterm"})) as one:
-        one.until("--queue-name is missing")
+        one.until("missing option --queue-name")
         assert one.ended() == 64

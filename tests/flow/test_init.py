@@ -30,7 +30,7 @@ def asked(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> It
 def answer(one: AtTerminal, question: str, keys: str) -> str:
     """What was offered."""
     one.until(f"? {question}:")
-    seen = one.until("Enter takes")
+    seen = one.until("Enter selects")
     one.press(keys)
     one.until(f"✓ {question}: ")
     return seen
@@ -86,7 +86,7 @@ def test_cancelling_leaves_nothing(tmp_path: Path, answered: int) -> None:
     with asked(tmp_path, "--dir", "shop") as one:
         for question in ("Trigger", "Provider", "Secret manager")[:answered]:
             answer(one, question, ENTER)
-        one.until("Enter takes")
+        one.until("Enter selects")
         one.press(CANCEL)
         assert one.ended() == 130
         assert "nothing was written" in one.said

@@ -48,7 +48,7 @@ def refused(shop: Shop, *words: str) -> tuple[int, str]:
 def test_users_are_answered_here_until_it_ends(shop: Shop, number: signal.Signals) -> None:
     assert shop.said("hello") == "cloud"
     with streaming(shop) as found:
-        found.until_said("wired: 2 routes")
+        found.until_said("routed: 2 routes")
         assert (shop.said("hello"), shop.said("bye")) == ("here", "cloud too")
         url = shop.run("outputs").result["services"][0]["outputs"]["url"]
         page = shop.cloud1.http_get(f"{url}/hello", Origin="https://page.example.net")
@@ -64,7 +64,7 @@ def test_users_are_answered_here_until_it_ends(shop: Shop, number: signal.Signal
 
 def test_edits_reach_users_at_once(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         shop.has("hello", "edited")
         until(lambda: shop.said("hello") == "edited")
         assert ended(found) == 0
@@ -77,7 +77,7 @@ def test_a_query_a_body_and_parameters_come_through(cloud1: StrictCloud1, tmp_pa
     shop.ran("deploy")
     shop.project.write({"echo.py": "def handler(event, context):\n    return event\n"})
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         url = shop.run("outputs").result["services"][0]["outputs"]["url"]
         event = cloud1.http("PUT", f"{url}/echo/a/b?x=1&x=2", b'{"n": 1}').json
         assert event["rawPath"] == "/echo/a/b"
@@ -88,7 +88,7 @@ def test_a_query_a_body_and_parameters_come_through(cloud1: StrictCloud1, tmp_pa
 
 def test_what_anybody_could_ask_through_a_tunnel_is_only_what_has_a_route(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         assert "/_fabric/events" not in found.text
         assert found.ask("POST", "/_fabric/events/hello", b"{}").status == 404
         assert found.get("/.fabric/dev/none").status == 404
@@ -97,7 +97,7 @@ def test_what_anybody_could_ask_through_a_tunnel_is_only_what_has_a_route(shop: 
 
 def test_after_a_kill_deploys_refuse_and_the_next_run_puts_all_back(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     assert shop.said("hello") == "503"
     for words in (("deploy",), ("remove", "--yes"), ("rollback",)):
@@ -107,7 +107,7 @@ def test_after_a_kill_deploys_refuse_and_the_next_run_puts_all_back(shop: Shop) 
     assert "--restore --stream-from dev" in checks["dev-stream"]["fix"]
     with streaming(shop) as found:
         found.until_said("restored: routes of `shop` on cloud1-lambda")
-        found.until_said("wired")
+        found.until_said("routed: ")
         assert shop.said("hello") == "here"
         assert ended(found) == 0
     assert shop.said("hello") == "cloud"
@@ -119,14 +119,14 @@ def test_a_stored_answer_is_not_given_while_routes_are_turned(shop: Shop) -> Non
     for _ in range(3):
         assert shop.run("deploy").code == 0
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     assert refused(shop, "deploy") == (1, LEFT)
 
 
 def test_after_a_kill_all_can_be_put_back_without_serving(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     done = shop.run("invoke", "dev", "--stream-from", "dev", "--restore")
     assert done.result["services"] == [
@@ -150,7 +150,7 @@ def test_what_was_left_is_put_back_in_the_middle_of_an_edit(
     shop: Shop, slip: Callable[[str], str]
 ) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     config = shop.project.root / "fabric.yml"
     before = config.read_text()
@@ -165,7 +165,7 @@ def test_what_was_left_is_put_back_in_the_middle_of_an_edit(
 
 def test_what_another_name_has_left_is_told(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     config = shop.project.root / "fabric.yml"
     before = config.read_text()
@@ -185,7 +185,7 @@ def test_killed_after_any_call_the_next_run_puts_all_back(shop: Shop, calls: int
     with streaming(shop) as found:
         until(
             lambda: sum(shop.cloud1.calls().values()) >= calls
-            or "wired:" in found.text
+            or "routed:" in found.text
             or found.child.poll() is not None
         )
         killed(found)
@@ -198,10 +198,10 @@ def test_killed_after_any_call_the_next_run_puts_all_back(shop: Shop, calls: int
 
 def test_two_at_once_are_one(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         with streaming(shop) as second:
             assert second.child.wait(60) == 1
-        assert "dev/wired" in second.text or "is at work" in second.text
+        assert "dev/wired" in second.text or "running `fabric invoke dev`" in second.text
         assert shop.said("hello") == "here"
         assert refused(shop, "deploy") == (1, "dev/wired")
         assert refused(shop, "invoke", "dev", "--stream-from", "dev", "--restore")[1] == "dev/wired"
@@ -213,7 +213,7 @@ def test_routes_that_somebody_else_has_changed_are_left_alone(shop: Shop) -> Non
     client = shop.cloud1.client("apigatewayv2")
     api = client.get_apis()["Items"][0]["ApiId"]
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         routes = client.get_routes(ApiId=api)["Items"]
         own = client.create_integration(
             ApiId=api,
@@ -236,7 +236,7 @@ def test_a_damaged_journal_is_an_error_and_stays_until_routes_are_set_anew(
     shop: Shop, damage: str
 ) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         killed(found)
     (path,) = journals(shop)
     text = path.read_text()
@@ -259,7 +259,7 @@ def test_a_damaged_journal_is_an_error_and_stays_until_routes_are_set_anew(
 
 def test_what_cannot_be_put_back_now_can_be_later(shop: Shop) -> None:
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         denied = {"status": 403, "code": "AccessDeniedException", "times": 100}
         shop.cloud1.fault("apigatewayv2.UpdateRoute", **denied)
         assert ended(found) == 1
@@ -303,7 +303,7 @@ def test_an_address_that_is_no_tunnel_changes_nothing(shop: Shop, url: str) -> N
 
 def test_a_tunnel_that_leads_elsewhere_changes_nothing(shop: Shop) -> None:
     with streaming(shop) as other:
-        other.until_said("wired")
+        other.until_said("routed: ")
         url = f"http://127.0.0.1:{other.port}"
         assert ended(other) == 0
     with running(shop.project, "invoke", "local", "--serve", "--port", "0") as stranger:
@@ -342,7 +342,7 @@ def test_a_protected_stage_asks_for_its_name(shop: Shop) -> None:
 
 def test_at_its_end_it_answers_with_one_document(shop: Shop) -> None:
     with streaming(shop, "--json") as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         assert shop.said("hello") == "here"
         assert ended(found) == 0
     result = json.loads(found.answers)["result"]
@@ -361,6 +361,6 @@ def test_a_simulated_stage_is_served_and_it_is_told_what_to_do(
     words = ("--stream-from", "dev", "--tunnel-url", f"http://127.0.0.1:{port}", "--port")
     with running(shop.project, "invoke", "dev", *words, str(port)) as found:
         found.until_said("dev/not-wired")
-        found.until_said("point what should reach them at the tunnel yourself")
+        found.until_said("point callers at the tunnel yourself")
         assert found.get("/hello").body == b"here"
         assert ended(found) == 0

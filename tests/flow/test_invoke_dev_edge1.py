@@ -36,7 +36,7 @@ def shop(edge1: Edge1Server, tmp_path: Path) -> Iterator[ProviderShop]:
 def test_users_at_edge1_are_answered_here_until_it_ends(shop: ProviderShop) -> None:
     assert shop.said("hello") == "cloud"
     with streaming(shop) as found:
-        found.until_said("wired: 2 routes")
+        found.until_said("routed: 2 routes")
         assert (shop.said("hello"), shop.said("bye")) == ("here", "cloud too")
         found.until_said("GET /hello 200")
         assert ended(found) == 0
@@ -56,7 +56,7 @@ def test_a_query_a_body_and_a_redirect_come_through_edge1(shop: ProviderShop) ->
     shop.project.write({"src/hello.ts": text})
     url = shop.run("outputs").result["services"][0]["outputs"]["url"]
     with streaming(shop) as found:
-        found.until_said("wired")
+        found.until_said("routed: ")
         site = shop.site
         assert isinstance(site, Edge1Site)
         answer = site.edge1.http("PUT", f"{url}/echo/a/b?x=1&x=2", b'{"n": 1}')
@@ -75,7 +75,7 @@ def test_killed_after_any_call_at_edge1_all_can_be_put_back(shop: ProviderShop, 
     with streaming(shop) as found:
         until(
             lambda: shop.site.calls() >= calls
-            or "wired:" in found.text
+            or "routed:" in found.text
             or found.child.poll() is not None
         )
         killed(found)

@@ -54,7 +54,7 @@ def asker(folder: Path, given: Mapping[str, str] | None = None) -> Iterator[AtTe
             "queue",
         ),
         (["pub"], ["> pubsub"], "pubsub"),
-        (["zz", ENTER + ESCAPE, UP], ["nothing fits", "> http", "> pubsub"], "pubsub"),
+        (["zz", ENTER + ESCAPE, UP], ["no match", "> http", "> pubsub"], "pubsub"),
     ],
     ids=["moving", "editing the filter", "filtering", "enter with no match"],
 )
@@ -62,7 +62,7 @@ def test_keys_answer_a_question(
     tmp_path: Path, keys: list[str], seen: list[str], kind: str
 ) -> None:
     with asker(tmp_path) as one:
-        one.until("Enter takes")
+        one.until("Enter selects")
         for key, text in zip(keys, seen, strict=True):
             one.press(key)
             one.until(text)
@@ -86,7 +86,7 @@ def test_keys_typed_ahead_are_for_the_next_question(tmp_path: Path) -> None:
 
 def test_cancelling_ends_it_and_the_terminal_is_as_it_was(tmp_path: Path) -> None:
     with asker(tmp_path) as one:
-        one.until("Enter takes")
+        one.until("Enter selects")
         assert not one.is_cooked()
         one.press(CANCEL)
         assert one.ended() == 130
@@ -96,7 +96,7 @@ def test_cancelling_ends_it_and_the_terminal_is_as_it_was(tmp_path: Path) -> Non
 
 def test_a_signal_gives_the_terminal_back_as_well(tmp_path: Path) -> None:
     with asker(tmp_path) as one:
-        one.until("Enter takes")
+        one.until("Enter selects")
         one.interrupt(signal.SIGINT)
         assert one.ended() != 0
         assert one.is_cooked()
@@ -104,19 +104,19 @@ def test_a_signal_gives_the_terminal_back_as_well(tmp_path: Path) -> None:
 
 def test_a_window_of_another_size_is_drawn_anew(tmp_path: Path) -> None:
     with asker(tmp_path) as one:
-        one.until("Enter takes")
+        one.until("Enter selects")
         one.resize(30, 5)
-        one.until("6 in all")
+        one.until("6 total")
         one.press(DOWN + ENTER)
         one.until("✓ Template: queue")
 
 
 def test_nothing_is_coloured_unless_it_may_be(tmp_path: Path) -> None:
     with asker(tmp_path) as plain:
-        plain.until("Enter takes")
+        plain.until("Enter selects")
         assert "\x1b[36m" not in plain.said
     with asker(tmp_path, {"NO_COLOR": ""}) as coloured:
-        coloured.until("Enter takes")
+        coloured.until("Enter selects")
         assert "\x1b[36m> http" in coloured.said
 
 

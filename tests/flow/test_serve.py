@@ -320,7 +320,7 @@ def test_a_payload_that_does_not_come_is_asked_for_at_a_terminal(shop: Project) 
     os.close(theirs)
     said = b""
     with child:
-        while b"waiting for the payload" not in said:
+        while b"reading the payload" not in said:
             said += os.read(ours, 4096)
         answer, _ = child.communicate(b'{"a": 1}')
     os.close(ours)
