@@ -13,7 +13,7 @@ from zipfile import ZipFile, ZipInfo
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, MadeFile, Registry, TaskTools
@@ -168,7 +168,7 @@ def _read(shop: TaskTools, path: str) -> bytes:
 
 
 def _made(name: str, content: bytes, read: tuple[str, ...]) -> Made:
-    return Made(digest_bytes(content), (MadeFile(name, content),), read=read)
+    return Made(hash_bytes(content), (MadeFile(name, content),), read=read)
 
 
 REGISTRY: Registry = {"copy": Copy(), "zip": Zip(), "publish": Publish()}

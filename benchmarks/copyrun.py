@@ -27,11 +27,11 @@ from fabric.engine.shortcuts.answers import (
     AnswerChange,
     AskedCommand,
     StoredAnswer,
-    basis_of,
-    prefix_of,
+    collect_basis,
+    compute_path_prefix,
+    list_result_traces,
     renew_answer,
     store_answer,
-    traces_of,
 )
 from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.taskgraph import TaskGraph
@@ -140,7 +140,11 @@ def _warm_start(tools: Desk) -> tuple[stage_zero.MovedFiles, packed.LastRun, pac
     if warm is None:
         return None
     dirty = warm.dirty(manifest.moved(moved_files.paths, moved_files.before, moved_files.now))
-    return None if dirty is None else (moved_files, warm, packed.reached(warm, dirty, KINDS))
+    return (
+        None
+        if dirty is None
+        else (moved_files, warm, packed.find_reached_tasks(warm, dirty, KINDS))
+    )
 
 
 def _whole(tools: Desk) -> int:
@@ -214,17 +218,17 @@ def _carried_out(job: Job, runner: TaskRunner) -> RunResult:
 
 
 def _keep(tools: Desk, stores: Stores, result: RunResult) -> None:
-    pairs = traces_of(result)
+    pairs = list_result_traces(result)
     if pairs is None:
         return
-    basis = basis_of(pairs, [str(tools.root / CONFIG)])
+    basis = collect_basis(pairs, [str(tools.root / CONFIG)])
     answer = StoredAnswer(0, _line(0, len(result.graph)), "")
     salt = store_answer(tools.answers, tools.asked, basis, stores.files, answer)
     if salt is None:
         return
-    prefix = prefix_of(stores.files, str(tools.root))
+    prefix = compute_path_prefix(stores.files, str(tools.root))
     info = ProjectInfo(str(tools.root), "dev")
-    kept = packed.last_run_of(salt, info, result, stores.trace_store.traces, prefix)
+    kept = packed.pack_finished_run(salt, info, result, stores.trace_store.traces, prefix)
     last_run_file.save_last_run(tools.last_run, kept)
 
 
@@ -235,20 +239,20 @@ def _renew(
     result: RunResult,
 ) -> None:
     moved_files, warm, part = start
-    pairs = traces_of(result)
+    pairs = list_result_traces(result)
     if pairs is None:
         return
     wave = {n for place, n in enumerate(part.numbers) if place not in part.known}
-    prefix = prefix_of(stores.files, str(tools.root))
+    prefix = compute_path_prefix(stores.files, str(tools.root))
     dropped = warm.only_of(wave, prefix, KINDS)
     ran_now = [pair for place, pair in enumerate(pairs) if place not in part.known]
-    change = AnswerChange(basis_of(ran_now, ()), dropped)
+    change = AnswerChange(collect_basis(ran_now, ()), dropped)
     answer = StoredAnswer(0, _line(0, warm.count), "")
     salt = renew_answer(moved_files, tools.asked, change, stores.files, answer)
     if salt is None:
         return
-    whole = packed.whole(warm, part, result, KINDS)
-    again = packed.renewed_run(warm, salt, part, whole, prefix)
+    whole = packed.complete_result(warm, part, result, KINDS)
+    again = packed.update_packed_run(warm, salt, part, whole, prefix)
     last_run_file.save_renewed_run(tools.last_run, again)
 
 

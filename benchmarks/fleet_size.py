@@ -15,10 +15,10 @@ from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import Lane, Output, OutputFile, Pairs, Task
-from fabric.model.task_id import TaskId, task_id
+from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import BuildInputs, DeployInputs, PackageInputs, ReleaseInputs
 from fabric.remote.segments import Segment, encode_segment
 
@@ -42,8 +42,11 @@ def fleet(services: int) -> Iterator[Task]:
 def _service(name: str, waits: tuple[TaskId, ...]) -> Iterator[Task]:
     deploys = []
     for function in (f"f{number}" for number in range(FUNCTIONS)):
-        built, packed = task_id("build", name, function), task_id("package", name, function)
-        deploy = task_id("deploy", name, function, PROVIDER)
+        built, packed = (
+            build_task_id("build", name, function),
+            build_task_id("package", name, function),
+        )
+        deploy = build_task_id("deploy", name, function, PROVIDER)
         specs: tuple[tuple[str, Pairs, Pairs], ...] = ((function, (("memory", "256"),), ()),)
         inputs = DeployInputs(name, function, PROVIDER, "dev", "real", (), specs)
         yield Task(built, BuildInputs(name, function, name, "src/x.handler", "python3.11"))
@@ -55,7 +58,7 @@ def _service(name: str, waits: tuple[TaskId, ...]) -> Iterator[Task]:
 
 
 def _release(service: str) -> TaskId:
-    return task_id("release", service, provider=PROVIDER)
+    return build_task_id("release", service, provider=PROVIDER)
 
 
 def simulated(graph: TaskGraph, caps: Caps) -> tuple[float, float]:
@@ -88,9 +91,9 @@ def segment_of(graph: TaskGraph) -> Segment:
 
 
 def _trace(name: TaskId, number: int) -> Trace:
-    own = digest_fields((name,))
+    own = hash_fields((name,))
     files = tuple(
-        (f"service{number // 16:06d}/src/m{one}.py", digest_fields((str(number // 16), str(one))))
+        (f"service{number // 16:06d}/src/m{one}.py", hash_fields((str(number // 16), str(one))))
         for one in range(_FILES)
     )
     output = Output(own, (OutputFile(f"{number}.zip", own, _ARCHIVE),), ())

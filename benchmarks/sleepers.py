@@ -22,7 +22,7 @@ from fabric.engine.run import Job, Run
 from fabric.engine.schedule import Caps
 from fabric.engine.task_runner import TaskRunner
 from fabric.graph.build_graph import build_graph
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
@@ -65,9 +65,9 @@ class Sleep:
         time.sleep(inputs.seconds)
         content = b'{"service":"%s"}' % inputs.service.encode()
         if not self._files:
-            return Made(digest_bytes(content), facts=(("service", inputs.service),))
+            return Made(hash_bytes(content), facts=(("service", inputs.service),))
         made = MadeFile("deploy.json", content)
-        return Made(digest_bytes(content), (made,))
+        return Made(hash_bytes(content), (made,))
 
 
 def even(count: int) -> list[Task]:

@@ -22,14 +22,14 @@ from fabric.engine.task_runner import TaskRunner, Upstream
 from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.system.clock import SystemClock
 from fabric.tasks.contract import Made, TaskTools
 
 _CAPS = Caps(2, 2)
-_OUTPUT = Output(digest_bytes(b""))
+_OUTPUT = Output(hash_bytes(b""))
 
 
 class Nothing:

@@ -15,8 +15,8 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     Deployer,
     DeploymentAddress,
@@ -26,7 +26,7 @@ from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.simulated import Simulated
 
 
-class Waiting(Simulated, frozen=True):
+class RetryPolicy(Simulated, frozen=True):
     """Answers as a simulated provider does, when the time of the call is over."""
 
     folder: Path
@@ -35,7 +35,7 @@ class Waiting(Simulated, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         nap = float((self.folder / "naps" / address.service).read_text())
         (self.folder / "calls" / f"{address.service}.begin").touch()
@@ -45,7 +45,7 @@ class Waiting(Simulated, frozen=True):
 
 
 def main() -> None:
-    provider = Waiting(DeployUnit.SERVICE, Path(os.environ["NAPS"]))
+    provider = RetryPolicy(DeployUnit.SERVICE, Path(os.environ["NAPS"]))
 
     def deployer(
         provider_id: str,

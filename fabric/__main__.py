@@ -3,7 +3,7 @@
 import os
 import sys
 
-from fabric import interrupts, last_words
+from fabric import interrupt_message, interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def _end(words: list[str], run: "Callable[[list[str]], int]") -> None:
         interrupts.raised()
         code = run(words)
     except KeyboardInterrupt:
-        code = last_words.told(words)
+        code = interrupt_message.told(words)
     for stream in (sys.stdout, sys.stderr):
         if stream:
             stream.flush()
@@ -39,8 +39,8 @@ def _answered(argv: list[str]) -> int:
     from fabric.cli import version
 
     stage_zero.main()
-    if version.asked(argv):
-        sys.stdout.write(version.text(as_json="--json" in argv) + "\n")
+    if version.is_version_request(argv):
+        sys.stdout.write(version.format_version(as_json="--json" in argv) + "\n")
         return 0
     _warn_of_mixed_installation()
     from fabric.cli.main import run
@@ -52,9 +52,9 @@ def _warn_of_mixed_installation() -> None:
     """Check one path. Everything else is imported only if that path exists."""
     # A module of the SSH library Fabric, which replaces files of this package.
     if os.path.exists(os.path.join(os.path.dirname(__file__), "connection.py")):  # noqa: PTH110, PTH118, PTH120
-        from fabric.system.mixed_installation import mixed_installation
+        from fabric.system.mixed_installation import find_mixed_installation
 
-        found = mixed_installation()
+        found = find_mixed_installation()
         if found is not None and sys.stderr:
             sys.stderr.write(f"warning: {found.message}\n  hint: {found.hint}\n")
 

@@ -12,19 +12,19 @@ import pytest
 from fabric.app.plan import PlanOptions
 from fabric.app.plan import plan as make_plan
 from fabric.app.request import Request, Where
-from fabric.app.run_graph import new_run_id, run_ended
-from fabric.app.schemas import schema
+from fabric.app.run_graph import generate_run_id, run_ended
+from fabric.app.schemas import report_schema
 from fabric.app.settings import Settings
 from fabric.cli.commands.schema import schema as schema_command
 from fabric.engine.listeners.journal import EventFile
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, RunStarted, Stamped, TaskOutput
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.report import Report, failure
-from fabric.system.chance import chance
+from fabric.model.report import Report, make_failure_report
 from fabric.system.clock import SystemClock, stamp
-from fabric.system.schemas import schema_text
-from fabric.views.report_json import as_document
+from fabric.system.randomness import generate_token
+from fabric.system.schemas import read_schema_text
+from fabric.views.report_json import encode_report
 from fabric.views.report_text import report_text
 from fabric.views.style import Style
 from tests.support.fakes import Bench, join
@@ -42,7 +42,7 @@ functions:
 
 
 def problems_of(name: str, document: Any) -> list[str]:
-    rules = json.loads(schema_text(name))
+    rules = json.loads(read_schema_text(name))
     return [error.message for error in jsonschema.Draft7Validator(rules).iter_errors(document)]
 
 
@@ -62,14 +62,14 @@ def through_json(document: Any) -> Any:
 @pytest.mark.parametrize("verb", Verb)
 def test_a_plan_is_what_its_schema_says(tmp_path: Path, verb: Verb) -> None:
     report = plan_report(tmp_path, verb)
-    result = through_json(as_document(report)["result"])
+    result = through_json(encode_report(report)["result"])
     assert result["tasks"]
     assert problems_of("plan", result) == []
-    assert problems_of("report", through_json(as_document(report))) == []
+    assert problems_of("report", through_json(encode_report(report))) == []
 
 
 def test_a_plan_with_another_action_or_without_a_reason_is_refused(tmp_path: Path) -> None:
-    result = through_json(as_document(plan_report(tmp_path, Verb.BUILD))["result"])
+    result = through_json(encode_report(plan_report(tmp_path, Verb.BUILD))["result"])
     result["tasks"][0]["action"] = "maybe"
     del result["tasks"][1]["reason"]
     found = sorted(problems_of("plan", result))
@@ -88,14 +88,14 @@ def test_a_plan_with_another_action_or_without_a_reason_is_refused(tmp_path: Pat
     ids=["nowhere", "in a file"],
 )
 def test_a_failure_is_what_the_report_schema_says(problem: Problem) -> None:
-    document = as_document(failure("plan", FabricError(problem, problem)))
+    document = encode_report(make_failure_report("plan", FabricError(problem, problem)))
     assert problems_of("report", through_json(document)) == []
 
 
 def test_a_report_says_ok_or_what_went_wrong() -> None:
-    good = as_document(Report("deploy", deploy_outcome()))
+    good = encode_report(Report("deploy", deploy_outcome()))
     assert problems_of("report", {**good, "ok": False}) == ["'error' is a required property"]
-    bad = through_json(as_document(failure("plan", FabricError(Problem("a/b", "c")))))
+    bad = through_json(encode_report(make_failure_report("plan", FabricError(Problem("a/b", "c")))))
     assert len(problems_of("report", {**bad, "ok": True})) == 1
 
 
@@ -114,7 +114,7 @@ def events_of(folder: Path) -> Iterator[Event]:
 def test_every_line_of_events_is_what_its_schema_says(tmp_path: Path) -> None:
     clock = SystemClock()
     file = EventFile(tmp_path / "events.jsonl")
-    run = new_run_id(clock, chance)
+    run = generate_run_id(clock, generate_token)
     for number, event in enumerate(events_of(tmp_path), start=1):
         file.hear(Stamped(run, number, stamp(clock), 0.5, event))
     file.close()
@@ -129,14 +129,14 @@ def test_an_event_of_no_kind_is_refused() -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_a_schema_is_valid_and_explains_every_key(name: str) -> None:
-    rules = json.loads(schema_text(name))
+    rules = json.loads(read_schema_text(name))
     jsonschema.Draft7Validator.check_schema(rules)
     assert unexplained(rules) == []
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_example_is_valid_itself(name: str) -> None:
-    rules = json.loads(schema_text(name))
+    rules = json.loads(read_schema_text(name))
     for _, part in keys_of(rules):
         own = {**part, "definitions": rules["definitions"]}
         for example in part.get("examples", []):
@@ -158,8 +158,8 @@ def keys_of(rules: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("name", ["config", "compose", *OWN])
 def test_the_command_prints_the_schema_as_it_lies_in_the_folder(name: str) -> None:
-    report = schema(name)
-    result = through_json(as_document(report)["result"])
+    report = report_schema(name)
+    result = through_json(encode_report(report)["result"])
     assert json.loads(report_text(report, Style())) == result
     assert result["$schema"] == "http://json-schema.org/draft-07/schema#"
 

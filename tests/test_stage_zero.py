@@ -16,7 +16,7 @@ import pytest
 from fabric import manifest, stage_zero
 from fabric.app import build as building
 from fabric.app.request import Request, Where
-from fabric.app.settings import Settings, without_keys
+from fabric.app.settings import Settings, separate_keys
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.cache_seal import KEY_VARIABLE, CacheSeal
 from fabric.engine.bus import Listener
@@ -52,7 +52,7 @@ def in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings_of(folder: Path, **env: str) -> Settings:
-    around, withheld = without_keys({**ENV, **env})
+    around, withheld = separate_keys({**ENV, **env})
     return Settings(
         around, folder, 2, stdout_is_terminal=False, stderr_is_terminal=False, withheld=withheld
     )

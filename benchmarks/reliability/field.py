@@ -11,9 +11,9 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
-from fabric.state.contract import lock_key, state_key
+from fabric.state.contract import build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
-from fabric.state.records.transaction import peek
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.process_identity import is_surely_dead
 from tests.support.project import Project, handler, project
@@ -57,7 +57,7 @@ class Field:
             except ValueError as error:
                 yield f"{path.relative_to(self.made.root)} cannot be read: {error}"
         try:
-            peek(self.record_store, REF)
+            read_unlocked(self.record_store, REF)
         except FabricError as error:
             yield f"the state is damaged: {error}"
 
@@ -68,7 +68,7 @@ class Field:
         yield from sorted(self.home.glob("*.json"))
 
     def record(self) -> Record | None:
-        return peek(self.record_store, REF)
+        return read_unlocked(self.record_store, REF)
 
     def live(self, name: str) -> str:
         """The version that the record says is live: read out of the archive that is kept for it."""
@@ -108,7 +108,7 @@ class Field:
         yield from self._wrong_receipt(record)
 
     def _stored(self) -> Record | None:
-        stored = self.record_store.stores.state.read(state_key(REF))
+        stored = self.record_store.stores.state.read(build_state_key(REF))
         return decode(stored.content, "the state") if stored else None
 
     def _wrong_receipt(self, record: Record) -> Iterator[str]:

@@ -10,7 +10,7 @@ from benchmarks.reliability.warm import Ended, Warm, warmed
 from fabric.model.back_ends import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.transaction import peek
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import RecordStore
 from tests.support.servers.moto import BUCKET, KEYS, moto
 
@@ -36,7 +36,7 @@ class _Arena:
     def record(self) -> Record | None:
         stores = open_backend(self.kind, dict(self.settings), self.field.env, self.field.home)
         try:
-            return peek(RecordStore(self.field.home, stores), REF)
+            return read_unlocked(RecordStore(self.field.home, stores), REF)
         finally:
             stores.close()
 

@@ -15,7 +15,7 @@ from benchmarks.reliability.field import REF, Field, new_field
 from fabric.model.back_ends import BackendKind
 from fabric.model.records.record import Record
 from fabric.state.backends.registry import open_backend
-from fabric.state.records.transaction import peek
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import RecordStore
 from tests.support.project import Done, ended
 from tests.support.servers.gcs import Gcs, serving
@@ -135,6 +135,6 @@ def _record(made: Field) -> Record | None:
     kind, settings = BackendKind.OBJSTORE2, {"objstore2Bucket": "state"}
     stores = open_backend(kind, settings, made.env, made.home)
     try:
-        return peek(RecordStore(made.home, stores), REF)
+        return read_unlocked(RecordStore(made.home, stores), REF)
     finally:
         stores.close()

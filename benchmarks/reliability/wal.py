@@ -7,14 +7,14 @@ from pathlib import Path
 from benchmarks.reliability.tally import Tally
 from fabric.model.records.changes import FunctionDone
 from fabric.model.records.record import FunctionRecord, RecordRef
-from fabric.state.records.wal import Wal, wal_path
+from fabric.state.records.wal import Wal, build_wal_path
 
 COUNT = 5000
 BOUND_MS = 0.5
 
 
 def run(count: int, folder: Path) -> Tally:
-    path = wal_path(folder, RecordRef("shop", "dev", "cloud1-lambda"), 1)
+    path = build_wal_path(folder, RecordRef("shop", "dev", "cloud1-lambda"), 1)
     wal = Wal(path, "lineage", 1)
     entry = FunctionDone("deploy:shop/one@cloud1-lambda", FunctionRecord("one", "k" * 64, "a" * 64))
     wal.append(entry)

@@ -1,4 +1,4 @@
-"""Which services changed: by git where there is a repository, else by what a run would do."""
+"""Find the services that changed: with git in a repository, otherwise by a dry plan."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -7,57 +7,59 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.files import COMPOSE_NAME, file_at
+from fabric.app.project.files import COMPOSE_NAME, resolve_file
 from fabric.app.project.opened import Project
-from fabric.app.project.packages import packages_of
+from fabric.app.project.packages import list_packages
 from fabric.app.project.project import open_project
 from fabric.app.request import Request, ServiceChoice
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.graph.decide import Action
-from fabric.graph.selection import Territory, affected
+from fabric.graph.selection import Territory, select_affected
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.traces import Trace
 from fabric.model.problems import FabricError, Problem
-from fabric.model.task_id import TaskId, task_id
+from fabric.model.task_id import TaskId, build_task_id
 from fabric.runtimes.nodejs.locks import LOCK_FILES
-from fabric.system.clock import file_time_ns
-from fabric.system.git import changed_files
+from fabric.system.clock import read_file_time_ns
+from fabric.system.git import find_changed_files
 
 _NODE_FILES = frozenset((*LOCK_FILES, "package.json", "pnpm-workspace.yaml", "tsconfig.json"))
 
 
 class Affected(Struct, frozen=True):
-    """Names as the compose file has them; `since` says what they are seen from."""
+    """Service names as in the compose file. `since` names the base of the comparison."""
 
     names: frozenset[str]
     since: str
 
 
-def affected_services(request: Request, settings: Settings) -> Affected:
-    """The services whose inputs changed. Their dependents are not among them."""
+def find_affected_services(request: Request, settings: Settings) -> Affected:
+    """Find the services whose inputs changed, without their dependents."""
     everything = replace(request.where, services=(), choice=ServiceChoice())
     project = open_project(everything, settings)
-    changes = changed_files(project.workspace, request.where.choice.base, settings.env)
+    changes = find_changed_files(project.workspace, request.where.choice.base, settings.env)
     if changes is None:
         if request.where.choice.base:
-            raise FabricError(_no_repository(request.where.choice.base))
-        names = _by_digest(replace(request, where=everything), project, settings)
+            raise FabricError(_no_repository_problem(request.where.choice.base))
+        names = _find_outdated_services(replace(request, where=everything), project, settings)
         return Affected(names, "Out of date (no git repository found)")
-    compose = file_at(settings.cwd / request.where.compose, COMPOSE_NAME)
+    compose = resolve_file(settings.cwd / request.where.compose, COMPOSE_NAME)
     files = [path for path in changes.files if ".fabric" not in Path(path).parts]
-    names = affected(_territories(project, settings), {str(compose)}, files)
+    names = select_affected(_list_territories(project, settings), {str(compose)}, files)
     return Affected(names, f"Affected since {changes.since}")
 
 
-def _no_repository(base: str) -> Problem:
+def _no_repository_problem(base: str) -> Problem:
     message = f"no git repository found, required for --base {base}"
     hint = "omit --base to select the services that are not up to date"
     return Problem("usage/no-repository", message, hint=hint)
 
 
-def _by_digest(request: Request, project: Project, settings: Settings) -> frozenset[str]:
-    """The services with any task that is not up to date."""
+def _find_outdated_services(
+    request: Request, project: Project, settings: Settings
+) -> frozenset[str]:
+    """List the services with at least one task that is not up to date."""
     from fabric.app.plan import look
 
     with look(request, settings) as (_, seen):
@@ -68,22 +70,24 @@ def _by_digest(request: Request, project: Project, settings: Settings) -> frozen
     return frozenset(entry.name for entry, unit in pairs if unit.service in busy)
 
 
-def _territories(project: Project, settings: Settings) -> list[Territory]:
-    opening = SessionOptions(file_time_ns(settings.cwd), create=False)
+def _list_territories(project: Project, settings: Settings) -> list[Territory]:
+    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False)
     with Session(project.workspace, settings, opening) as session:
         trace_store = session.stores.trace_store
         trace_store.expect(sum(len(unit.config.functions) for unit in project.units))
         return [
-            _territory(project, number, [trace_store.traces(one) for one in _builds(unit)])
+            _build_territory(
+                project, number, [trace_store.traces(one) for one in _list_build_tasks(unit)]
+            )
             for number, unit in enumerate(project.units)
         ]
 
 
-def _builds(unit: ServiceUnit) -> Iterator[TaskId]:
-    return (task_id("build", unit.service, one.name) for one in unit.config.functions)
+def _list_build_tasks(unit: ServiceUnit) -> Iterator[TaskId]:
+    return (build_task_id("build", unit.service, one.name) for one in unit.config.functions)
 
 
-def _territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:
+def _build_territory(project: Project, number: int, memory: Sequence[Sequence[Trace]]) -> Territory:
     unit = project.units[number]
     folder = os.path.normpath(project.workspace / unit.root)
     traces = [trace for traces in memory for trace in traces]
@@ -91,8 +95,8 @@ def _territory(project: Project, number: int, memory: Sequence[Sequence[Trace]])
         project.entries[number].name,
         folder,
         files=frozenset((str(project.sources[number]), f"{folder}/.env")),
-        seen=frozenset(_seen(traces, unit, project.workspace)),
-        searched=frozenset(_searched(traces, folder, project.workspace)),
+        seen=frozenset(_list_recorded_paths(traces, unit, project.workspace)),
+        searched=frozenset(_list_outside_folders(traces, folder, project.workspace)),
         manifests=_NODE_FILES if _has_node(unit) else frozenset(),
         remembered=all(memory),
     )
@@ -104,21 +108,23 @@ def _has_node(unit: ServiceUnit) -> bool:
     return any(runtime.startswith("nodejs") for runtime in runtimes)
 
 
-def _seen(traces: Sequence[Trace], unit: ServiceUnit, workspace: Path) -> Iterator[str]:
-    """Every path that a remembered build read or looked for, and where its links lead."""
+def _list_recorded_paths(
+    traces: Sequence[Trace], unit: ServiceUnit, workspace: Path
+) -> Iterator[str]:
+    """List every path that a cached build read or looked for, and the targets of its links."""
     for trace in traces:
         names = [name for name, _ in trace.files]
         links = [end for pair in trace.links for end in pair]
-        yield from (_absolute(name, workspace) for name in (*names, *trace.absent, *links))
-    looked_at = packages_of(unit.config, workspace, unit.root).looked_at
+        yield from (_make_absolute(name, workspace) for name in (*names, *trace.absent, *links))
+    looked_at = list_packages(unit.config, workspace, unit.root).looked_at
     yield from (str(path) for path in looked_at if path.is_file())
 
 
-def _searched(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:
-    """Folders outside the service's own in which a remembered build listed files."""
-    found = {_absolute(one.folder, workspace) for trace in traces for one in trace.listings}
+def _list_outside_folders(traces: Sequence[Trace], folder: str, workspace: Path) -> Iterator[str]:
+    """List the directories outside the service directory in which a cached build listed files."""
+    found = {_make_absolute(one.folder, workspace) for trace in traces for one in trace.listings}
     return (one for one in found if not f"{one}/".startswith(f"{folder}/"))
 
 
-def _absolute(name: str, workspace: Path) -> str:
+def _make_absolute(name: str, workspace: Path) -> str:
     return os.path.normpath(workspace / name)

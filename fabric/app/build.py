@@ -1,4 +1,4 @@
-"""`build` and `package`: run the graph, then say which artifacts there are."""
+"""`build` and `package`: run the graph and report the artifacts."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,18 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, usable_cache
-from fabric.app.executing import executing
+from fabric.app.cache_place import cache_folder, open_usable_cache
+from fabric.app.executor import open_requested_executor
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
-    homes_of,
+    add_cache_warnings,
+    add_run_warnings,
+    list_write_homes,
     run_graph,
-    told_of_places,
-    told_of_run,
 )
-from fabric.app.run_problems import owners_of, problems_of
-from fabric.app.run_report import cases_of, longest_path
+from fabric.app.run_problems import list_problem_owners, list_run_problems
+from fabric.app.run_report import format_critical_path, list_test_cases
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import (
@@ -28,16 +28,16 @@ from fabric.app.shared_cache import (
     open_shared_cache,
     use_of,
 )
-from fabric.app.shortcuts.answers import had_nothing_to_do, keep_answer
+from fabric.app.shortcuts.answers import keep_answer, mark_all_cached
 from fabric.app.shortcuts.command_line import CommandLine
-from fabric.app.shortcuts.start import Start, cold_start, warm_start
+from fabric.app.shortcuts.start import Start, start_cold, start_warm
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.pieces import DamagedPieceError
 from fabric.engine.output_folders import copy_out
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.critical_path import UNTIMED_S
-from fabric.graph.shards import shared_out
+from fabric.graph.shards import divide_tasks
 from fabric.model.names import Verb
 from fabric.model.outcomes.built import BuildOutcome, BuiltArtifact
 from fabric.model.outcomes.remote_use import RemoteUse
@@ -46,7 +46,7 @@ from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
 from fabric.model.task import Output, Task
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 
 
 def build(
@@ -55,20 +55,21 @@ def build(
     make_listeners: MakeListeners,
     command_line: CommandLine | None = None,
 ) -> Report:
-    """From what the last run left where that is sound, else from the files."""
-    started = file_time_ns(settings.cwd)
+    """Build from the state of the last run if it is sound, otherwise from the files."""
+    started = read_file_time_ns(settings.cwd)
     asked = _Asked(request, settings, make_listeners, command_line, started)
-    warm = None if request.shard else warm_start(command_line, request, settings)
+    warm = None if request.shard else start_warm(command_line, request, settings)
     if warm is not None and not has_other_commit(request, settings):
         # What was read of it may be sound, and the next piece not.
         with contextlib.suppress(DamagedPieceError):
-            return _all_readable(asked, _built(asked, warm))
+            return _require_readable_rows(asked, _build_and_store_answer(asked, warm))
     with contextlib.closing(open_shared_cache(request, settings)) as shared:
-        return _built(asked, _cold_start(request, settings), shared)
+        return _build_and_store_answer(asked, _start_cold(request, settings), shared)
 
 
 class _Asked(Struct, frozen=True):
-    """What is to be built, who hears of it, and since when nothing that moves is relied on."""
+    """A build request: what to build, its listeners, and the time after which file changes
+    count."""
 
     request: Request
     settings: Settings
@@ -77,20 +78,24 @@ class _Asked(Struct, frozen=True):
     started_ns: int
 
 
-def _all_readable(asked: _Asked, report: Report) -> Report:
-    """Some rows are made when they are read: damage is met here, where it can still be answered.
-    A good report was read already, when its answer was kept."""
+def _require_readable_rows(asked: _Asked, report: Report) -> Report:
+    """Read all rows now, so that a damaged cache entry can still be handled here.
+
+    A report from the answer cache was read when it was stored.
+    """
     if report.problems and asked.command_line is not None:
         asked.command_line.shown(report)
     return report
 
 
-def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Report:
-    """Run, report, and keep the answer to the same question asked again."""
+def _build_and_store_answer(
+    asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS
+) -> Report:
+    """Run the build, report, and store the answer for an identical command."""
     request, settings, command_line = asked.request, asked.settings, asked.command_line
     work = GraphJob(start.info, start.graph, start.known, untouched=start.untouched)
     workspace = Path(start.info.workspace)
-    homes = homes_of(start.info, start.graph)
+    homes = list_write_homes(start.info, start.graph)
     opening = SessionOptions(
         asked.started_ns,
         request.use_cache,
@@ -102,18 +107,18 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
     if request.shard:
         command_line = None  # a part answers no question that a whole is asked by
     with (
-        executing(request, settings, opening) as opening,
+        open_requested_executor(request, settings, opening) as opening,
         Session(workspace, settings, opening) as session,
     ):
-        work, share = _own_part(request, session, work)
+        work, share = _select_own_shard(request, session, work)
         result = start.whole(run_graph(request, session, work, asked.make_listeners))
-        info = told_of_places(start.info, start.graph, session)
+        info = add_cache_warnings(start.info, start.graph, session)
         if command_line and result.ok and not request.out:
             warned = replace(info, warnings=(*info.warnings, *result.warnings))
-            again = build_report(had_nothing_to_do(result), warned, request, settings)
+            again = build_report(mark_all_cached(result), warned, request, settings)
             keep_answer(command_line, session, start, result, again)
-        info = told_of_run(info, session, result)
-    cache = usable_cache(cache_folder(workspace, settings), settings)
+        info = add_run_warnings(info, session, result)
+    cache = open_usable_cache(cache_folder(workspace, settings), settings)
     if cache:
         prune_daily(cache, asked.started_ns / 1e9)
     if request.out:
@@ -124,11 +129,13 @@ def _built(asked: _Asked, start: Start, shared: SharedAccess = NO_ACCESS) -> Rep
     return replace(report, outcome=replace(report.outcome, shard=share))
 
 
-def _own_part(
+def _select_own_shard(
     request: Request, session: Session, work: GraphJob
 ) -> tuple[GraphJob, ShardShare | None]:
-    """By what others know of it, where there is a shared cache: they divide by the same. Else by
-    what is remembered here."""
+    """Select the tasks of this shard.
+
+    With a shared cache, all shards divide by its durations; otherwise by local durations.
+    """
     if request.shard is None:
         return work, None
     from statistics import median  # who divides nothing does not pay for it
@@ -142,17 +149,19 @@ def _own_part(
     # What nobody has timed is taken for one like the others.
     usual = median(timed) if timed else UNTIMED_S
     seconds = [usual if ms is None else ms / 1000 for ms in last]
-    found = shared_out(work.graph, seconds, request.shard)
+    found = divide_tasks(work.graph, seconds, request.shard)
     is_known = None not in last
     expected = tuple(round(one * 1000) for one in found.seconds if is_known)
     share = ShardShare(request.shard.number, request.shard.count, found.counts, expected)
     return replace(work, graph=found.graph), share
 
 
-def _cold_start(request: Request, settings: Settings) -> Start:
-    from fabric.app.pinned import compiled_and_pinned  # costs a start that few edits want
+def _start_cold(request: Request, settings: Settings) -> Start:
+    from fabric.app.requirement_pinning import (
+        compile_with_pins,
+    )  # costs a start that few edits want
 
-    return cold_start(compiled_and_pinned(request, settings))
+    return start_cold(compile_with_pins(request, settings))
 
 
 def build_report(
@@ -162,29 +171,31 @@ def build_report(
     settings: Settings,
     remote: RemoteUse | None = None,
 ) -> Report:
-    built = build_outcome(result, request.verb, _seen_from(Path(info.workspace), settings.cwd))
+    built = build_outcome(
+        result, request.verb, _format_workspace_prefix(Path(info.workspace), settings.cwd)
+    )
     return Report(
         request.command,
         replace(built, remote=remote),
-        notes=longest_path(result) if request.profiled else "",
-        problems=problems_of(result),
+        notes=format_critical_path(result) if request.profiled else "",
+        problems=list_run_problems(result),
         warnings=info.warnings,
         exit_code=result.exit_code,
-        owners=owners_of(result),
-        cases=cases_of(result) if request.detailed else (),
+        owners=list_problem_owners(result),
+        cases=list_test_cases(result) if request.detailed else (),
     )
 
 
 def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
-    """The rows of artifacts that were there before are made only where somebody reads them."""
+    """Build the outcome. Rows of artifacts that existed before are created only when read."""
     looked_at = result.looked_at
     fresh = range(len(result.graph)) if looked_at is None else looked_at
     done = (one for one in fresh if result.outcomes[one].status is not Status.SKIPPED)
     new = [one for one in done if result.graph.tasks[one].kind == verb]
     return BuildOutcome(
         verb,
-        WhenRead(lambda: tuple(_artifacts(result, result.graph.numbers_of(verb), prefix))),
-        tuple(_artifacts(result, new, prefix)),
+        WhenRead(lambda: tuple(_list_artifacts(result, result.graph.numbers_of(verb), prefix))),
+        tuple(_list_artifacts(result, new, prefix)),
         ran=result.count(Status.RAN),
         cached=result.count(Status.SKIPPED),
         failed=result.count(Status.FAILED),
@@ -195,15 +206,17 @@ def build_outcome(result: RunResult, verb: Verb, prefix: str) -> BuildOutcome:
     )
 
 
-def _artifacts(result: RunResult, numbers: Iterable[int], prefix: str) -> Iterator[BuiltArtifact]:
-    """By task id, as a run over everything lists them."""
+def _list_artifacts(
+    result: RunResult, numbers: Iterable[int], prefix: str
+) -> Iterator[BuiltArtifact]:
+    """List the artifacts by task id, in the order of a run over everything."""
     for number in sorted(numbers, key=result.graph.ids.__getitem__):
         outcome = result.outcomes[number]
         if outcome.output is not None:
-            yield _artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
+            yield _describe_artifact(result.graph.tasks[number], outcome, outcome.output, prefix)
 
 
-def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:
+def _describe_artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> BuiltArtifact:
     name = "" if task.inputs.owns_folder else f"/{output.files[0].path}"
     cached = outcome.status is Status.SKIPPED
     return BuiltArtifact(
@@ -218,8 +231,8 @@ def _artifact(task: Task, outcome: Outcome, output: Output, prefix: str) -> Buil
     )
 
 
-def _seen_from(workspace: Path, cwd: Path) -> str:
-    """The workspace as a path from the working folder, ready to be put before another path."""
+def _format_workspace_prefix(workspace: Path, cwd: Path) -> str:
+    """Return the workspace relative to the working directory, as a path prefix."""
     if workspace == cwd:
         return ""
     if workspace.is_relative_to(cwd):
@@ -230,7 +243,7 @@ def _seen_from(workspace: Path, cwd: Path) -> str:
 
 
 def copy_artifacts(result: RunResult, workspace: Path, kind: str, target: Path) -> None:
-    """What these tasks made, once more, in a folder of the user's choice."""
+    """Copy the artifacts of these tasks to a directory of the user's choice."""
     for number in result.graph.numbers_of(kind):
         task, outcome = result.graph.tasks[number], result.outcomes[number]
         if outcome.output is not None:

@@ -1,4 +1,4 @@
-"""Where the cache of a project lies, and whether it can be used: by us alone, and to write."""
+"""Locate a project's cache and check that it is private and writable."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from fabric.cache_seal import (
 )
 from fabric.engine.memory.memo import SealedPath
 from fabric.manifest import FOLDER
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.ownership import OWN, is_ours, reach
 from fabric.system.disk import make_folder, read_bytes, write_atomic
@@ -35,8 +35,11 @@ _HINT = "set FABRIC_CACHE_DIR to a directory you own, or fix the owner and mode"
 
 
 class CachePlace(Struct, frozen=True):
-    """`problem` says why nothing is remembered there: a run does without. `warning` says why
-    nothing that is there can be used."""
+    """The cache of a project. `problem` explains why nothing is cached; the run continues without a
+    cache.
+
+    `warning` explains why the existing entries cannot be used.
+    """
 
     folder: Path
     seal: CacheSeal = field(default_factory=random_seal)
@@ -53,33 +56,36 @@ def cache_folder(workspace: Path, settings: Settings) -> Path:
     return settings.cwd / chosen if chosen else workspace / ".fabric" / "cache"
 
 
-def caches_above(folder: Path, settings: Settings) -> list[Path]:
-    """Where the cache of a config in a folder may lie, nearest first."""
+def list_parent_caches(folder: Path, settings: Settings) -> list[Path]:
+    """List the possible cache directories of a config, nearest first."""
     chosen = settings.env.get("FABRIC_CACHE_DIR")
     if chosen:
         return [settings.cwd / chosen]
     return [Path(one, ".fabric", "cache") for one in reach(str(folder.resolve()))]
 
 
-def project_id(workspace: Path, settings: Settings) -> str:
-    """Traces belong to a project. In the project's own folder they may move with it, but to no
-    other depth: what was searched for up to the top may now lie in a folder that was not there."""
+def read_project_id(workspace: Path, settings: Settings) -> str:
+    """Read the id that ties traces to a project.
+
+    Traces can move with the project directory, but not to another depth. A file searched for up to
+    the root could then be in a directory that did not exist before.
+    """
     if not settings.env.get("FABRIC_CACHE_DIR"):
         return f"here-{len(workspace.resolve().parts)}"
-    return digest_fields((str(workspace.resolve()),))[:12]
+    return hash_fields((str(workspace.resolve()),))[:12]
 
 
 def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
-    """The cache of a run, made if it is not there yet, with the key that it is sealed with."""
+    """Open the cache of a run, with its seal key. Creates the cache if it does not exist."""
     folder = cache_folder(workspace, settings)
     try:
-        for one in (*_own_parents(workspace, folder), folder, folder / FOLDER):
+        for one in (*_list_own_parents(workspace, folder), folder, folder / FOLDER):
             make_folder(one, 0o700)
     except FabricError as error:
-        return CachePlace(folder, problem=_without(error.first.message))
-    if problem := _missing_key(folder, settings):
+        return CachePlace(folder, problem=_no_cache_problem(error.first.message))
+    if problem := _missing_key_problem(folder, settings):
         return CachePlace(folder, problem=problem)
-    place = looked_at(folder, settings, to_write=True)
+    place = inspect_cache(folder, settings, to_write=True)
     if place.problem is None:
         with contextlib.suppress(FabricError):
             write_key_id(folder, place.seal)
@@ -87,38 +93,40 @@ def cache_to_write(workspace: Path, settings: Settings) -> CachePlace:
 
 
 def cache_to_read(workspace: Path, settings: Settings) -> CachePlace:
-    """The cache for a look; one that is not there is as good as an empty one."""
+    """Open the cache for reading. A missing cache counts as empty."""
     folder = cache_folder(workspace, settings)
-    return looked_at(folder, settings) if folder.exists() else CachePlace(folder)
+    return inspect_cache(folder, settings) if folder.exists() else CachePlace(folder)
 
 
-def usable_cache(folder: Path, settings: Settings) -> SealedPath | None:
-    """A cache whose sealed contents are believed; None if it cannot be used."""
-    place = looked_at(folder, settings) if folder.is_dir() else None
+def open_usable_cache(folder: Path, settings: Settings) -> SealedPath | None:
+    """Open a cache whose sealed contents are trusted. Returns None if it cannot be used."""
+    place = inspect_cache(folder, settings) if folder.is_dir() else None
     return place.cache if place and place.problem is None else None
 
 
-def looked_at(folder: Path, settings: Settings, *, to_write: bool = False) -> CachePlace:
-    """Whether a cache that is there is ours alone, and all its own."""
+def inspect_cache(folder: Path, settings: Settings, *, to_write: bool = False) -> CachePlace:
+    """Check that an existing cache belongs to the current user only."""
     parents = [folder.parent] if folder.parent.name == OWN else []
     if not all(is_ours(str(one)) for one in (folder, *parents)):
         why = f"`{folder}` is owned or writable by another user"
-        return CachePlace(folder, problem=_without(why, "cache/not-ours"))
+        return CachePlace(folder, problem=_no_cache_problem(why, "cache/not-ours"))
     if any(one.is_symlink() for one in (*parents, *(folder / name for name in _PARTS))):
         why = f"`{folder}` contains symbolic links"
-        return CachePlace(folder, problem=_without(why, "cache/not-ours"))
+        return CachePlace(folder, problem=_no_cache_problem(why, "cache/not-ours"))
     if is_tracked(folder):
-        return CachePlace(folder, problem=_tracked(folder))
+        return CachePlace(folder, problem=_cache_in_git_problem(folder))
     if to_write and not os.access(folder, os.W_OK | os.X_OK):
-        return CachePlace(folder, problem=_without(f"cannot write `{folder}`"))
-    seal = _usable_seal(folder, settings) or random_seal()
-    return CachePlace(folder, seal, warning=_other_key(folder, seal))
+        return CachePlace(folder, problem=_no_cache_problem(f"cannot write `{folder}`"))
+    seal = _open_seal(folder, settings) or random_seal()
+    return CachePlace(folder, seal, warning=_other_key_problem(folder, seal))
 
 
-def user_seal(settings: Settings) -> CacheSeal:
-    """The seal of this user for what is stored outside of a cache directory; without a key file
-    one that ends with the process."""
-    seal = _usable_seal(Path("/"), settings)
+def read_user_seal(settings: Settings) -> CacheSeal:
+    """Read the user's seal for files outside a cache directory.
+
+    Without a key file, the seal is valid for this process only.
+    """
+    seal = _open_seal(Path("/"), settings)
     path = key_file(settings.env)
     if seal is None and path:
         with contextlib.suppress(OSError):
@@ -128,13 +136,13 @@ def user_seal(settings: Settings) -> CacheSeal:
 
 
 def write_key_id(folder: Path, seal: CacheSeal) -> None:
-    """Say beside a cache which key it is sealed with, so that the next key is told from damage."""
-    if _key_id(folder) != seal.id:
+    """Write the id of the seal key beside the cache, to distinguish a key change from damage."""
+    if _read_key_id(folder) != seal.id:
         write_atomic(folder / _KEY_ID, seal.id.encode(), mode=0o600)
 
 
-def _usable_seal(folder: Path, settings: Settings) -> CacheSeal | None:
-    """Raises where FABRIC_CACHE_KEY is set and cannot be used."""
+def _open_seal(folder: Path, settings: Settings) -> CacheSeal | None:
+    """Open the seal. Raises if FABRIC_CACHE_KEY is set and cannot be used."""
     given = settings.own(KEY_VARIABLE).reveal()
     if not given:
         return usable_seal(settings.env, project_of(str(folder), str(settings.cwd)))
@@ -144,26 +152,26 @@ def _usable_seal(folder: Path, settings: Settings) -> CacheSeal | None:
     return seal
 
 
-def _missing_key(folder: Path, settings: Settings) -> Problem | None:
-    """Why there is no key to seal with, after an attempt to make one."""
-    if _usable_seal(folder, settings):
+def _missing_key_problem(folder: Path, settings: Settings) -> Problem | None:
+    """Explain why there is no seal key, after trying to create one."""
+    if _open_seal(folder, settings):
         return None
     path = key_file(settings.env)
     if not path:
-        return _without_key("HOME is not set")
+        return _no_key_problem("HOME is not set")
     if is_inside(path, project_of(str(folder), str(settings.cwd))):
-        return _without_key(f"`{path}` is inside the project")
+        return _no_key_problem(f"`{path}` is inside the project")
     try:
         make_key_file(path)
     except OSError as error:
-        return _without_key(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}")
+        return _no_key_problem(f"cannot write `{path}`: {(error.strerror or str(error)).lower()}")
     if stored_seal(path):
         return None
-    return _without_key(f"`{path}` must be a file of 32 bytes that only its owner can read")
+    return _no_key_problem(f"`{path}` must be a file of 32 bytes that only its owner can read")
 
 
-def _other_key(folder: Path, seal: CacheSeal) -> Problem | None:
-    if not (folder / "memo" / "cache.db").exists() or _key_id(folder) == seal.id:
+def _other_key_problem(folder: Path, seal: CacheSeal) -> Problem | None:
+    if not (folder / "memo" / "cache.db").exists() or _read_key_id(folder) == seal.id:
         return None
     return Problem(
         "cache/other-key",
@@ -172,14 +180,14 @@ def _other_key(folder: Path, seal: CacheSeal) -> Problem | None:
     )
 
 
-def _key_id(folder: Path) -> str:
+def _read_key_id(folder: Path) -> str:
     try:
         return read_bytes(folder / _KEY_ID).decode("ascii", "replace")
     except OSError:
         return ""
 
 
-def _tracked(folder: Path) -> Problem:
+def _cache_in_git_problem(folder: Path) -> Problem:
     return Problem(
         "cache/tracked",
         f"ignoring the cache `{folder}`: git tracks files in it",
@@ -187,7 +195,7 @@ def _tracked(folder: Path) -> Problem:
     )
 
 
-def _without_key(why: str) -> Problem:
+def _no_key_problem(why: str) -> Problem:
     return Problem(
         "cache/no-key",
         f"running without a cache, because it has no key: {why}",
@@ -202,10 +210,10 @@ _SHORT_KEY = Problem(
 )
 
 
-def _own_parents(workspace: Path, folder: Path) -> tuple[Path, ...]:
+def _list_own_parents(workspace: Path, folder: Path) -> tuple[Path, ...]:
     own = workspace / ".fabric"
     return (own,) if own in folder.parents else ()
 
 
-def _without(why: str, code: str = "cache/not-writable") -> Problem:
+def _no_cache_problem(why: str, code: str = "cache/not-writable") -> Problem:
     return Problem(code, f"running without a cache: {why}", hint=_HINT)

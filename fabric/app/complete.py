@@ -1,4 +1,4 @@
-"""Names for a shell to complete: whatever the project has, and nothing where it cannot be read."""
+"""Names for shell completion: the project's names, or nothing if it cannot be read."""
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.app.project.compile_files import compile_files
-from fabric.app.project.files import config_in
-from fabric.app.project.project import named_services
+from fabric.app.project.files import find_config_in
+from fabric.app.project.project import list_compose_services
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request, Where
 from fabric.app.runs import run_ids
@@ -30,55 +30,58 @@ class NameKind(StrEnum):
     RUN = "run"
 
 
-def known_names(kind: NameKind, where: Where, settings: Settings) -> tuple[str, ...]:
+def list_completions(kind: NameKind, where: Where, settings: Settings) -> tuple[str, ...]:
     try:
         return tuple(dict.fromkeys(_LOOKS[kind](where, settings)))
     except (FabricError, OSError):
         return ()
 
 
-def _functions(where: Where, settings: Settings) -> Iterable[str]:
+def _list_functions(where: Where, settings: Settings) -> Iterable[str]:
     project = open_recorded(where, settings)
     return (one.name for unit in project.units for one in unit.config.functions)
 
 
-def _services(where: Where, settings: Settings) -> Iterable[str]:
-    return (one.name for one in named_services(where.compose, settings))
+def _list_services(where: Where, settings: Settings) -> Iterable[str]:
+    return (one.name for one in list_compose_services(where.compose, settings))
 
 
-def _stages(where: Where, settings: Settings) -> Iterable[str]:
+def _list_stages(where: Where, settings: Settings) -> Iterable[str]:
     yield "dev"
-    for file in _configs(where, settings):
+    for file in _list_config_files(where, settings):
         yield from stage_names(open_document(str(file), read_bytes(file)).root)
 
 
-def _configs(where: Where, settings: Settings) -> Iterable[Path]:
+def _list_config_files(where: Where, settings: Settings) -> Iterable[Path]:
     if not where.compose:
-        return (config_in(settings.cwd / where.config),)
+        return (find_config_in(settings.cwd / where.config),)
     folder = (settings.cwd / where.compose).parent
-    return (config_in(folder / one.config) for one in named_services(where.compose, settings))
+    return (
+        find_config_in(folder / one.config)
+        for one in list_compose_services(where.compose, settings)
+    )
 
 
-def _providers(where: Where, settings: Settings) -> Iterable[str]:
+def _list_providers(where: Where, settings: Settings) -> Iterable[str]:
     yield from PROVIDER_IDS
     project = open_recorded(replace(where, provider=""), settings)
     yield from (label for unit in project.units for label in unit.config.labels)
 
 
-def _tasks(where: Where, settings: Settings) -> Iterable[str]:
+def _list_tasks(where: Where, settings: Settings) -> Iterable[str]:
     unread = replace(where, reads_secrets=False)
     return compile_files(Request(Verb.DEPLOY, "explain", unread), settings).graph.ids
 
 
-def _runs(_where: Where, settings: Settings) -> Iterable[str]:
+def _list_runs(_where: Where, settings: Settings) -> Iterable[str]:
     return ("latest", *run_ids(settings))
 
 
 _LOOKS: Mapping[NameKind, Callable[[Where, Settings], Iterable[str]]] = {
-    NameKind.FUNCTION: _functions,
-    NameKind.SERVICE: _services,
-    NameKind.STAGE: _stages,
-    NameKind.PROVIDER: _providers,
-    NameKind.TASK: _tasks,
-    NameKind.RUN: _runs,
+    NameKind.FUNCTION: _list_functions,
+    NameKind.SERVICE: _list_services,
+    NameKind.STAGE: _list_stages,
+    NameKind.PROVIDER: _list_providers,
+    NameKind.TASK: _list_tasks,
+    NameKind.RUN: _list_runs,
 }

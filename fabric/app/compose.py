@@ -1,8 +1,8 @@
-"""What a compose file lists, and what its services give, for people and scripts."""
+"""The services of a compose file and their outputs, for people and scripts."""
 
 from fabric.app.deploy.live_records import LiveRecords, find_records
 from fabric.app.project.files import COMPOSE_NAME
-from fabric.app.project.project import named_services, services_in
+from fabric.app.project.project import list_compose_services, read_stage_services
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -13,18 +13,18 @@ from fabric.model.report import Report
 
 
 def list_services(file: str, stage: str, settings: Settings) -> Report:
-    """What the compose file lists; of a stage that is named, as its configs have it."""
+    """List the services of the compose file. With a stage, their configs are read for it."""
     path = file or COMPOSE_NAME
     if stage:
-        services = services_in(settings.cwd / path, settings, stage)
+        services = read_stage_services(settings.cwd / path, settings, stage)
     else:
-        services = named_services(path, settings)
+        services = list_compose_services(path, settings)
     rows = tuple(ListedService(one.name, one.config, tuple(one.depends_on)) for one in services)
     return Report("compose list", ServicesOutcome(rows))
 
 
-def outputs(request: Request, settings: Settings) -> Report:
-    """The endpoint and outputs of every service that is live."""
+def report_outputs(request: Request, settings: Settings) -> Report:
+    """Report the endpoint and outputs of every deployed service."""
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings)
     rows = tuple(

@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
-from fabric.app.read_receipts import found_receipt
+from fabric.app.project.place_services import build_placement
+from fabric.app.read_receipts import find_receipt
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, receipt_of
-from fabric.model.spelling import nearest
-from fabric.state.records.receipts import receipt_path
-from fabric.state.records.transaction import peek
+from fabric.model.records.receipt import ReceiptEntry, ReceiptFunction, decode_record_receipt
+from fabric.model.spelling import find_nearest
+from fabric.state.records.receipts import build_receipt_path
+from fabric.state.records.transaction import read_unlocked
 
 
 class Called(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Called(Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Its own address; that of its service with its path, where it answers to http at all."""
+        """The function's URL: its own, or that of its service plus its path. Empty without HTTP."""
         own = self.entry.outputs.get(f"url_{self.name}") or self.function.endpoint
         if own or self._http is None or not self.entry.endpoint:
             return own
@@ -48,36 +48,40 @@ class Called(Struct, frozen=True):
         return next((one for one in triggers if one.get("type") == "http"), None)
 
 
-def entries_of(
+def list_deployed_entries(
     home: Path, stage: str, project: Project | None, settings: Settings
 ) -> list[ReceiptEntry]:
-    """From the receipt; a project whose state others write too may have none here yet."""
-    receipt = found_receipt(receipt_path(home, stage))
+    """List the entries from the receipt. With shared state, a machine can have no receipt yet."""
+    receipt = find_receipt(build_receipt_path(home, stage))
     if receipt.deployments:
         return receipt.deployments
-    recorded = _recorded(project, settings) if project else []
+    recorded = _list_recorded_entries(project, settings) if project else []
     if receipt.damage and not recorded:
         raise FabricError(receipt.damage)
     return recorded
 
 
-def _recorded(project: Project, settings: Settings) -> list[ReceiptEntry]:
-    """What shared back ends say."""
-    placements = [placement_of(unit, project.workspace, project.home) for unit in project.units]
+def _list_recorded_entries(project: Project, settings: Settings) -> list[ReceiptEntry]:
+    """List the entries from shared backends."""
+    placements = [build_placement(unit, project.workspace, project.home) for unit in project.units]
     back_ends = BackEnds(settings)
     try:
         remote = [placement for placement in placements if not placement.is_own_folder]
-        records = [peek(back_ends.record_store(placement), placement.ref) for placement in remote]
+        records = [
+            read_unlocked(back_ends.record_store(placement), placement.ref) for placement in remote
+        ]
     finally:
         back_ends.close()
-    return [receipt_of(record) for record in records if record]
+    return [decode_record_receipt(record) for record in records if record]
 
 
-def of_project(
+def select_project_entries(
     entries: list[ReceiptEntry], project: Project | None, provider: str
 ) -> list[ReceiptEntry]:
-    """Several services may share a folder and its receipt; of a service's own providers the one
-    that its config names comes first."""
+    """Select this service's entries, because several services can share a receipt.
+
+    The provider that the config names comes first.
+    """
     if project is None:
         return entries
     own = {unit.service: unit.config.provider.label for unit in project.units}
@@ -86,7 +90,7 @@ def of_project(
     return named if named and not provider else found
 
 
-def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Called:
+def select_called_function(entries: list[ReceiptEntry], request: Request, stage: str) -> Called:
     provider = request.where.provider
     found = [
         Called(entry, function)
@@ -101,7 +105,7 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
     asked = next(iter(request.functions), "")
     chosen = [one for one in found if asked in ("", one.name)]
     if not chosen:
-        raise FabricError(_no_function(asked, [one.name for one in found], stage))
+        raise FabricError(_unknown_function_problem(asked, [one.name for one in found], stage))
     if asked and len(chosen) > 1:
         places = ", ".join(sorted(one.entry.provider for one in chosen))
         hint = f"set --provider to one of {places}"
@@ -120,8 +124,8 @@ def called_of(entries: list[ReceiptEntry], request: Request, stage: str) -> Call
     return chosen[0]
 
 
-def _no_function(asked: str, known: list[str], stage: str) -> Problem:
-    guess = nearest(asked, known)
+def _unknown_function_problem(asked: str, known: list[str], stage: str) -> Problem:
+    guess = find_nearest(asked, known)
     hint = f"did you mean `{guess}`?" if guess else f"use one of {', '.join(sorted(known))}"
     message = f"function `{asked}` is not deployed in stage `{stage}`"
     return Problem("invoke/not-deployed", message, hint)

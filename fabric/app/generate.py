@@ -1,6 +1,7 @@
-"""`generate`: one entry more in a config, and the handler that goes with it.
+"""`generate`: add an entry and its handler to an existing config.
 
-config -> overview -> what is wanted -> text and handler -> read again -> both files, or neither
+Steps: config, overview, requested entry, new text and handler, verification. Both files are
+written, or neither.
 """
 
 from collections.abc import Iterator
@@ -10,36 +11,41 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.project.bound_files import BoundFiles
-from fabric.app.project.compose_files import owning_compose
+from fabric.app.project.compose_files import find_owning_compose
 from fabric.app.project.files import (
     EnvPlace,
-    bound_environment,
-    config_path,
+    build_binding_environment,
+    format_shown_path,
     read_file,
-    shown,
+    resolve_config_path,
 )
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
 from fabric.config.load import ConfigText
-from fabric.config.overview import Overview, overview
+from fabric.config.overview import Overview, read_overview
 from fabric.config.yaml.nodes import Mapping
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report
-from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, entry_names
-from fabric.scaffold.file_diff import file_diff
+from fabric.runtimes.entry import NODE_EXTENSIONS, PYTHON_EXTENSIONS, list_entry_candidates
+from fabric.scaffold.file_diff import format_file_diff
 from fabric.scaffold.generated import NewEntry
-from fabric.scaffold.handler_place import HandlerPlace, KnownHandler, handler_place, hides_a_module
-from fabric.scaffold.templates import Language, handler_source
+from fabric.scaffold.handler_place import (
+    HandlerPlace,
+    KnownHandler,
+    choose_handler_place,
+    find_hidden_module,
+)
+from fabric.scaffold.templates import Language, read_handler_source
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
-from fabric.scaffold.yaml_text import tree
+from fabric.scaffold.yaml_text import build_tree
 from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files
 
 
 class OpenConfig(Struct, frozen=True):
-    """A config as it was found: `file` is what a link leads to."""
+    """A config as found. `file` is the link target, if the path is a link."""
 
     path: Path
     file: Path
@@ -49,34 +55,37 @@ class OpenConfig(Struct, frozen=True):
 
 
 class GenerateOptions(Struct, frozen=True):
-    """`force` replaces a handler that is there; `dry_run` only tells."""
+    """With `force` an existing handler is replaced. With `dry_run` nothing is written."""
 
     force: bool = False
     dry_run: bool = False
 
 
 def open_config(config: str, settings: Settings) -> OpenConfig:
-    path = config_path(settings.cwd / config)
+    path = resolve_config_path(settings.cwd / config)
     raw = read_file(path, CONFIG_NAME)
-    owner = owning_compose(path)
+    owner = find_owning_compose(path)
     place = EnvPlace(path.parent, owner.parent if owner else path.parent)
     source = ConfigText(
-        shown(path, settings.cwd),
+        format_shown_path(path, settings.cwd),
         raw,
-        bound_environment(place, settings.env),
+        build_binding_environment(place, settings.env),
         settings.stage(""),
         read_text=BoundFiles(path.parent).text,
     )
-    return OpenConfig(path, path.resolve(), raw, source, overview(source))
+    return OpenConfig(path, path.resolve(), raw, source, read_overview(source))
 
 
 def generate(
     opened: OpenConfig, wanted: NewEntry, options: GenerateOptions, settings: Settings
 ) -> Report:
-    place = _handler_place(opened, wanted) if wanted.trigger else None
-    raw = with_addition(opened.source.file, opened.raw, _addition(wanted, place))
+    place = _choose_handler_place(opened, wanted) if wanted.trigger else None
+    raw = with_addition(opened.source.file, opened.raw, _build_addition(wanted, place))
     found = _refuse_worse(opened, raw)
-    changes = [*_handler_changes(opened, wanted, place, options), _config_change(opened, raw)]
+    changes = [
+        *_plan_handler_changes(opened, wanted, place, options),
+        _plan_config_change(opened, raw),
+    ]
     if not options.dry_run:
         change_files(changes, opened.path.parent)
     outcome = GenerateOutcome(
@@ -84,31 +93,31 @@ def generate(
         wanted.name,
         opened.source.file,
         options.dry_run,
-        tuple(_told(opened, change, settings) for change in changes),
+        tuple(_describe_file(opened, change, settings) for change in changes),
         "\n".join(_diff(opened, change, settings) for change in changes),
-        _next_step(opened, wanted),
+        _suggest_next_step(opened, wanted),
     )
-    return Report(f"generate {wanted.noun}", outcome, warnings=_newly_unset(opened, found))
+    return Report(f"generate {wanted.noun}", outcome, warnings=_find_newly_unset(opened, found))
 
 
-def _addition(wanted: NewEntry, place: HandlerPlace | None) -> Addition:
+def _build_addition(wanted: NewEntry, place: HandlerPlace | None) -> Addition:
     fields = dict(wanted.fields)
     if place is not None:
         fields = {"entry": place.entry, "triggers": [fields]}
-    entry = tree(fields)
+    entry = build_tree(fields)
     if not isinstance(entry, Mapping):
         raise TypeError("an entry must be a map")
     return Addition(wanted.section, wanted.name, entry)
 
 
 def _refuse_worse(opened: OpenConfig, raw: bytes) -> Overview:
-    """What was wrong before is told as it stands; else what the entry brings with it."""
+    """Raise for problems that exist already, or for problems that the new entry causes."""
     old = opened.overview
-    new = overview(replace(opened.source, text=raw))
-    still = {_said(problem) for problem in new.problems}
-    own = [problem for problem in old.problems if _said(problem) in still]
-    known = {_said(problem) for problem in old.limits}
-    brought = [problem for problem in new.limits if _said(problem) not in known]
+    new = read_overview(replace(opened.source, text=raw))
+    still = {_extract_message(problem) for problem in new.problems}
+    own = [problem for problem in old.problems if _extract_message(problem) in still]
+    known = {_extract_message(problem) for problem in old.limits}
+    brought = [problem for problem in new.limits if _extract_message(problem) not in known]
     # The line that would be wrong is shown; its number is of a file that nobody has.
     problems = own or [replace(one, where=None) for one in (*new.problems, *brought)]
     if problems:
@@ -116,29 +125,29 @@ def _refuse_worse(opened: OpenConfig, raw: bytes) -> Overview:
     return new
 
 
-def _said(problem: Problem) -> tuple[str, str]:
+def _extract_message(problem: Problem) -> tuple[str, str]:
     return problem.code, problem.message
 
 
-def _newly_unset(opened: OpenConfig, new: Overview) -> tuple[Problem, ...]:
-    known = {_said(problem) for problem in opened.overview.unset}
-    return tuple(problem for problem in new.unset if _said(problem) not in known)
+def _find_newly_unset(opened: OpenConfig, new: Overview) -> tuple[Problem, ...]:
+    known = {_extract_message(problem) for problem in opened.overview.unset}
+    return tuple(problem for problem in new.unset if _extract_message(problem) not in known)
 
 
-def _handler_place(opened: OpenConfig, wanted: NewEntry) -> HandlerPlace:
+def _choose_handler_place(opened: OpenConfig, wanted: NewEntry) -> HandlerPlace:
     found = opened.overview
     known = [
         handler
         for one in found.sections["functions"]
-        if (handler := _handler_of(opened.path.parent, one.name, one.entry))
+        if (handler := _find_known_handler(opened.path.parent, one.name, one.entry))
     ]
-    return handler_place(wanted.name, known, _default_language(opened))
+    return choose_handler_place(wanted.name, known, _choose_default_language(opened))
 
 
-def _handler_of(folder: Path, function: str, entry: str) -> KnownHandler | None:
-    """With the file that an entry means, where it names only a module of it."""
-    names = entry_names(entry, (*NODE_EXTENSIONS, *PYTHON_EXTENSIONS))
-    names += entry_names(entry, PYTHON_EXTENSIONS)[1:]
+def _find_known_handler(folder: Path, function: str, entry: str) -> KnownHandler | None:
+    """Find a handler. Adds the file name if the entry names a module only."""
+    names = list_entry_candidates(entry, (*NODE_EXTENSIONS, *PYTHON_EXTENSIONS))
+    names += list_entry_candidates(entry, PYTHON_EXTENSIONS)[1:]
     there = (KnownHandler(function, *name) for name in names if _is_file(folder / name[0]))
     return next(there, None) or (KnownHandler(function, entry) if entry else None)
 
@@ -150,8 +159,8 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _default_language(opened: OpenConfig) -> Language:
-    """Where no handler is there to go by."""
+def _choose_default_language(opened: OpenConfig) -> Language:
+    """Choose the language if there is no existing handler."""
     folder = opened.path.parent
     if opened.overview.runtime.startswith("python"):
         return Language.PYTHON
@@ -159,31 +168,31 @@ def _default_language(opened: OpenConfig) -> Language:
     return Language.JAVASCRIPT if is_plain else Language.TYPESCRIPT
 
 
-def _handler_changes(
+def _plan_handler_changes(
     opened: OpenConfig, wanted: NewEntry, place: HandlerPlace | None, options: GenerateOptions
 ) -> Iterator[FileChange]:
     if place is None:
         return
     path = opened.path.parent / place.path
     _refuse_outside(opened, path)
-    if module := hides_a_module(place):
+    if module := find_hidden_module(place):
         message = f"`{place.path}` would hide the Python module `{module}`"
         raise FabricError(Problem("usage/bad-name", message, "use another name"))
-    content = handler_source(wanted.trigger, place.language).encode()
-    old = _old_handler(path, place, force=options.force)
+    content = read_handler_source(wanted.trigger, place.language).encode()
+    old = _read_old_handler(path, place, force=options.force)
     if old != content:
         yield FileChange(path, old, content)
 
 
 def _refuse_outside(opened: OpenConfig, path: Path) -> None:
-    """A folder of handlers may be a link."""
+    """Reject handlers outside the project, because their directory can be a link."""
     if not path.resolve().is_relative_to(opened.path.parent.resolve()):
         message = f"the handler `{path}` would be outside the project, behind a symbolic link"
         hint = "use a path beside or below the config"
         raise FabricError(Problem("disk/led-away", message, hint, Place(str(path))))
 
 
-def _old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes | None:
+def _read_old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes | None:
     if not path.is_symlink() and not path.exists():
         return None
     if path.is_symlink() or not path.is_file():
@@ -196,28 +205,28 @@ def _old_handler(path: Path, place: HandlerPlace, *, force: bool) -> bytes | Non
     return read_bytes(path)
 
 
-def _config_change(opened: OpenConfig, raw: bytes) -> FileChange:
+def _plan_config_change(opened: OpenConfig, raw: bytes) -> FileChange:
     return FileChange(opened.file, opened.raw, raw)
 
 
-def _told(opened: OpenConfig, change: FileChange, settings: Settings) -> GeneratedFile:
+def _describe_file(opened: OpenConfig, change: FileChange, settings: Settings) -> GeneratedFile:
     is_config = change.path == opened.file
     kind = "update" if is_config else "create" if change.old is None else "replace"
     return GeneratedFile(_name(opened, change, settings), kind)
 
 
 def _name(opened: OpenConfig, change: FileChange, settings: Settings) -> str:
-    """The config goes by the name that it was called by."""
+    """Return the config name as the user gave it."""
     path = opened.path if change.path == opened.file else change.path
-    return shown(path, settings.cwd)
+    return format_shown_path(path, settings.cwd)
 
 
 def _diff(opened: OpenConfig, change: FileChange, settings: Settings) -> str:
     old = None if change.old is None else change.old.decode("utf-8", "replace")
-    return file_diff(_name(opened, change, settings), old, change.new.decode())
+    return format_file_diff(_name(opened, change, settings), old, change.new.decode())
 
 
-def _next_step(opened: OpenConfig, wanted: NewEntry) -> str:
+def _suggest_next_step(opened: OpenConfig, wanted: NewEntry) -> str:
     config = opened.source.file
     flag = "" if config == CONFIG_NAME else f" -c {config}"
     if wanted.trigger:

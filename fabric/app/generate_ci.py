@@ -1,4 +1,4 @@
-"""`generate ci`: a workflow for an existing project, from its config and the files beside it."""
+"""`generate ci`: build a workflow for a project from its config and files."""
 
 import json
 from collections.abc import Iterator
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from fabric.app.generate import GenerateOptions, OpenConfig
 from fabric.app.settings import Settings
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.outcomes.generated import GeneratedFile, GenerateOutcome
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.report import Report
 from fabric.runtimes.entry import NODE_EXTENSIONS
-from fabric.scaffold.file_diff import file_diff
-from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, workflow_text
+from fabric.scaffold.file_diff import format_file_diff
+from fabric.scaffold.workflow import PYTHON_CHECKS, WORKFLOW_FILE, CiProject, format_workflow
 from fabric.system.disk import read_bytes
 from fabric.system.file_changes import FileChange, change_files
 from fabric.system.new_files import write_new_files
@@ -21,15 +21,15 @@ _NEXT = "set the variables and secrets of the workflow, then push it"
 
 
 def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings) -> Report:
-    root = _repository(opened.path.parent)
+    root = _find_repository(opened.path.parent)
     path = root / WORKFLOW_FILE
-    content = workflow_text(_project(opened, root)).encode()
-    old = _old(path, content, force=options.force)
+    content = format_workflow(_describe_ci_project(opened, root)).encode()
+    old = _read_old_workflow(path, content, force=options.force)
     if not options.dry_run and old is None:
         write_new_files(root, [(WORKFLOW_FILE, content)])
     elif not options.dry_run and old != content:
         change_files([FileChange(path, old, content)], root)
-    name = _shown(path, settings)
+    name = _format_path(path, settings)
     before = None if old is None else old.decode("utf-8", "replace")
     outcome = GenerateOutcome(
         "ci",
@@ -37,18 +37,18 @@ def generate_ci(opened: OpenConfig, options: GenerateOptions, settings: Settings
         opened.source.file,
         options.dry_run,
         (GeneratedFile(name, "create" if old is None else "replace"),),
-        file_diff(name, before, content.decode()),
+        format_file_diff(name, before, content.decode()),
         _NEXT,
     )
     return Report("generate ci", outcome)
 
 
-def _project(opened: OpenConfig, root: Path) -> CiProject:
+def _describe_ci_project(opened: OpenConfig, root: Path) -> CiProject:
     found, folder = opened.overview, opened.path.parent
     if found.problems:
         raise FabricError(*found.problems)
-    if facts_of(found.provider) is None or not found.backend:
-        what = "provider" if facts_of(found.provider) is None else "backend"
+    if find_provider_facts(found.provider) is None or not found.backend:
+        what = "provider" if find_provider_facts(found.provider) is None else "backend"
         message = f"the {what} of `{found.file}` is unknown: a variable is not set"
         problem = Problem(
             "config/unset-variable", message, "set the variable, then run the command again"
@@ -60,7 +60,7 @@ def _project(opened: OpenConfig, root: Path) -> CiProject:
         backend=found.backend,
         folder="" if place == "." else place,
         has_node=_has_node(opened),
-        checks=tuple(_checks(folder)),
+        checks=tuple(_list_test_commands(folder)),
     )
 
 
@@ -71,8 +71,8 @@ def _has_node(opened: OpenConfig) -> bool:
     )
 
 
-def _checks(folder: Path) -> Iterator[str]:
-    """The tests that the project has."""
+def _list_test_commands(folder: Path) -> Iterator[str]:
+    """List the test commands of the project."""
     manifest = folder / "package.json"
     if manifest.is_file():
         yield "npm ci" if (folder / "package-lock.json").is_file() else "npm install"
@@ -91,12 +91,12 @@ def _has_test(manifest: Path) -> bool:
     return isinstance(scripts, dict) and "test" in scripts
 
 
-def _repository(folder: Path) -> Path:
-    """Workflows are read at the root of a repository only."""
+def _find_repository(folder: Path) -> Path:
+    """Find the repository root, the only place where workflows are read."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), folder)
 
 
-def _old(path: Path, content: bytes, *, force: bool) -> bytes | None:
+def _read_old_workflow(path: Path, content: bytes, *, force: bool) -> bytes | None:
     if not path.is_symlink() and not path.exists():
         return None
     if path.is_symlink() or not path.is_file():
@@ -110,6 +110,6 @@ def _old(path: Path, content: bytes, *, force: bool) -> bytes | None:
     return old
 
 
-def _shown(path: Path, settings: Settings) -> str:
+def _format_path(path: Path, settings: Settings) -> str:
     cwd = settings.cwd.resolve()
     return path.relative_to(cwd).as_posix() if path.is_relative_to(cwd) else str(path)

@@ -18,18 +18,18 @@ from fabric.scaffold.choices import (
     NO_MANAGER,
     ManagerFacts,
     ProjectChoices,
-    derived_service,
-    length_problem,
-    refused_pairs,
-    service_problem,
-    unknown_words,
+    derive_service_name,
+    find_length_problem,
+    find_service_name_problem,
+    find_unknown_words,
+    find_unsupported_pairs,
 )
 from fabric.scaffold.config_text import SCHEMA_FILE
-from fabric.scaffold.new_project import CONFIG_FILE, NewFile, new_project
-from fabric.scaffold.templates import Language, template_of
+from fabric.scaffold.new_project import CONFIG_FILE, NewFile, build_new_project
+from fabric.scaffold.templates import Language, find_template
 from fabric.system.disk import read_bytes
 from fabric.system.new_files import write_new_files
-from fabric.system.schemas import schema_text
+from fabric.system.schemas import read_schema_text
 
 if TYPE_CHECKING:
     from fabric.system.plugins import FindEntries
@@ -42,7 +42,7 @@ _TITLES = {
 
 
 class InitRequest(Struct, frozen=True):
-    """What was said on the command line; empty where nothing was."""
+    """The options given on the command line; empty if omitted."""
 
     folder: str = "."
     service: str = ""
@@ -68,8 +68,10 @@ Ask: TypeAlias = Callable[[InitRequest], InitRequest]
 
 
 class InitHelp(Struct, frozen=True):
-    """`asker` gives whoever is asked for what was not said, if anybody is there; `tell` is told
-    of the install, and `find` finds plug-ins."""
+    """The interaction of `init`: `asker` prompts for omitted options, `tell` reports the install.
+
+    `find` lists plugins.
+    """
 
     asker: Callable[[], Ask | None]
     tell: Callable[[str], None]
@@ -78,12 +80,15 @@ class InitHelp(Struct, frozen=True):
 
 def init(asked: InitRequest, settings: Settings, helped: InitHelp) -> Report:
     folder = Path(os.path.abspath(settings.cwd / asked.folder))  # noqa: PTH100 - links stay links
-    asked = replace(asked, service=asked.service or derived_service(folder.name) or folder.name)
-    _refuse(_slips(asked, folder, helped.find))
-    choices = _choices(_complete(asked, helped), helped.find)
-    files = (NewFile(SCHEMA_FILE, schema_text("config"), may_be_kept=True), *new_project(choices))
-    problem = length_problem(choices)
-    _refuse([*([problem] if problem else ()), *_in_the_way(folder, files)])
+    asked = replace(asked, service=asked.service or derive_service_name(folder.name) or folder.name)
+    _refuse(_find_input_problems(asked, folder, helped.find))
+    choices = _choose_project(_complete(asked, helped), helped.find)
+    files = (
+        NewFile(SCHEMA_FILE, read_schema_text("config"), may_be_kept=True),
+        *build_new_project(choices),
+    )
+    problem = find_length_problem(choices)
+    _refuse([*([problem] if problem else ()), *_find_conflicting_files(folder, files)])
     kept = [one for one in files if os.path.lexists(folder / one.path)]
     written = [one for one in files if one not in kept]
     write_new_files(folder, [(one.path, one.text.encode()) for one in written])
@@ -96,36 +101,38 @@ def _refuse(problems: Sequence[Problem]) -> None:
         raise FabricError(*problems)
 
 
-def _slips(asked: InitRequest, folder: Path, find: "FindEntries | None") -> list[Problem]:
-    """All that is wrong before anybody is asked for the rest."""
-    said = _said(asked)
-    unknown = unknown_words(said)
-    service = service_problem(asked.service, is_folder=asked.service == folder.name)
-    found = [*unknown, *(() if unknown else refused_pairs(said))]
+def _find_input_problems(
+    asked: InitRequest, folder: Path, find: "FindEntries | None"
+) -> list[Problem]:
+    """Find all invalid options before the first prompt."""
+    said = _collect_given_choices(asked)
+    unknown = find_unknown_words(said)
+    service = find_service_name_problem(asked.service, is_folder=asked.service == folder.name)
+    found = [*unknown, *(() if unknown else find_unsupported_pairs(said))]
     found += [service] if service else []
-    found += _manager_slips(asked.manager, find)
-    return [*found, *_folder_problems(folder)]
+    found += _find_manager_problems(asked.manager, find)
+    return [*found, *_find_folder_problems(folder)]
 
 
-def _said(asked: InitRequest) -> ProjectChoices:
+def _collect_given_choices(asked: InitRequest) -> ProjectChoices:
     return ProjectChoices(asked.service, asked.template, asked.provider, asked.lang, asked.backend)
 
 
-def _manager_slips(name: str, find: "FindEntries | None") -> tuple[Problem, ...]:
+def _find_manager_problems(name: str, find: "FindEntries | None") -> tuple[Problem, ...]:
     try:
-        _manager(name, find)
+        _find_package_manager(name, find)
     except FabricError as error:
         first = error.first
         return (Problem("usage/unknown-choice", first.message, first.hint),)
     return ()
 
 
-def _manager(name: str, find: "FindEntries | None") -> ManagerFacts | None:
+def _find_package_manager(name: str, find: "FindEntries | None") -> ManagerFacts | None:
     if name in ("", NO_MANAGER):
         return None
-    from fabric.system.plugins import installed, secret_manager  # few projects have one
+    from fabric.system.plugins import list_installed, load_secret_manager  # few projects have one
 
-    return ManagerFacts(name, tuple(secret_manager(name, find or installed).variables))
+    return ManagerFacts(name, tuple(load_secret_manager(name, find or list_installed).variables))
 
 
 def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
@@ -140,26 +147,26 @@ def _complete(asked: InitRequest, helped: InitHelp) -> InitRequest:
     raise FabricError(Problem("usage/missing-option", message, hint))
 
 
-def _choices(asked: InitRequest, find: "FindEntries | None") -> ProjectChoices:
+def _choose_project(asked: InitRequest, find: "FindEntries | None") -> ProjectChoices:
     return replace(
-        _said(asked),
+        _collect_given_choices(asked),
         lang=asked.lang or Language.TYPESCRIPT.value,
         backend=asked.backend or BackendKind.LOCAL.value,
-        manager=_manager(asked.manager, find),
+        manager=_find_package_manager(asked.manager, find),
         with_workflow=asked.with_workflow,
     )
 
 
-def _folder_problems(folder: Path) -> Iterator[Problem]:
+def _find_folder_problems(folder: Path) -> Iterator[Problem]:
     if os.path.lexists(folder / CONFIG_FILE):
         message = f"`{CONFIG_FILE}` already exists; nothing was changed"
         hint = "use another directory with --dir, or extend it with `fabric generate`"
         yield Problem("init/exists", message, hint, Place(str(folder / CONFIG_FILE)))
-    yield from _no_folder(folder)
+    yield from _find_parent_problems(folder)
 
 
-def _no_folder(folder: Path) -> Iterator[Problem]:
-    """The nearest one that is there has to be a folder."""
+def _find_parent_problems(folder: Path) -> Iterator[Problem]:
+    """Check that the nearest existing parent is a directory."""
     there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
     if there.is_dir():
         return
@@ -168,8 +175,8 @@ def _no_folder(folder: Path) -> Iterator[Problem]:
     yield Problem("disk/no-folder", f"`{there}` {what}", hint, Place(str(there)))
 
 
-def _in_the_way(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
-    """Files that are there with other content, and what stands where a folder must be."""
+def _find_conflicting_files(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
+    """Find existing files with other content, and files where a directory is needed."""
     for one in files:
         path = folder / one.path
         if os.path.lexists(path) and not one.may_be_kept and not _is_same(path, one):
@@ -177,7 +184,9 @@ def _in_the_way(folder: Path, files: Sequence[NewFile]) -> Iterator[Problem]:
             hint = "move or delete it, or use another directory with --dir"
             yield Problem("init/exists", message, hint, Place(str(path)))
     parents = dict.fromkeys((folder / one.path).parent for one in files)
-    yield from dict.fromkeys(problem for parent in parents for problem in _no_folder(parent))
+    yield from dict.fromkeys(
+        problem for parent in parents for problem in _find_parent_problems(parent)
+    )
 
 
 def _is_same(path: Path, wanted: NewFile) -> bool:
@@ -188,7 +197,7 @@ def _is_same(path: Path, wanted: NewFile) -> bool:
 
 
 class _NewProject(Struct, frozen=True):
-    """What was asked for, and what was written of it."""
+    """The requested project and the files written for it."""
 
     asked: InitRequest
     choices: ProjectChoices
@@ -208,9 +217,9 @@ class _NewProject(Struct, frozen=True):
 def _install(made: _NewProject, settings: Settings, helped: InitHelp) -> tuple[Problem, ...]:
     if not made.installs:
         return ()
-    from fabric.app.npm_install import npm_install
+    from fabric.app.npm_install import run_npm_install
 
-    problem = npm_install(made.folder, settings.env, helped.tell)
+    problem = run_npm_install(made.folder, settings.env, helped.tell)
     return (problem,) if problem else ()
 
 
@@ -226,26 +235,30 @@ def _report(made: _NewProject, problems: tuple[Problem, ...]) -> Report:
         tuple(one.path for one in made.written),
         tuple(one.path for one in made.kept),
         is_installed,
-        tuple(_next(made, is_installed=is_installed)),
-        _title(choices),
+        tuple(_list_next_steps(made, is_installed=is_installed)),
+        _format_title(choices),
         _LOCAL_STATE if back_end_facts(choices.backend).is_own_folder else "",
     )
     return Report(
         "init",
         outcome,
         problems=problems,
-        warnings=(*_derived(made), *_warnings(choices), *_kept_warnings(made)),
+        warnings=(
+            *_warn_of_derived_names(made),
+            *_list_warnings(choices),
+            *_warn_of_kept_files(made),
+        ),
         exit_code=ExitCode.PARTIAL if problems else ExitCode.OK,
     )
 
 
-def _title(choices: ProjectChoices) -> str:
-    template = template_of(choices.template)
+def _format_title(choices: ProjectChoices) -> str:
+    template = find_template(choices.template)
     language, place = _TITLES[choices.language], choices.facts.title
     return f"a function that {template.title}, in {language}, for {place} ({choices.provider})"
 
 
-def _next(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
+def _list_next_steps(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
     if Path(made.asked.folder) != Path():
         yield f"cd {shlex.quote(made.asked.folder)}"
     if any(one.path == _MANIFEST for one in made.kept):
@@ -257,8 +270,8 @@ def _next(made: _NewProject, *, is_installed: bool) -> Iterator[str]:
     yield from ("fabric plan", "fabric deploy")
 
 
-def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
-    """What files that were there lack of what would have been in them."""
+def _warn_of_kept_files(made: _NewProject) -> Iterator[Problem]:
+    """Warn of lines that existing files lack compared with the generated ones."""
     for one in made.kept:
         wanted = _WANTED.get(one.path, ())
         text = read_bytes(made.folder / one.path).decode(errors="replace")
@@ -270,15 +283,15 @@ def _kept_warnings(made: _NewProject) -> Iterator[Problem]:
             yield Problem("init/kept-file", message, "add the missing entries by hand")
 
 
-def _derived(made: _NewProject) -> Iterator[Problem]:
+def _warn_of_derived_names(made: _NewProject) -> Iterator[Problem]:
     name, folder = made.choices.service, made.folder.name
-    if name != folder and name == derived_service(folder):
+    if name != folder and name == derive_service_name(folder):
         message = f"the service is named `{name}`, after the directory `{folder}`"
         hint = "edit `service` in fabric.yml to use another name"
         yield Problem("init/derived-name", message, hint)
 
 
-def _warnings(choices: ProjectChoices) -> Iterator[Problem]:
+def _list_warnings(choices: ProjectChoices) -> Iterator[Problem]:
     if choices.with_workflow and back_end_facts(choices.backend).is_own_folder:
         message = f"the workflow loses its state after each run: state backend `{choices.backend}`"
         hint = "use a shared backend, such as --state-backend objstore1"

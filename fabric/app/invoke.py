@@ -1,4 +1,4 @@
-"""`invoke run`: call a deployed function, where the receipt says that it is."""
+"""`invoke run`: call a deployed function at the address in its receipt."""
 
 import contextlib
 import json
@@ -12,12 +12,17 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
-from fabric.app.deployed_function import Called, called_of, entries_of, of_project
+from fabric.app.deployed_function import (
+    Called,
+    list_deployed_entries,
+    select_called_function,
+    select_project_entries,
+)
 from fabric.app.observing.noted_calls import CallNotes
-from fabric.app.project.files import config_in
-from fabric.app.project.kept_source import or_kept
+from fabric.app.project.files import find_config_in
+from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -31,7 +36,7 @@ from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionCaller, LiveFunction
 from fabric.state.call_log import call_log_path
-from fabric.state.records.archives import archive_path, find_archive
+from fabric.state.records.archives import build_archive_path, find_archive
 from fabric.state.store import RecordStore
 
 _SECONDS = 900.0
@@ -40,7 +45,7 @@ _PARAMETER = re.compile(r"\{([A-Za-z0-9_.-]+\+?)\}")
 
 
 class Answer(Struct, frozen=True):
-    """What a function gave back, and what it said meanwhile."""
+    """The response of a function and its logs."""
 
     response: Json
     ms: int
@@ -48,21 +53,23 @@ class Answer(Struct, frozen=True):
 
 
 def invoke_run(request: Request, settings: Settings, payload: bytes) -> Report:
-    event = _event(payload)
+    event = _parse_event(payload)
     stage = settings.stage(request.where.stage)
-    where = or_kept(request.where, settings)
-    home = Path(where.home or config_in(settings.cwd / where.config).parent / ".fabric")
-    project = _project(request, settings)
-    entries = entries_of(home, stage, project, settings)
-    called = called_of(of_project(entries, project, request.where.provider), request, stage)
+    where = use_kept_config(request.where, settings)
+    home = Path(where.home or find_config_in(settings.cwd / where.config).parent / ".fabric")
+    project = _open_project(request, settings)
+    entries = list_deployed_entries(home, stage, project, settings)
+    called = select_called_function(
+        select_project_entries(entries, project, request.where.provider), request, stage
+    )
     if called.entry.mode is Mode.SIMULATED:
-        return _here(request, called, event, (home, project, settings))
-    return _by_provider(request, called, event, (project, settings)) or _there(
+        return _invoke_locally(request, called, event, (home, project, settings))
+    return _invoke_by_provider(request, called, event, (project, settings)) or _invoke_over_http(
         request, called, event
     )
 
 
-def _event(payload: bytes) -> str:
+def _parse_event(payload: bytes) -> str:
     try:
         text = payload.decode().strip()
         json.loads(text or "{}")
@@ -74,64 +81,64 @@ def _event(payload: bytes) -> str:
     return text or "{}"
 
 
-def _project(request: Request, settings: Settings) -> Project | None:
-    """The config gives variables; a deployed function can be called without it."""
-    where = or_kept(request.where, settings)
-    if not config_in(settings.cwd / where.config).is_file():
+def _open_project(request: Request, settings: Settings) -> Project | None:
+    """Open the project for its variables. A deployed function can be invoked without a config."""
+    where = use_kept_config(request.where, settings)
+    if not find_config_in(settings.cwd / where.config).is_file():
         return None
     return open_project(where, settings)
 
 
-def _here(
+def _invoke_locally(
     request: Request, called: Called, event: str, place: tuple[Path, Project | None, Settings]
 ) -> Report:
-    """A simulated deployment runs on this machine: the archive that was deployed, nothing else."""
-    from fabric.app.callers import brought_by, caller_of
-    from fabric.providers.redaction import redaction_of
+    """Run a simulated deployment on this machine, from the deployed archive."""
+    from fabric.app.function_clients import find_calling_provider, list_runtime_packages
+    from fabric.providers.redaction import build_redaction
     from fabric.runtimes.invoke import Invocation, invoke
-    from fabric.runtimes.python.interpreters import version_problems
+    from fabric.runtimes.python.interpreters import find_version_problems
 
     home, project, settings = place
-    unit = _unit_of(called, project)
-    env = _env(called, project, settings)
+    unit = _find_unit(called, project)
+    env = _build_environment(called, project, settings)
     call = Invocation(
         called.name,
-        _archive(called, home, project, settings),
+        _read_archive(called, home, project, settings),
         called.function.handler,
         called.function.runtime,
         event,
         env,
         float(called.function.timeout or _SECONDS),
-        brought_by(project, unit, called.function.runtime) if project and unit else (),
-        caller_of(called.entry, called.function, unit.config if unit else None),
+        list_runtime_packages(project, unit, called.function.runtime) if project and unit else (),
+        find_calling_provider(called.entry, called.function, unit.config if unit else None),
     )
     secrets = unit.config.secret_values.reveal() if unit else ()
-    hide = redaction_of(secrets, env.reveal()).over
+    hide = build_redaction(secrets, env.reveal()).over
     path = call_log_path(home, settings.stage(request.where.stage), called.entry.service)
     with contextlib.closing(CallNotes(path, called.entry.provider, settings)) as notes:
         try:
             answer = invoke(call, settings.env)
         except FabricError as error:
-            told = FabricError(*(_hidden(one, hide) for one in error.problems))
+            told = FabricError(*(_redact_problem(one, hide) for one in error.problems))
             notes.put_down(called.name, told.first.frame, 0, told.first.message)
             raise told from None
         shown = Answer(json.loads(answer.response), answer.ms, hide(answer.logs))
         notes.put_down(called.name, shown.logs, shown.ms)
     runtimes = {called.name: called.function.runtime}
     return replace(
-        _report(request, called, shown), warnings=version_problems(runtimes, settings.env)
+        _report(request, called, shown), warnings=find_version_problems(runtimes, settings.env)
     )
 
 
-def _hidden(problem: Problem, hide: Callable[[str], str]) -> Problem:
+def _redact_problem(problem: Problem, hide: Callable[[str], str]) -> Problem:
     return replace(problem, message=hide(problem.message), frame=hide(problem.frame))
 
 
-def _archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:
+def _read_archive(called: Called, home: Path, project: Project | None, settings: Settings) -> bytes:
     sha256 = called.entry.artifacts.get(called.name, "")
-    if project is None or archive_path(home, sha256).is_file():
-        return archive_path(home, sha256).read_bytes()
-    placement = placement_of(project.units[0], project.workspace, project.home)
+    if project is None or build_archive_path(home, sha256).is_file():
+        return build_archive_path(home, sha256).read_bytes()
+    placement = build_placement(project.units[0], project.workspace, project.home)
     back_ends = BackEnds(settings)
     try:
         record_store = RecordStore(home, back_ends.record_store(placement).stores)
@@ -141,33 +148,35 @@ def _archive(called: Called, home: Path, project: Project | None, settings: Sett
         back_ends.close()
 
 
-def _unit_of(called: Called, project: Project | None) -> ServiceUnit | None:
+def _find_unit(called: Called, project: Project | None) -> ServiceUnit | None:
     units = project.units if project else ()
     return next((one for one in units if one.service == called.entry.service), None)
 
 
-def _env(called: Called, project: Project | None, settings: Settings) -> Secret[Pairs]:
-    """What a deploy of today's config would give it, its upstreams' addresses among it."""
-    unit = _unit_of(called, project)
+def _build_environment(
+    called: Called, project: Project | None, settings: Settings
+) -> Secret[Pairs]:
+    """Build the environment as a deploy of the current config would, with upstream addresses."""
+    unit = _find_unit(called, project)
     if project is None or unit is None:
         return Secret(())
-    placement = placement_of(unit, project.workspace, project.home)
+    placement = build_placement(unit, project.workspace, project.home)
     others = (*project.units, *project.dependencies)
-    beside = [placement_of(one, project.workspace) for one in others]
+    beside = [build_placement(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)
     with open_deploy_scope((placement,), settings, options) as scope:
         return scope.tools.values.values(placement.ref, called.name).env
 
 
-def _by_provider(
+def _invoke_by_provider(
     request: Request, called: Called, event: str, place: tuple[Project | None, Settings]
 ) -> Report | None:
-    """Where a provider can call its functions itself, their logs come back; None where not."""
+    """Invoke through the provider's API, which returns logs. Returns None without such an API."""
     project, settings = place
-    unit = _unit_of(called, project)
+    unit = _find_unit(called, project)
     if project is None or unit is None or called.entry.mode is not Mode.REAL:
         return None
-    placement = placement_of(unit, project.workspace, project.home)
+    placement = build_placement(unit, project.workspace, project.home)
     if placement.ref.provider != called.entry.provider:
         return None
     function = LiveFunction(called.name, called.function.resource_name, called.function.resource_id)
@@ -180,7 +189,7 @@ def _by_provider(
         # Where it lies is in its record: what surrounds us may mean another place.
         address = replace(deployers.address(placement.ref), previous=scope.record(placement.ref))
         answer = deployer.call(address, function, event.encode())
-    report = _report(request, called, Answer(_json(answer.response), answer.ms, answer.logs))
+    report = _report(request, called, Answer(_parse_json(answer.response), answer.ms, answer.logs))
     if not answer.failure:
         return report
     message = f"`{called.name}` failed: {answer.failure}"
@@ -188,7 +197,7 @@ def _by_provider(
     return replace(report, text="", notes="", problems=problems, exit_code=ExitCode.FAILED)
 
 
-def _json(text: str) -> Json:
+def _parse_json(text: str) -> Json:
     try:
         found: Json = json.loads(text)
     except ValueError:
@@ -196,7 +205,7 @@ def _json(text: str) -> Json:
     return found
 
 
-def _there(request: Request, called: Called, event: str) -> Report:
+def _invoke_over_http(request: Request, called: Called, event: str) -> Report:
     from fabric.system import http_check
 
     if not called.url:
@@ -204,8 +213,8 @@ def _there(request: Request, called: Called, event: str) -> Report:
         hint = "add an http trigger: the provider returned no URL for the function"
         raise FabricError(Problem("invoke/no-endpoint", message, hint))
     url = _with_parameters(called, event)
-    answer = http_check.called(called.method, url, event.encode(), _SECONDS)
-    report = _report(request, called, Answer(_json(answer.text), answer.ms))
+    answer = http_check.call_function(called.method, url, event.encode(), _SECONDS)
+    report = _report(request, called, Answer(_parse_json(answer.text), answer.ms))
     if answer.status < 400:  # noqa: PLR2004 - from here on HTTP says that it failed
         return report
     message = f"`{called.name}` at {url} returned {answer.status}"
@@ -214,13 +223,13 @@ def _there(request: Request, called: Called, event: str) -> Report:
 
 
 def _with_parameters(called: Called, event: str) -> str:
-    """The address with what the payload says in place of the parameters of its path."""
+    """Insert payload values for the path parameters of the address."""
     document: Json = json.loads(event)
     said = document if isinstance(document, dict) else {}
     inner = said.get("pathParameters")
     values = {**said, **(inner if isinstance(inner, dict) else {})}
 
-    def value(found: re.Match[str]) -> str:
+    def replace_parameter(found: re.Match[str]) -> str:
         name = found[1].rstrip("+")
         if not isinstance(values.get(name), str | int):
             message = f"missing value for the path parameter `{name}` of `{called.name}`"
@@ -228,7 +237,7 @@ def _with_parameters(called: Called, event: str) -> str:
             raise FabricError(Problem("invoke/no-parameter", message, hint))
         return quote(str(values[name]), safe="/" if found[1].endswith("+") else "")
 
-    return _PARAMETER.sub(value, called.url)
+    return _PARAMETER.sub(replace_parameter, called.url)
 
 
 def _report(request: Request, called: Called, answer: Answer) -> Report:

@@ -1,14 +1,14 @@
-"""`npm install` in a new project: bounded, with what it says while it runs."""
+"""Run `npm install` in a new project, with a time limit and progress output."""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_credentials
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command, npm_words
+from fabric.model.secrecy import redact_credentials
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command, find_npm_error
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_talk import ChildTalk
+from fabric.system.child_protocol import ChildTalk
 
 _SECONDS = 300
 # Above a new project may be a workspace of somebody else: npm would install all of it there, and
@@ -24,35 +24,35 @@ _FLAGS = (
 _LINES = 40
 
 
-def npm_install(
+def run_npm_install(
     folder: Path, env: Mapping[str, str], tell: Callable[[str], None], seconds: float = _SECONDS
 ) -> Problem | None:
-    """What kept it from ending well, if anything did."""
+    """Run `npm install`. Returns the problem if it failed."""
     hint = f"run `npm install` in `{folder}`, or use --skip-install: all other files exist"
     try:
-        argv = [*npm_command(env), "install", *_FLAGS, "--prefix", str(folder)]
+        argv = [*find_npm_command(env), "install", *_FLAGS, "--prefix", str(folder)]
         path = os.pathsep.join([str(find_node(env).parent), env.get("PATH", "")])
     except FabricError:
         return Problem("init/no-npm", "npm not found, required to install packages", hint)
     tell(f"npm install: running (limit {seconds:.0f} s) ...")
-    talk = ChildTalk(hear=lambda line: tell(_told(line)))
+    talk = ChildTalk(hear=lambda line: tell(_clean_line(line)))
     limits = Limits(seconds=seconds)
     try:
         heard = run_bounded(argv, cwd=folder, env={**env, "PATH": path}, limits=limits, talk=talk)
     except FabricError as error:
         return Problem("init/install-failed", error.first.message, hint)
-    reason = _reason(heard, seconds)
+    reason = _explain_failure(heard, seconds)
     if reason:
         return Problem("init/install-failed", f"npm install {reason}", hint)
     tell("npm install: done")
     return None
 
 
-def _told(line: bytes) -> str:
-    return without_credentials(line.decode(errors="replace"))
+def _clean_line(line: bytes) -> str:
+    return redact_credentials(line.decode(errors="replace"))
 
 
-def _reason(heard: Overheard, seconds: float) -> str:
+def _explain_failure(heard: Overheard, seconds: float) -> str:
     match heard.ending:
         case Ending.TIMED_OUT:
             return f"timed out after {seconds:.0f} s"
@@ -60,6 +60,6 @@ def _reason(heard: Overheard, seconds: float) -> str:
             return "printed too much output"
         case _ if heard.code == 0:
             return ""
-    lines = without_credentials(heard.stderr.decode(errors="replace")).strip().splitlines()
-    said = npm_words("\n".join(lines[-_LINES:])) if lines else f"exit code {heard.code}"
+    lines = redact_credentials(heard.stderr.decode(errors="replace")).strip().splitlines()
+    said = find_npm_error("\n".join(lines[-_LINES:])) if lines else f"exit code {heard.code}"
     return f"failed: {said}"

@@ -1,4 +1,4 @@
-"""`plan` and `explain`: what a run would do and why, as values for JSON and for people."""
+"""`plan` and `explain`: what a run would do and why, as values for JSON and text."""
 
 import contextlib
 import json
@@ -13,21 +13,21 @@ from msgspec.structs import astuple, replace
 from fabric.app.deploy.plan_file import FORMAT, seal
 from fabric.app.preview import Preview, with_warnings
 from fabric.app.project.compiled import Compiled
-from fabric.app.project.units import units_of
-from fabric.app.request import Request, caps_of
-from fabric.app.run_graph import entries_of, may_be_told_again, plan_graph, told_of_run
+from fabric.app.project.units import list_units
+from fabric.app.request import Request, parse_caps
+from fabric.app.run_graph import add_run_warnings, is_answer_cacheable, list_entry_files, plan_graph
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import SharedAccess, open_shared_cache
 from fabric.app.shortcuts.answers import keep_preview
 from fabric.app.shortcuts.command_line import CommandLine
-from fabric.app.shortcuts.compiled import compiled
+from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.graph.decide import Action, Decision
-from fabric.graph.name_tasks import leads_names
+from fabric.graph.name_tasks import is_managing_dns
 from fabric.graph.plan import Plan
-from fabric.graph.service_order import ties_of
+from fabric.graph.service_order import list_ties
 from fabric.model.names import Verb
-from fabric.model.natural_order import natural
+from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.planned import (
     Cause,
     ChangedInput,
@@ -37,23 +37,29 @@ from fabric.model.outcomes.planned import (
     PlanOutcome,
     PlanSummary,
 )
-from fabric.model.problems import ExitCode, FabricError, Problem, each_once, exit_code_of
+from fabric.model.problems import (
+    ExitCode,
+    FabricError,
+    Problem,
+    drop_repeated_problems,
+    exit_code_of,
+)
 from fabric.model.records.record import Mode
-from fabric.model.report import Report, problem_json
-from fabric.model.spelling import nearest
+from fabric.model.report import Report, encode_problem
+from fabric.model.spelling import find_nearest
 from fabric.model.walks import with_dependents
 from fabric.state.backends.failures import NoAccessError
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.named_file import write_named
 from fabric.views.pictures.draw import draw
-from fabric.views.report_json import outcome_json
+from fabric.views.report_json import encode_outcome
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.scope import MakeNames
+    from fabric.app.deploy.scope import DnsSyncFactory
 
 
 class PlanOptions(Struct, frozen=True):
-    """How a plan is shown and kept."""
+    """How a plan is shown and stored."""
 
     graph: str = ""
     out: str = ""
@@ -68,53 +74,53 @@ def plan(
     command_line: CommandLine | None = None,
 ) -> Report:
     with look(request, settings) as (session, seen):
-        info = told_of_run(seen.work.info, session)
+        info = add_run_warnings(seen.work.info, session)
         found = replace(seen, work=replace(seen.work, info=info))
-        report = _shown(request, options, (session, found), settings.cwd)
-        if not options.out and not seen.refused and may_be_told_again(session, seen.plan):
-            keep_preview(command_line, session, seen, report, _deciding(seen))
+        report = _build_report(request, options, (session, found), settings.cwd)
+        if not options.out and not seen.refused and is_answer_cacheable(session, seen.plan):
+            keep_preview(command_line, session, seen, report, _list_deciding_variables(seen))
     return report
 
 
-def _deciding(seen: Preview) -> frozenset[str]:
-    """Variables that a plan of a real deploy hangs on: without them it has warnings."""
+def _list_deciding_variables(seen: Preview) -> frozenset[str]:
+    """List the variables that affect the warnings of a real deploy's plan."""
     real = [one for one in seen.work.placements if one.mode == Mode.REAL]
     if not real:
         return frozenset()
-    from fabric.app.deploy.access import credential_names
+    from fabric.app.deploy.access import list_credential_names
 
-    return credential_names(real)
+    return list_credential_names(real)
 
 
 @contextlib.contextmanager
 def look(request: Request, settings: Settings) -> Iterator[tuple[Session, Preview]]:
-    """A plan for files alone, or against the records of what is live."""
+    """Plan for files only, or compared with the deployed state."""
     with contextlib.ExitStack() as stack:
         shared = stack.enter_context(contextlib.closing(open_shared_cache(request, settings)))
-        work = compiled(request, settings)
+        work = compile_or_load(request, settings)
         if request.verb is not Verb.DEPLOY:
-            yield _files(stack, work, settings, shared)
+            yield _plan_files(stack, work, settings, shared)
             return
         opened = stack.enter_context(contextlib.ExitStack())
         try:
-            found = _live(opened, work, request, (settings, shared))
+            found = _plan_with_state(opened, work, request, (settings, shared))
         except NoAccessError as error:
             # A machine that was never given these may still look at a plan.
             opened.close()
-            found = _blind(stack, work, (request, settings, shared), error)
+            found = _plan_without_state(stack, work, (request, settings, shared), error)
         yield found
 
 
-def _files(
+def _plan_files(
     stack: contextlib.ExitStack, work: Compiled, settings: Settings, shared: SharedAccess
 ) -> tuple[Session, Preview]:
-    opening = SessionOptions(file_time_ns(settings.cwd), create=False, shared=shared)
+    opening = SessionOptions(read_file_time_ns(settings.cwd), create=False, shared=shared)
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     made = plan_graph(session, work.graph)
-    return session, Preview(work, made, entries_of(session, made), sources=work.sources)
+    return session, Preview(work, made, list_entry_files(session, made), sources=work.sources)
 
 
-def _live(
+def _plan_with_state(
     stack: contextlib.ExitStack,
     work: Compiled,
     request: Request,
@@ -123,50 +129,51 @@ def _live(
     blind: bool = False,
 ) -> tuple[Session, Preview]:
     settings, shared = around
-    from fabric.app.deploy.checks import DeployCandidate, problems_before, problems_of_change
-    from fabric.app.deploy.no_way_back import told_ways_back
+    from fabric.app.deploy.checks import DeployCandidate, find_change_problems, find_early_problems
     from fabric.app.deploy.preview import preview
+    from fabric.app.deploy.rollback_checks import warn_of_rollback_problems
     from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 
-    units = partial(units_of, work, request, settings)
-    names = None if blind else _names(work, request)
+    units = partial(list_units, work, request, settings)
+    names = None if blind else _find_dns_factory(work, request)
     options = ScopeOptions(units, blind=blind, dependencies=work.dependencies, names=names)
     scope = stack.enter_context(open_deploy_scope(work.placements, settings, options))
-    at_once = caps_of(request.concurrency, settings.cores).total
-    found = problems_before(DeployCandidate(scope, work, at_once))
+    at_once = parse_caps(request.concurrency, settings.cores).total
+    found = find_early_problems(DeployCandidate(scope, work, at_once))
     if found.stopping:
         raise FabricError(*found.all)
     opening = SessionOptions(
-        file_time_ns(settings.cwd), create=False, tools=scope.tools, shared=shared
+        read_file_time_ns(settings.cwd), create=False, tools=scope.tools, shared=shared
     )
     session = stack.enter_context(Session(Path(work.info.workspace), settings, opening))
     seen = preview(session, work, scope)
-    refused = (*(found.other or problems_of_change(scope, seen.plan)),)
-    refused += told_ways_back(scope, seen.plan)
-    return session, replace(_warned(seen, *refused), refused=each_once(refused))
+    refused = (*(found.other or find_change_problems(scope, seen.plan)),)
+    refused += warn_of_rollback_problems(scope, seen.plan)
+    return session, replace(_add_warnings(seen, *refused), refused=drop_repeated_problems(refused))
 
 
-def _blind(
+def _plan_without_state(
     stack: contextlib.ExitStack,
     work: Compiled,
     asked: tuple[Request, Settings, SharedAccess],
     error: NoAccessError,
 ) -> tuple[Session, Preview]:
-    """Everything is shown as new, and nothing of it is kept. A deploy would fail."""
+    """Plan without state: everything is shown as new, and nothing is stored. A deploy would
+    fail."""
     request, settings, shared = asked
-    session, seen = _live(stack, work, request, (settings, shared), blind=True)
+    session, seen = _plan_with_state(stack, work, request, (settings, shared), blind=True)
     why = error.first
     message = f"planning without state, so everything is shown as new: {why.message}"
     told = Problem("plan/blind", message, why.hint)
     refused = (*error.problems, *seen.refused)
-    return session, replace(_warned(seen, told), sources=None, refused=refused)
+    return session, replace(_add_warnings(seen, told), sources=None, refused=refused)
 
 
-def _warned(seen: Preview, *told: Problem) -> Preview:
+def _add_warnings(seen: Preview, *told: Problem) -> Preview:
     return replace(seen, work=with_warnings(seen.work, told))
 
 
-def _shown(
+def _build_report(
     request: Request, options: PlanOptions, found: tuple[Session, Preview], cwd: Path
 ) -> Report:
     _, seen = found
@@ -179,12 +186,12 @@ def _shown(
         problems=refused,
         warnings=tuple(one for one in work.info.warnings if one not in refused),
         exit_code=_exit_code(options, made, refused),
-        ties=ties_of(made.graph) if request.detailed else (),
+        ties=list_ties(made.graph) if request.detailed else (),
     )
     if options.graph:
-        text, notes = _picture(made, options, cwd)
+        text, notes = _draw_graph(made, options, cwd)
         return replace(report, text=text, notes=notes)
-    return replace(report, notes=_saved(report, found, options.out, cwd))
+    return replace(report, notes=_save_plan(report, found, options.out, cwd))
 
 
 def _exit_code(options: PlanOptions, made: Plan, refused: Sequence[Problem]) -> ExitCode:
@@ -203,44 +210,44 @@ def explain(request: Request, task_id: str, settings: Settings) -> Report:
         task_id,
         decision.action.value,
         decision.reason,
-        _changed_inputs(decision),
+        _list_changed_inputs(decision),
         decision.inputs,
-        tuple(_causes(made, number)),
+        tuple(_find_causes(made, number)),
     )
     return Report(request.command, outcome, warnings=work.info.warnings)
 
 
-def _changed_inputs(decision: Decision) -> tuple[ChangedInput, ...]:
+def _list_changed_inputs(decision: Decision) -> tuple[ChangedInput, ...]:
     return tuple(ChangedInput(*astuple(change)) for change in decision.changes)
 
 
-def _causes(made: Plan, number: int) -> Iterator[Cause]:
-    """The tasks that it waits for, directly or not, and that run whatever comes before them."""
+def _find_causes(made: Plan, number: int) -> Iterator[Cause]:
+    """Find the tasks that this task waits for, directly or indirectly, and that certainly run."""
     if made.decisions[number].action is not Action.WAIT:
         return
     graph = made.graph
     above = with_dependents({number}, lambda one: graph.needs[one]) - {number}
-    for one in sorted(above, key=lambda one: natural(graph.ids[one])):
+    for one in sorted(above, key=lambda one: make_natural_key(graph.ids[one])):
         decision = made.decisions[one]
         if decision.action is Action.RUN:
-            yield Cause(graph.ids[one], decision.reason, _changed_inputs(decision))
+            yield Cause(graph.ids[one], decision.reason, _list_changed_inputs(decision))
 
 
 def _number(made: Plan, task_id: str) -> int:
     ids = list(made.graph.ids)
     if task_id in ids:
         return ids.index(task_id)  # type: ignore[arg-type]
-    guess = nearest(task_id, ids)
+    guess = find_nearest(task_id, ids)
     hint = f"did you mean `{guess}`?" if guess else "run: fabric plan"
     raise FabricError(Problem("usage/unknown-task", f"unknown task `{task_id}`", hint=hint))
 
 
-def _names(work: Compiled, request: Request) -> "MakeNames | None":
-    if not leads_names(work.graph):
+def _find_dns_factory(work: Compiled, request: Request) -> "DnsSyncFactory | None":
+    if not is_managing_dns(work.graph):
         return None
-    from fabric.app.router.kept_names import names_of  # few services have a router
+    from fabric.app.router.kept_names import make_dns_factory  # few services have a router
 
-    return names_of(request.where)
+    return make_dns_factory(request.where)
 
 
 def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
@@ -249,14 +256,14 @@ def plan_outcome(work: Compiled, made: Plan) -> PlanOutcome:
         work.info.stage,
         modes.pop() if len(modes) == 1 else "mixed",
         work.services,
-        task_rows(made),
+        list_task_rows(made),
         made.graph.levels,
-        _summary(work.services, made),
-        tuple(problem_json(one) for one in work.info.warnings),
+        _summarize_plan(work.services, made),
+        tuple(encode_problem(one) for one in work.info.warnings),
     )
 
 
-def _summary(services: Sequence[PlannedService], made: Plan) -> PlanSummary:
+def _summarize_plan(services: Sequence[PlannedService], made: Plan) -> PlanSummary:
     changes = [one.change for service in services for one in service.functions]
     return PlanSummary(
         create=changes.count("create"),
@@ -270,7 +277,7 @@ def _summary(services: Sequence[PlannedService], made: Plan) -> PlanSummary:
     )
 
 
-def task_rows(made: Plan) -> list[PlannedTask]:
+def list_task_rows(made: Plan) -> list[PlannedTask]:
     graph = made.graph
     ids = graph.ids
     return [
@@ -293,7 +300,7 @@ def task_rows(made: Plan) -> list[PlannedTask]:
     ]
 
 
-def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
+def _draw_graph(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     picture = draw(options.graph, made)
     if not options.out:
         return picture, ""
@@ -301,13 +308,13 @@ def _picture(made: Plan, options: PlanOptions, cwd: Path) -> tuple[str, str]:
     return "", f"wrote {options.out}"
 
 
-def _saved(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) -> str:
+def _save_plan(report: Report, found: tuple[Session, Preview], out: str, cwd: Path) -> str:
     if not out or report.outcome is None:
         return ""
     document = {
         "formatVersion": FORMAT,
         "command": report.command,
-        "plan": outcome_json(report.outcome),
+        "plan": encode_outcome(report.outcome),
         "seal": seal(*found, cwd / out),
     }
     content = json.dumps(document, indent=1) + "\n"

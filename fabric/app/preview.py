@@ -1,4 +1,4 @@
-"""What a look at a project came to: nothing was run, locked or written for it."""
+"""The result of a preview: nothing was run, locked or written."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,16 @@ from msgspec.structs import replace
 from fabric.app.project.compiled import Compiled
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.graph.plan import Plan
-from fabric.model.problems import Problem, each_once
+from fabric.model.problems import Problem, drop_repeated_problems
 
 
 class Preview(Struct, frozen=True):
-    """`elsewhere` is what the plan believed of other machines: the run has to believe the same.
+    """A plan with its sources. `elsewhere` are the shared traces that the plan used; the run must
+    use the same.
 
-    `entries` are the files where builds would begin. `sources` are the files that say what is live,
-    where all of them lie on this machine, and all that the graph was made from; else None.
-    `refused` is what a deploy of this would be refused for; a plan shows it as warnings.
+    `entries` are the entry files of builds. `sources` are the state and graph files, if all are
+    local, otherwise None. `refused` are problems that would prevent a deploy; a plan shows them as
+    warnings.
     """
 
     work: Compiled
@@ -28,17 +29,17 @@ class Preview(Struct, frozen=True):
 
 
 def with_warnings(work: Compiled, told: Iterable[Problem]) -> Compiled:
-    """In the warnings of the run, each once, and in those of each service that is concerned."""
+    """Add warnings to the run, without duplicates, and to each affected service."""
     found = tuple(told)
     rows = tuple(
-        replace(row, warnings=(*row.warnings, *_messages(found, row.service)))
+        replace(row, warnings=(*row.warnings, *_select_messages(found, row.service)))
         for row in work.services
     )
-    known = each_once(work.info.warnings)
-    fresh = tuple(one for one in each_once(found) if one not in known)
+    known = drop_repeated_problems(work.info.warnings)
+    fresh = tuple(one for one in drop_repeated_problems(found) if one not in known)
     info = replace(work.info, warnings=(*work.info.warnings, *fresh))
     return replace(work, info=info, services=rows)
 
 
-def _messages(found: Iterable[Problem], service: str) -> tuple[str, ...]:
+def _select_messages(found: Iterable[Problem], service: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.message for one in found if one.service == service))

@@ -1,4 +1,4 @@
-"""A project from somewhere else: fetched, unpacked into a folder of its own, gone afterwards."""
+"""A remote project: downloaded and unpacked into a temporary directory."""
 
 import contextlib
 import tempfile
@@ -16,21 +16,21 @@ from fabric.engine.memory.file_index import let_settle
 from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes
 from fabric.system.source.fetch import fetch
-from fabric.system.source.unpack import shallowest_config, unpack
+from fabric.system.source.unpack import find_shallowest_config, unpack
 
 
 class RemoteSource(Struct, frozen=True):
-    """Where an archive is, and the digest that it must have (empty: any)."""
+    """The location of an archive and its required hash (empty: any)."""
 
     url: str
     sha256: str = ""
 
 
 class FetchedSource(Struct, frozen=True):
-    """The same wish, about what was fetched; everything that is kept goes to the working folder."""
+    """The request for the downloaded source. Stored files go to the working directory."""
 
     request: Request
     settings: Settings
@@ -38,14 +38,16 @@ class FetchedSource(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def sourced(source: RemoteSource, request: Request, settings: Settings) -> Iterator[FetchedSource]:
+def fetch_remote_source(
+    source: RemoteSource, request: Request, settings: Settings
+) -> Iterator[FetchedSource]:
     with tempfile.TemporaryDirectory(prefix="fabric-source-") as folder:
         base = Path(folder).resolve()
         fetched = fetch(source.url, base / "archive", sha256=source.sha256)
         unpack(fetched.path, base / "project")
         # What was written a moment before a command began would not be remembered.
-        let_settle(lambda: file_time_ns(base))
-        config = shallowest_config(base / "project")
+        let_settle(lambda: read_file_time_ns(base))
+        config = find_shallowest_config(base / "project")
         home = settings.cwd / ".fabric"
         where = replace(request.where, config=str(config), home=str(home))
         env = {"FABRIC_CACHE_DIR": str(home / "cache"), **settings.env}
@@ -57,7 +59,7 @@ def sourced(source: RemoteSource, request: Request, settings: Settings) -> Itera
 
 
 def keep_deployed(found: FetchedSource, report: Report) -> None:
-    """For whoever asks later about what this has made live: the source itself is gone by then."""
+    """Store the config for later commands, because the source itself is deleted."""
     if isinstance(report.outcome, DeployOutcome):
         content = read_bytes(Path(found.request.where.config))
         for service in {one.service for one in report.outcome.deployments}:

@@ -1,4 +1,4 @@
-"""What the user asked for, as a value: the same for the command line and the daemon."""
+"""The user's request as a value, common to the command line and the daemon."""
 
 import math
 from collections.abc import Sequence
@@ -24,16 +24,17 @@ class ServiceChoice(Struct, frozen=True):
 
 
 class Where(Struct, frozen=True):
-    """Which services are meant, as the user said it.
+    """The selected services. `home` is the location of `.fabric` if it is not beside the config.
 
-    `home` is where `.fabric` lies when that is not beside the config. `choice` is made before
-    anything is compiled; if it comes to no service at all, `nothing` is meant. `params` are values
-    for the configs' `${param:…}`. With `only_place` it is about records that are there: a config
-    says where they lie (with `keeps_router` also where one name leads to), and what else it binds
-    need not be set. Without `reads_secrets` no secret
-    manager is asked: nobody is going to use the values. With a `text` that is the config, and
-    `config` only says where it would lie. `targets` are those that one service is deployed to
-    together; with `leads_name` its router's name is then led to them.
+    `choice` is resolved before compiling; if it selects nothing, `nothing` is set. `params` are
+    values for `${param:…}`.
+
+    With `only_place` the request is about existing records: only settings that locate them must
+    resolve (with `keeps_router` also the router). Without `reads_secrets` no secret manager is
+    called.
+
+    `text` replaces the content of `config`. `targets` are several targets of one service; with
+    `leads_name` the router's hostname is pointed to them.
     """
 
     config: str = CONFIG_NAME
@@ -72,8 +73,8 @@ class Request(Struct, frozen=True):
     executor: DaskAddress | None = None
 
 
-def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """`NAME=VALUE` each; a value may be empty, and no name may come twice."""
+def parse_params(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse `NAME=VALUE` params. A value can be empty; a repeated name is an error."""
     pairs = [word.partition("=") for word in words]
     names = [name for name, _, _ in pairs]
     for (name, equals, _), word in zip(pairs, words, strict=True):
@@ -89,8 +90,9 @@ def params_of(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in pairs)
 
 
-def caps_of(concurrency: str, cores: int) -> Caps:
-    """`8`, or `50%` of the cores; CPU tasks are capped at the cores besides."""
+def parse_caps(concurrency: str, cores: int) -> Caps:
+    """Parse a limit such as `8` or `50%` of the cores. CPU tasks are also limited to the core
+    count."""
     number, percent, rest = concurrency.partition("%")
     if not number.isascii() or not number.isdecimal() or rest or int(number) == 0:
         raise FabricError(

@@ -1,4 +1,4 @@
-"""A graph to a plan, and a graph to a result: what every use case does with its session."""
+"""Plan and run a graph with its session, for every command."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,12 +7,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.held_run import held_run
-from fabric.app.request import Request, caps_of
+from fabric.app.cancellable_run import get_held_run
+from fabric.app.request import Request, parse_caps
 from fabric.app.session import Session
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS
-from fabric.app.signals import carried_out
+from fabric.app.signals import run_until_signaled
 from fabric.engine.bus import Bus
 from fabric.engine.memory.made_elsewhere import NOTHING, MadeElsewhere
 from fabric.engine.result import Outcome, RunResult, Status
@@ -22,21 +22,23 @@ from fabric.engine.run_tools import StopSign
 from fabric.engine.schedule import Caps
 from fabric.graph.critical_path import UNTIMED_S
 from fabric.graph.decide import FROM_SHARED, UP_TO_DATE, Action
-from fabric.graph.plan import Plan, make_plan, taken
+from fabric.graph.plan import Plan, list_wanted_tasks, make_plan
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task_inputs import RECORD_KINDS
-from fabric.system.chance import Chance
 from fabric.system.clock import Clock
 from fabric.system.file_systems import is_network
+from fabric.system.randomness import Chance
 from fabric.tasks.build import BuildKind
 
 
 class GraphJob(Struct, frozen=True):
-    """A graph to run at a place. `known` are outcomes from before, `elsewhere` what records tell of
-    other machines; `untouched` tasks of the project are not in the graph at all."""
+    """A graph to run. `known` are earlier outcomes, `elsewhere` are shared traces from records.
+
+    `untouched` are project tasks that are not in the graph.
+    """
 
     info: ProjectInfo
     graph: TaskGraph
@@ -46,20 +48,20 @@ class GraphJob(Struct, frozen=True):
 
 
 def plan_graph(session: Session, graph: TaskGraph) -> Plan:
-    """What a run would do; touches nothing but the cache, and that only if there is one."""
+    """Plan the graph. Writes only to an existing cache."""
     session.stores.trace_store.expect(len(graph))
     session.learn(graph)
     plan = make_plan(graph, session.runner.memory)
     elsewhere = session.runner.elsewhere
-    if not elsewhere.trusted.isdisjoint(taken(plan)):
+    if not elsewhere.trusted.isdisjoint(list_wanted_tasks(plan)):
         # What a stale task takes has to be here: it is planned as what is made on the way.
-        session.runner.believe(elsewhere.without(taken(plan)))
+        session.runner.believe(elsewhere.without(list_wanted_tasks(plan)))
         plan = make_plan(graph, session.runner.memory)
     return plan
 
 
-def entries_of(session: Session, plan: Plan) -> frozenset[str]:
-    """The source files where builds would begin; all that are missing are reported at once."""
+def list_entry_files(session: Session, plan: Plan) -> frozenset[str]:
+    """List the entry files of builds. All missing files are reported together."""
     kind = session.registry["build"]
     entries: set[str] = set()
     problems: list[Problem] = []
@@ -77,27 +79,27 @@ def entries_of(session: Session, plan: Plan) -> frozenset[str]:
 def run_graph(
     request: Request, session: Session, work: GraphJob, make_listeners: MakeListeners
 ) -> RunResult:
-    job = job_of(request, session, work)
-    with announced(request, session, work, job, make_listeners) as bus:
+    job = build_job(request, session, work)
+    with announce_run(request, session, work, job, make_listeners) as bus:
         result = run_tasks(session, job, bus)
         bus.emit(run_ended(result, work.untouched))
     session.share(result)
     return result
 
 
-def job_of(request: Request, session: Session, work: GraphJob) -> Job:
-    """Known results where the runner finds them, and how long each task took last time."""
+def build_job(request: Request, session: Session, work: GraphJob) -> Job:
+    """Build the job with cached results and the last duration of each task."""
     session.stores.trace_store.expect(len(work.graph) if not work.untouched else 0)
     session.runner.believe(work.elsewhere)
     session.learn(work.graph)
     for number, outcome in work.known.items():
         session.runner.know(work.graph.tasks[number], outcome)
-    caps = caps_of(request.concurrency, session.settings.cores)
+    caps = parse_caps(request.concurrency, session.settings.cores)
     if session.threads_elsewhere:
         # Who waits for another machine needs no core of this one. One more is on its way there:
         # what lay in a queue could not be left undone any more when the run is to stop.
         caps = Caps(caps.total, min(caps.total, session.threads_elsewhere + 1))
-    seconds = seconds_of(session, work.graph)
+    seconds = estimate_seconds(session, work.graph)
     return Job(
         work.graph,
         caps,
@@ -108,19 +110,19 @@ def job_of(request: Request, session: Session, work: GraphJob) -> Job:
     )
 
 
-def seconds_of(session: Session, graph: TaskGraph) -> tuple[float, ...]:
-    """How long each task took last time; for one that never ran a second is a guess."""
+def estimate_seconds(session: Session, graph: TaskGraph) -> tuple[float, ...]:
+    """Estimate each task's duration from its last run, or 1 s for a first run."""
     last = map(session.stores.trace_store.last_ms, graph.ids)
     return tuple(UNTIMED_S if ms is None else ms / 1000 for ms in last)
 
 
 @contextmanager
-def announced(
+def announce_run(
     request: Request, session: Session, work: GraphJob, job: Job, make_listeners: MakeListeners
 ) -> Iterator[Bus]:
-    """The stream of a run's events, opened with its start; its end is the caller's to tell."""
+    """Open the event stream of a run with its start event. The caller sends the end."""
     run_id, clock = _run_id(session.settings), session.settings.clock
-    home = journal_home(request, work.info)
+    home = choose_journal_home(request, work.info)
     info = RunInfo(run_id, home, job.graph, job.seconds, job.caps.total, frozenset(job.known))
     bus = Bus(run_id, clock, make_listeners(info))
     count = len(job.graph) + work.untouched
@@ -133,61 +135,72 @@ def announced(
 
 
 def run_tasks(session: Session, job: Job, bus: Bus, stop: StopSign | None = None) -> RunResult:
-    result = carried_out(Run(job, session.runner, bus, session.settings.clock, stop))
+    result = run_until_signaled(Run(job, session.runner, bus, session.settings.clock, stop))
     remember_durations(session, result)
     return result
 
 
 def remember_durations(session: Session, result: RunResult) -> None:
-    """What tasks that leave no trace are remembered by: how long they took."""
+    """Store the durations of tasks without traces."""
     for task, outcome in result.rows:
         if outcome.status is Status.RAN and task.kind in RECORD_KINDS:
             session.stores.trace_store.durations.note(task.id, outcome.ms)
     session.stores.trace_store.flush()
 
 
-def may_be_told_again(session: Session, plan: Plan) -> bool:
-    """What hangs on a shared cache is asked for anew: others may have filled it, or emptied it."""
+def is_answer_cacheable(session: Session, plan: Plan) -> bool:
+    """Return whether the answer can be cached. With a shared cache it cannot, because others change
+    it."""
     if session.shared == NO_ACCESS:
         return True
     is_here = (one.action is Action.SKIP and one.reason != FROM_SHARED for one in plan.decisions)
     return not session.shared.warnings and all(is_here)
 
 
-def told_of_run(
+def add_run_warnings(
     info: ProjectInfo, session: Session, result: RunResult | None = None
 ) -> ProjectInfo:
-    """With what is said of this run alone: no stored answer tells what its surroundings were like.
-    Children of a run that was cut off are lost to nobody's surprise."""
+    """Add warnings of this run only, which no stored answer contains.
+
+    Lost child processes of an interrupted run are expected and not reported.
+    """
     lost = session.lost_child if result and not result.interrupted else None
     said = (*session.shared.warnings, *((lost,) if lost else ()))
     told = tuple(one for one in said if one not in info.warnings)
     return replace(info, warnings=(*info.warnings, *told)) if told else info
 
 
-def journal_home(request: Request, info: ProjectInfo) -> Path:
-    """Where the run's journal is kept."""
+def choose_journal_home(request: Request, info: ProjectInfo) -> Path:
+    """Choose the directory of the run log."""
     return Path(request.where.home) if request.where.home else Path(info.workspace) / ".fabric"
 
 
-def homes_of(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
-    """Where a run writes: the folder of the workspace's own things, and that of each service."""
+def list_write_homes(info: ProjectInfo, graph: TaskGraph) -> frozenset[Path]:
+    """List the directories that a run writes to: the workspace's `.fabric` and those of
+    services."""
     writing = (task.inputs for task in graph.tasks if task.kind != "vendor")
     roots = {str(getattr(inputs, "root", ".")) for inputs in writing}
     return frozenset(Path(info.workspace) / root / ".fabric" for root in (".", *roots))
 
 
-def told_of_places(info: ProjectInfo, graph: TaskGraph, session: Session) -> ProjectInfo:
-    """Say it when nothing is kept for the next run, when tools of before are not used, or when the
-    cache lies where several machines may write: it is safe, but slow."""
+def add_cache_warnings(info: ProjectInfo, graph: TaskGraph, session: Session) -> ProjectInfo:
+    """Warn if nothing is cached, if downloaded tools are unusable, or if the cache is on a network
+    drive.
+
+    A network drive is safe but slow.
+    """
     builds = graph.inputs_of("build")
     bundles = any(getattr(one, "runtime", "").startswith("nodejs") for one in builds)
-    found = (session.cache_problem, _on_network(session), session.fetched if bundles else None)
+    found = (
+        session.cache_problem,
+        _network_folder_problem(session),
+        session.fetched if bundles else None,
+    )
     new = tuple(one for one in found if one and one not in info.warnings)
     return replace(info, warnings=(*info.warnings, *new)) if new else info
 
 
-def _on_network(session: Session) -> Problem | None:
+def _network_folder_problem(session: Session) -> Problem | None:
     if not is_network(session.cache):
         return None
     return Problem(
@@ -204,9 +217,9 @@ def tell_idle(
     graph: TaskGraph,
     make_listeners: MakeListeners,
 ) -> None:
-    """A run in which nothing was to be done, for the files of events that were asked for."""
+    """Write the requested event files for a run with nothing to do."""
     run_id, clock = _run_id(settings), settings.clock
-    home = journal_home(request, info)
+    home = choose_journal_home(request, info)
     seconds = (0.0,) * len(graph)
     bus = Bus(run_id, clock, make_listeners(RunInfo(run_id, home, graph, seconds, is_idle=True)))
     result = RunResult(graph, (Outcome(Status.SKIPPED, UP_TO_DATE),) * len(graph), 0)
@@ -232,11 +245,11 @@ def run_ended(result: RunResult, untouched: int = 0) -> RunEnded:
 
 
 def _run_id(settings: Settings) -> str:
-    held = held_run()
-    return held.id if held else new_run_id(settings.clock, settings.chance)
+    held = get_held_run()
+    return held.id if held else generate_run_id(settings.clock, settings.chance)
 
 
-def new_run_id(clock: Clock, chance: Chance) -> str:
-    """Sorts by time; the tail keeps runs apart that begin at one moment, in whatever process."""
+def generate_run_id(clock: Clock, chance: Chance) -> str:
+    """Generate a run id that sorts by time. A random suffix separates simultaneous runs."""
     now = clock.now()
     return f"{now:%Y%m%dT%H%M%S}-{now.microsecond:06d}-{chance(4)}"

@@ -1,4 +1,4 @@
-"""What went wrong in a run, and whose it is: as values for a report."""
+"""The problems of a run and their services, as values for a report."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.engine.result import RunResult, Status
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.problems import Problem
 
 _NAMED = 5
@@ -17,24 +17,24 @@ class _Owned(Struct, frozen=True):
     problem: Problem
 
 
-def problems_of(result: RunResult) -> tuple[Problem, ...]:
-    """What failed, and first of all that the run was interrupted, if it was."""
-    found = (*(one.problem for one in _of_tasks(result)), *result.aftermath)
+def list_run_problems(result: RunResult) -> tuple[Problem, ...]:
+    """List the problems of a run. An interruption comes first."""
+    found = (*(one.problem for one in _list_task_problems(result)), *result.aftermath)
     if not result.interrupted:
         return found
     left = result.count(Status.CANCELLED)
-    message = f"interrupted: {plural(left, 'task')} not started"
+    message = f"interrupted: {format_count(left, 'task')} not started"
     return (Problem("run/interrupted", message, hint="run the command again to continue"), *found)
 
 
-def owners_of(result: RunResult) -> tuple[str, ...]:
-    """The service of each of these problems; none for what concerns the run as a whole."""
-    owners = [one.owner for one in _of_tasks(result)]
+def list_problem_owners(result: RunResult) -> tuple[str, ...]:
+    """List the service of each problem; empty for problems of the whole run."""
+    owners = [one.owner for one in _list_task_problems(result)]
     return (*("",) * result.interrupted, *owners, *("" for _ in result.aftermath))
 
 
-def _of_tasks(result: RunResult) -> Iterator[_Owned]:
-    """Each problem once per service, with the functions that have it if there are several."""
+def _list_task_problems(result: RunResult) -> Iterator[_Owned]:
+    """List each problem once per service, with the affected functions."""
     functions: dict[_Owned, dict[str, None]] = {}
     for task, outcome in result.rows:
         owner = "" if outcome.status is Status.BLOCKED else task.inputs.service

@@ -1,17 +1,17 @@
 """A run task by task, as values for test reports."""
 
-from fabric.engine.critical_tasks import critical_path
+from fabric.engine.critical_tasks import find_critical_path
 from fabric.engine.result import RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.amounts import duration
+from fabric.model.amounts import format_duration
 from fabric.model.report import Case
 
 NOTHING_RAN = "critical path: none (no task ran)"
 
 
-def cases_of(result: RunResult) -> tuple[Case, ...]:
-    """Every task with its end; what went wrong after all of them is a case of its own."""
+def list_test_cases(result: RunResult) -> tuple[Case, ...]:
+    """List every task with its outcome. Later failures are separate cases."""
     rows = zip(result.graph.tasks, result.outcomes, strict=True)
     cases = [
         Case(task.inputs.service, task.id, str(one.status), one.reason, one.ms, one.problems)
@@ -22,15 +22,15 @@ def cases_of(result: RunResult) -> tuple[Case, ...]:
     return tuple(cases)
 
 
-def longest_path(result: RunResult) -> str:
-    """What the run waited for from its beginning to its end."""
+def format_critical_path(result: RunResult) -> str:
+    """Format the critical path of the run."""
     if not result.count(Status.RAN):
         return NOTHING_RAN
-    path = critical_path(result)
-    words = (f"{result.graph.ids[one]} {duration(result.outcomes[one].ms)}" for one in path)
-    return f"critical path of {duration(result.ms)}: {' -> '.join(words)}"
+    path = find_critical_path(result)
+    words = (f"{result.graph.ids[one]} {format_duration(result.outcomes[one].ms)}" for one in path)
+    return f"critical path of {format_duration(result.ms)}: {' -> '.join(words)}"
 
 
-def untouched(graph: TaskGraph) -> tuple[Case, ...]:
+def list_skipped_cases(graph: TaskGraph) -> tuple[Case, ...]:
     """The tasks of a run that had nothing to do."""
     return tuple(Case(task.inputs.service, task.id, "skipped", UP_TO_DATE) for task in graph.tasks)

@@ -4,9 +4,9 @@ import json
 
 from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.report import Report
-from fabric.system.schemas import schema_text
+from fabric.system.schemas import read_schema_text
 
 
-def schema(name: str) -> Report:
-    text = schema_text(name)
+def report_schema(name: str) -> Report:
+    text = read_schema_text(name)
     return Report("schema", DocumentOutcome(json.loads(text), text.rstrip("\n")))

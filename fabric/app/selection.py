@@ -15,18 +15,18 @@ _OPEN = ServiceChoice()
 
 
 def run_chosen(request: Request, settings: Settings, run: Callable[[Request], Report]) -> Report:
-    """Run over the chosen services; over none of them if none is affected, and say so."""
+    """Run over the selected services. If none is affected, report that and run nothing."""
     choice = request.where.choice
     _refuse_alone(request)
     if choice == _OPEN:
         return run(request)
-    chosen, since = _chosen(request, settings)
+    chosen, since = _select_affected(request, settings)
     report = run(chosen)
     if chosen.where.nothing:
         return replace(report, text=NOTHING)
     if not choice.affected:
         return report
-    told = f"{since}: {_listed(chosen.where.services)}"
+    told = f"{since}: {_join_names(chosen.where.services)}"
     return replace(report, notes="\n".join(filter(None, (told, report.notes))))
 
 
@@ -55,29 +55,32 @@ _PARTNER = "--service or --affected"
 _NAME_ONE = "add --service NAME or --affected"
 
 
-def _chosen(request: Request, settings: Settings) -> tuple[Request, str]:
+def _select_affected(request: Request, settings: Settings) -> tuple[Request, str]:
     """The request with the names of its services, and since when they are affected."""
     # Compose files and git: only when there is a choice to make.
-    from fabric.app.affected import affected_services
-    from fabric.app.project.project import named_services
-    from fabric.graph.selection import Widening, widened
+    from fabric.app.affected import find_affected_services
+    from fabric.app.project.project import list_compose_services
+    from fabric.graph.selection import Widening, expand_selection
 
     where, choice = request.where, request.where.choice
-    services = named_services(where.compose, settings, where.stage)
+    services = list_compose_services(where.compose, settings, where.stage)
     needs = {one.name: one.depends_on for one in services}
     names: Iterable[str] = where.services or needs
     since = ""
     if choice.affected:
-        found = affected_services(request, settings)
-        touched, since = widened(found.names, needs, Widening(dependents=True)), found.since
+        found = find_affected_services(request, settings)
+        touched, since = (
+            expand_selection(found.names, needs, Widening(dependents=True)),
+            found.since,
+        )
         names = [name for name in names if name in touched or name not in needs]
-    taken = widened(names, needs, Widening(choice.dependents, choice.dependencies))
+    taken = expand_selection(names, needs, Widening(choice.dependents, choice.dependencies))
     # Names that nobody has stay in: the compose file's own check says what is wrong with them.
     ordered = (*(name for name in needs if name in taken), *sorted(taken - needs.keys()))
     settled = replace(where, services=ordered, choice=_OPEN, nothing=not ordered)
     return replace(request, where=settled), since
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _join_names(names: tuple[str, ...]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

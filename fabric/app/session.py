@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, project_id
-from fabric.app.left_payloads import sweep_payloads
+from fabric.app.cache_place import CachePlace, cache_to_read, cache_to_write, read_project_id
+from fabric.app.payload_cleanup import sweep_payloads
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import NO_ACCESS, SharedAccess
-from fabric.app.toolchains import toolchain_of, tools_problem
-from fabric.engine.leftovers import marked
+from fabric.app.toolchains import open_toolchain, unusable_tools_problem
+from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.memo import LazyMemo, Memo, NoMemo, SealedPath
@@ -26,7 +26,7 @@ from fabric.model.task_inputs import VendorInputs
 from fabric.ownership import OWN
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder, Built
-from fabric.runtimes.elsewhere.builder import ManyInterpreters, Spreading
+from fabric.runtimes.subprocess_builder.builder import ManyInterpreters, Spreading
 from fabric.system.disk import write_atomic
 from fabric.tasks.build import BuildKind
 from fabric.tasks.contract import Registry
@@ -35,21 +35,20 @@ from fabric.tasks.vendor import VendorKind
 
 if TYPE_CHECKING:
     from fabric.engine.dask.executor import Executor
-    from fabric.engine.dask.far_builds import FarBuilds
+    from fabric.engine.dask.remote_builds import FarBuilds
     from fabric.tasks.deploy_tools import DeployTools
 
 
 class SessionOptions(Struct, frozen=True):
-    """How a session is opened. `started_ns` is when the command began; what moves later is suspect.
+    """How to open a session. `started_ns` is the command's start; files changed later are suspect.
 
-    Without `create` a workspace that has no cache yet is left as it is: a preview writes nothing.
-    `homes` are the folders that a run writes below.
-    A `warm` run asks about few files and tasks, so it loads no index of them all.
-    A `strict` run fails where others warn of what would fail once it is called.
-    What does not `keep` neither reads nor writes a cache.
-    With `tools` there are tasks that change the world as well; `kinds` are more that a run has.
-    `runtimes` are somebody else's, and stay open: for one run after the other.
-    `shared` is what other machines know and are told; an `executor` builds on others.
+    Without `create` no cache is created, as previews write nothing. `homes` are the output
+    directories. A `warm` run needs few files and loads no full index. A `strict` run turns warnings
+    of later failures into errors.
+
+    Without `keep` no cache is used. With `tools` deploy tasks are available; `kinds` are more task
+    kinds. `runtimes` are owned by the caller. `shared` is the shared cache; an `executor` builds on
+    other machines.
     """
 
     started_ns: int
@@ -67,10 +66,10 @@ class SessionOptions(Struct, frozen=True):
 
 
 class Session:
-    """The stores of a workspace, open from `with` to its end, and what works with them.
+    """The open stores of a workspace and their users, within a `with` block.
 
-    `place` is where the cache is, or why there is none; `fetched` is why tools of before are not
-    used. What was learnt is kept when it is closed.
+    `place` is the cache or the reason for its absence. `fetched` explains unusable downloaded
+    tools. New results are stored on close.
     """
 
     stores: Stores
@@ -96,14 +95,14 @@ class Session:
 
     @property
     def cache_problem(self) -> Problem | None:
-        """Why something of this run was not kept for the next, as far as it is known by now."""
+        """Return why results of this run were not cached, as far as known."""
         found = (self.place.problem, self.place.warning)
         failures = (self.stores.blobs.failure, self.stores.memo.failure)
         return next(filter(None, (*found, *failures)), None)
 
     @property
     def threads_elsewhere(self) -> int:
-        """How many builds other machines carry out at once; none without an executor."""
+        """Return how many builds other machines run in parallel; zero without an executor."""
         executor = self._options.executor
         return executor.workers.threads if executor is not None else 0
 
@@ -137,16 +136,16 @@ class Session:
         for home in self._options.homes:
             sweep_payloads(home, self.settings.clock)
         if self.place.problem is None:
-            stack.enter_context(marked(self.place.folder, self._options.homes))
+            stack.enter_context(mark_writing(self.place.folder, self._options.homes))
 
     def _open(self, stack: contextlib.ExitStack) -> None:
         options, settings = self._options, self.settings
-        self.stores = _stores(self.workspace, settings, options, self.place)
+        self.stores = _open_stores(self.workspace, settings, options, self.place)
         stack.callback(self._keep)
         self._give(options.shared)
         runtimes = options.runtimes or stack.enter_context(open_runtimes(settings))
         self._builder = stack.enter_context(contextlib.closing(self._spread(runtimes)))
-        files = registry_of(self.workspace, self._builder, settings.env, options.tools)
+        files = build_registry(self.workspace, self._builder, settings.env, options.tools)
         self.registry = {**files, **options.kinds}
         self.runner = TaskRunner(
             self.stores,
@@ -155,17 +154,17 @@ class Session:
             use_cache=options.use_cache,
             strict=options.strict,
         )
-        self.fetched = tools_problem(settings)
+        self.fetched = unusable_tools_problem(settings)
 
     def _spread(self, runtimes: Runtimes) -> "ManyInterpreters | FarBuilds":
-        """For this run alone: its children end with it, also where the runtimes stay open."""
+        """Use the executor for this run only. Its child processes end with the run."""
         settings, executor = self.settings, self._options.executor
         if executor is not None:
             return executor.around(runtimes, self.stores.files, self.place.folder, settings.clock)
         return ManyInterpreters(runtimes, Spreading(settings.cores - 1, settings.env))
 
     def _give(self, shared: SharedAccess) -> None:
-        """What a run makes goes to the others, where it may."""
+        """Upload this run's results to the shared cache, if allowed."""
         cache = shared.cache
         if cache is not None and cache.link.writes and self._options.create:
             from fabric.engine.shared.publishing import Publishing
@@ -175,7 +174,7 @@ class Session:
             cache.gives(Publishing(cache.link, cache.errands, clock, content))
 
     def learn(self, graph: TaskGraph) -> None:
-        """What other machines know of these tasks; it is kept for the next command."""
+        """Query the shared cache for these tasks. The result is stored for the next command."""
         cache = self.shared.cache
         if cache is None:
             return
@@ -186,7 +185,7 @@ class Session:
             cache.keep(KeptSegments(self.place.folder))
 
     def share(self, result: RunResult) -> None:
-        """Wait for what is being sent. A run that was interrupted sends no more."""
+        """Wait for uploads. An interrupted run uploads nothing more."""
         if self.shared.cache is not None and not result.interrupted:
             try:
                 self.shared.cache.finish()
@@ -198,7 +197,7 @@ class Session:
         self.stores.trace_store.flush()
         if self.stores.files.unsaved and self.place.folder.is_dir():
             # A preview has no marker of its own, and may be killed here like any run.
-            with _no_mark() if self._options.create else marked(self.place.folder, ()):
+            with _no_mark() if self._options.create else mark_writing(self.place.folder, ()):
                 self.stores.files.save()
         self.stores.memo.close()
 
@@ -208,8 +207,8 @@ _no_mark = contextlib.nullcontext
 
 @contextlib.contextmanager
 def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
-    """Their tools are found, and their children started, when they are first wanted."""
-    with toolchain_of(settings) as folder:
+    """Open the runtimes. Tools and child processes start on first use."""
+    with open_toolchain(settings) as folder:
         runtimes = Runtimes(folder, settings.env)
         try:
             yield runtimes
@@ -217,15 +216,15 @@ def open_runtimes(settings: Settings) -> Iterator[Runtimes]:
             runtimes.close()
 
 
-def _stores(
+def _open_stores(
     workspace: Path, settings: Settings, options: SessionOptions, place: CachePlace
 ) -> Stores:
     folder = place.folder
     there = options.keeps and place.problem is None and (options.create or folder.is_dir())
-    memo: Memo = LazyMemo(lambda: _memo(place.cache)) if there else NoMemo()
+    memo: Memo = LazyMemo(lambda: _open_memo(place.cache)) if there else NoMemo()
     shared = options.shared.cache
     blobs = Blobs(folder / "blobs" if there else None, memo, shared)
-    project = project_id(workspace, settings)
+    project = read_project_id(workspace, settings)
     index = folder / f"files-{project}.bin"
     files = FileIndex(
         workspace,
@@ -236,13 +235,13 @@ def _stores(
     return Stores(workspace, TraceStore(memo, project, blobs.flush), blobs, files, memo, shared)
 
 
-def _vendored(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
+def _vendor_packages(workspace: Path, inputs: VendorInputs, env: Mapping[str, str]) -> Built:
     from fabric.runtimes.vendor import vendor  # pip and all: only when something is fetched
 
     return vendor(workspace, inputs, env)
 
 
-def _memo(cache: SealedPath) -> Memo:
+def _open_memo(cache: SealedPath) -> Memo:
     from fabric.engine.memory.disk_memo import (
         DiskMemo,  # its database costs a start: only when it is wanted
     )
@@ -256,18 +255,18 @@ def _memo(cache: SealedPath) -> Memo:
         return ReadOnlyMemo(cache.path / "memo", cache.seal, error.first)
 
 
-def registry_of(
+def build_registry(
     workspace: Path, builder: Builder, env: Mapping[str, str], tools: "DeployTools | None"
 ) -> Registry:
     files: Registry = {
-        "vendor": VendorKind(lambda folder, inputs: _vendored(folder, inputs, env)),
+        "vendor": VendorKind(lambda folder, inputs: _vendor_packages(folder, inputs, env)),
         "build": BuildKind(workspace, builder),
         "package": PackageKind(),
     }
-    return {**files, **_world_kinds(tools)} if tools else files
+    return {**files, **_register_deploy_kinds(tools)} if tools else files
 
 
-def _world_kinds(tools: "DeployTools") -> Registry:
+def _register_deploy_kinds(tools: "DeployTools") -> Registry:
     from fabric.tasks.deploy import DeployKind
     from fabric.tasks.dns_sync import DnsSyncKind
     from fabric.tasks.placed import PlacedKind
@@ -285,7 +284,7 @@ def _world_kinds(tools: "DeployTools") -> Registry:
 
 
 def _ignore_own(workspace: Path) -> None:
-    """What fabric keeps is for this machine, and no part of anybody's repository."""
+    """Exclude fabric's files from the repository, because they belong to this machine."""
     own = workspace / OWN
     ignore = own / ".gitignore"
     if own.is_dir() and not ignore.exists():

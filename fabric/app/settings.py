@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from fabric.cache_seal import KEY_VARIABLE
 from fabric.model.bindable import EVERYTHING, Bindable
-from fabric.model.cache_modes import in_ci
+from fabric.model.cache_modes import is_ci
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.state_key import STATE_KEY_VARIABLE
 from fabric.model.switches import is_on
-from fabric.system.chance import Chance, chance
 from fabric.system.clock import Clock, SystemClock
+from fabric.system.randomness import Chance, generate_token
 
 REMOTE_KEY_VARIABLE = "FABRIC_REMOTE_CACHE_KEY"
 REMOTE_TOKEN_VARIABLE = "FABRIC_REMOTE_CACHE_TOKEN"  # noqa: S105
@@ -29,11 +29,10 @@ _STAGE = re.compile(STAGE_NAME)
 
 
 class Settings(Struct, frozen=True):
-    """What the surroundings say, the time and chance among it; flags of a command are no part.
+    """The process environment with time and randomness, without command flags.
 
-    `env` is what bindings, children and messages may have of the environment: all but what is
-    `withheld`, the keys and tokens that are fabric's own.
-    `bindable` is what of it, and of `.env`, configs may bind.
+    `env` are the variables for bindings, children and messages: all but `withheld`, which are
+    fabric's own keys and tokens. `bindable` limits the variables that configs can bind.
     """
 
     env: Mapping[str, str]
@@ -42,13 +41,13 @@ class Settings(Struct, frozen=True):
     stdout_is_terminal: bool
     stderr_is_terminal: bool
     clock: Clock = SystemClock()
-    chance: Chance = chance
+    chance: Chance = generate_token
     withheld: Secret[Mapping[str, str]] = _NOTHING
     bindable: Bindable = EVERYTHING
 
     @property
     def called_with(self) -> Mapping[str, str]:
-        """All variables of the process, keys too: for digests of what an answer hangs on."""
+        """Return all process variables, including keys, for hashes of stored answers."""
         withheld = self.withheld.reveal()
         return {**self.env, **withheld} if withheld else self.env
 
@@ -57,17 +56,19 @@ class Settings(Struct, frozen=True):
         return self.own(STATE_KEY_VARIABLE)
 
     def own(self, name: str) -> Secret[str | None]:
-        """One of the keys and tokens that nobody else is handed."""
+        """Return a key or token that is passed to no other process."""
         return Secret(self.withheld.reveal().get(name))
 
     @property
     def in_ci(self) -> bool:
-        return in_ci(self.env)
+        return is_ci(self.env)
 
     @property
     def takes_shortcuts(self) -> bool:
-        """Whether stored answers, kept graphs and the last run may be used; all without them comes
-        to the same, later."""
+        """Return whether stored answers, cached graphs and the last run can be used.
+
+        Without them the results are the same, but slower.
+        """
         return not is_on("FABRIC_NO_SHORTCUTS", self.env)
 
     @property
@@ -85,8 +86,8 @@ class Settings(Struct, frozen=True):
 
     @property
     def toolchains(self) -> Path | None:
-        """Where tools that fabric fetches once are kept, for all projects of this user; None for
-        a user without a home."""
+        """Return the directory of downloaded tools for all projects; None without a home
+        directory."""
         if chosen := self.env.get("FABRIC_TOOLCHAIN_DIR"):
             return self.cwd / chosen
         own = self._own_cache
@@ -94,7 +95,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def name_locks(self) -> Path | None:
-        """Where all projects of this user lock the host names that they lead."""
+        """Return the directory of hostname locks for all projects of this user."""
         own = self._own_cache
         return own / "names" if own else None
 
@@ -105,7 +106,7 @@ class Settings(Struct, frozen=True):
         return Path(base) / "fabric" if base else None
 
     def stage(self, asked: str) -> str:
-        """`--stage`, else FABRIC_STAGE, else `dev`."""
+        """Return the stage: `--stage`, then FABRIC_STAGE, then `dev`."""
         stage = asked or self.env.get("FABRIC_STAGE") or "dev"
         if not _STAGE.fullmatch(stage):
             raise FabricError(
@@ -119,11 +120,12 @@ class Settings(Struct, frozen=True):
 
 
 def read_settings(*, to_work: bool = True) -> Settings:
-    """Without `to_work` only to say that something failed, which is possible anywhere."""
-    env, withheld = without_keys(os.environ)
+    """Read the settings. Without `to_work` a missing working directory is accepted, to report
+    errors."""
+    env, withheld = separate_keys(os.environ)
     return Settings(
         env=env,
-        cwd=_working_folder(needed=to_work),
+        cwd=_find_working_folder(needed=to_work),
         cores=len(os.sched_getaffinity(0)),
         stdout_is_terminal=_is_terminal(sys.stdout),
         stderr_is_terminal=_is_terminal(sys.stderr),
@@ -131,15 +133,16 @@ def read_settings(*, to_work: bool = True) -> Settings:
     )
 
 
-def without_keys(
+def separate_keys(
     env: Mapping[str, str],
 ) -> tuple[Mapping[str, str], Secret[Mapping[str, str]]]:
-    """Keys go their own way: no binding, command or function is handed them."""
+    """Separate keys from the environment, so that bindings, commands and functions never get
+    them."""
     rest = {name: text for name, text in env.items() if name not in _WITHHELD}
     return MappingProxyType(rest), Secret({one: env[one] for one in _WITHHELD if one in env})
 
 
-def _working_folder(*, needed: bool) -> Path:
+def _find_working_folder(*, needed: bool) -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The shared cache of a command: whether there is one, who may write it, and where to look."""
+"""The shared cache of a command: its access, its write permission and its commits."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.app.cache_place import caches_above, usable_cache
+from fabric.app.cache_place import list_parent_caches, open_usable_cache
 from fabric.app.request import Request
 from fabric.app.settings import REMOTE_KEY_VARIABLE, REMOTE_TOKEN_VARIABLE, Settings
 from fabric.manifest import VERSION
 from fabric.model.cache_modes import CacheModes, cache_modes
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
-from fabric.model.time_spans import seconds_of
+from fabric.model.time_spans import parse_seconds
 
 if TYPE_CHECKING:
     from fabric.engine.shared.kept_segments import KeptSegments
@@ -44,7 +44,7 @@ _BASES = (
 
 
 class SharedAccess(Struct, frozen=True):
-    """What a command has of a shared cache; without one, `problem` may say why."""
+    """Access to a shared cache. Without one, `problem` can explain why."""
 
     cache: "SharedCache | None" = None
     problem: Problem | None = None
@@ -67,48 +67,54 @@ def use_of(shared: SharedAccess) -> RemoteUse | None:
 
 
 def open_shared_cache(request: Request, settings: Settings) -> SharedAccess:
-    """Begins to learn what others know, while the command goes on."""
+    """Open the shared cache and start its queries in the background."""
     access = open_access(request, settings)
     if access.cache is not None:
-        access.cache.begin(kept_before(request, settings))
+        access.cache.begin(open_kept_segments(request, settings))
     return access
 
 
 def open_access(request: Request, settings: Settings) -> SharedAccess:
-    """As this place may use it. Nobody is asked anything yet."""
+    """Open the access with this machine's permissions, without a call."""
     modes = cache_modes(request.cache_modes, settings.env)
     if not settings.env.get(URL_VARIABLE) or not modes.has_remote:
         return NO_ACCESS
     if not request.use_cache:
         modes = CacheModes(reads_remote=False, writes_remote=modes.writes_remote)
     try:
-        return _opened(request, settings, modes)
+        return _open_access(request, settings, modes)
     except ValueError as error:
-        return SharedAccess(problem=_off(f"invalid `{URL_VARIABLE}`: {error}"))
+        return SharedAccess(problem=_no_shared_cache_problem(f"invalid `{URL_VARIABLE}`: {error}"))
 
 
-def _opened(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
-    from fabric.engine.shared.errands import Errands
+def _open_access(request: Request, settings: Settings, modes: CacheModes) -> SharedAccess:
+    from fabric.engine.shared.background_uploads import Errands
     from fabric.engine.shared.shared_cache import SharedCache
-    from fabric.remote.opening import carrier_opener
+    from fabric.remote.opening import build_carrier_opener
 
     key = settings.own(REMOTE_KEY_VARIABLE)
     if not key:
-        return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}` is not set", _MAKE_KEY))
+        return SharedAccess(
+            problem=_no_shared_cache_problem(f"`{REMOTE_KEY_VARIABLE}` is not set", _MAKE_KEY)
+        )
     if not _is_token(settings.own(REMOTE_TOKEN_VARIABLE).reveal() or ""):
-        return SharedAccess(problem=_off(f"`{REMOTE_TOKEN_VARIABLE}` {_UNSENDABLE}"))
-    errands = Errands(carrier_opener(address_of(settings)))
-    folder = base_folder(request, settings)
+        return SharedAccess(
+            problem=_no_shared_cache_problem(f"`{REMOTE_TOKEN_VARIABLE}` {_UNSENDABLE}")
+        )
+    errands = Errands(build_carrier_opener(read_cache_address(settings)))
+    folder = find_base_folder(request, settings)
     try:
         link = link_of(request, settings, modes)
     except ValueError as error:
-        return SharedAccess(problem=_off(f"`{REMOTE_KEY_VARIABLE}`: {error}", _MAKE_KEY))
-    words = partial(head_words, folder, settings.env)
+        return SharedAccess(
+            problem=_no_shared_cache_problem(f"`{REMOTE_KEY_VARIABLE}`: {error}", _MAKE_KEY)
+        )
+    words = partial(list_head_names, folder, settings.env)
     ask_words = words if request.shard is None else lambda: words().of_part
     return SharedAccess(SharedCache(link, errands, ask_words, settings.clock))
 
 
-def address_of(settings: Settings) -> "SharedCacheAddress":
+def read_cache_address(settings: Settings) -> "SharedCacheAddress":
     from fabric.remote.opening import SharedCacheAddress
 
     env = settings.env
@@ -118,24 +124,26 @@ def address_of(settings: Settings) -> "SharedCacheAddress":
 
 
 def _is_token(text: str) -> bool:
-    """A line end behind it, as files of secrets have, is no part of it."""
+    """Return whether the text is a token. A final line break is ignored."""
     word = text.strip()
     return word.isascii() and word.isprintable() and " " not in word
 
 
 def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedLink":
-    """Raises ValueError where the key is none."""
+    """Parse the cache link. Raises ValueError for an invalid key."""
     from fabric.engine.shared.link import MAIN, SharedLink
-    from fabric.remote.seal import keys_of
+    from fabric.remote.seal import parse_seal_keys
 
     env = settings.env
     scope = env.get(SCOPE_VARIABLE) or MAIN
-    wait_s = seconds_of(WAIT_VARIABLE, env.get(WAIT_VARIABLE) or _WAIT, "usage/bad-value")
+    wait_s = parse_seconds(WAIT_VARIABLE, env.get(WAIT_VARIABLE) or _WAIT, "usage/bad-value")
     upload_s = _UPLOAD_IN_CI_S if settings.in_ci else _UPLOAD_S
     if request.upload_wait:
-        upload_s = seconds_of("--remote-cache-upload-wait", request.upload_wait, "usage/bad-value")
-    keys = keys_of(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
-    cache = digest_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
+        upload_s = parse_seconds(
+            "--remote-cache-upload-wait", request.upload_wait, "usage/bad-value"
+        )
+    keys = parse_seal_keys(settings.own(REMOTE_KEY_VARIABLE).reveal() or "")
+    cache = hash_fields((env[URL_VARIABLE], env.get(TEAM_VARIABLE, ""), scope, keys.first.id))
     return SharedLink(
         keys,
         cache,
@@ -149,56 +157,58 @@ def link_of(request: Request, settings: Settings, modes: CacheModes) -> "SharedL
     )
 
 
-def base_folder(request: Request, settings: Settings) -> Path:
-    """The folder of the config or compose file that is asked for."""
+def find_base_folder(request: Request, settings: Settings) -> Path:
+    """Return the directory of the requested config or compose file."""
     path = settings.cwd / (request.where.compose or request.where.config)
     return path if path.is_dir() else path.parent
 
 
-def kept_before(request: Request, settings: Settings) -> "KeptSegments":
-    """What was learnt before, from the nearest cache: it is read before the workspace is known."""
+def open_kept_segments(request: Request, settings: Settings) -> "KeptSegments":
+    """Read results of earlier queries from the nearest cache, before the workspace is known."""
     from fabric.engine.shared.kept_segments import KeptSegments
 
-    above = caches_above(base_folder(request, settings), settings)
-    found = next(filter(None, (usable_cache(one, settings) for one in above)), None)
+    above = list_parent_caches(find_base_folder(request, settings), settings)
+    found = next(filter(None, (open_usable_cache(one, settings) for one in above)), None)
     return KeptSegments(found.path if found else None)
 
 
 def has_other_commit(request: Request, settings: Settings) -> bool:
-    """Whether others may know of a commit that nobody was asked about: then an edit is no longer
-    only an edit."""
+    """Return whether the commit changed since the last query, so that the shared cache must be
+    queried."""
     is_read = settings.env.get(URL_VARIABLE) and settings.own(REMOTE_KEY_VARIABLE)
     if not is_read or not cache_modes(request.cache_modes, settings.env).reads_remote:
         return False
-    asked = kept_before(request, settings).asked()
+    asked = open_kept_segments(request, settings).asked()
     if asked is None:
         return False
-    from fabric.system.git_checkout import commit_at
+    from fabric.system.git_checkout import find_commit
 
-    return asked.commit != commit_at(base_folder(request, settings), settings.env)
+    return asked.commit != find_commit(find_base_folder(request, settings), settings.env)
 
 
-def head_words(folder: Path, env: Mapping[str, str]) -> "HeadWords":
-    """Nearest first: this commit, those before it, then what its branches were last."""
+def list_head_names(folder: Path, env: Mapping[str, str]) -> "HeadWords":
+    """List the commits to query, nearest first: this commit, its ancestors, then branches."""
     from fabric.engine.shared.link import HeadWords
-    from fabric.system.git_checkout import checkout_at
+    from fabric.system.git_checkout import find_checkout_state
 
-    found = checkout_at(folder, env)
+    found = find_checkout_state(folder, env)
     if found is None:
-        return HeadWords("", (_latest("", ""),), (_latest("", ""),))
-    own = found.branch or _first(env, _BRANCHES)
-    others = (_first(env, _BASES), found.default_branch)
+        return HeadWords("", (_read_latest_commit("", ""),), (_read_latest_commit("", ""),))
+    own = found.branch or _find_first_value(env, _BRANCHES)
+    others = (_find_first_value(env, _BASES), found.default_branch)
     branches = dict.fromkeys(one for one in (own, *others) if one)
     commits = [f"commit/{one}" for one in (found.commit, *found.before)[:_COMMITS]]
-    latest = [_latest(found.repository, one) for one in branches] or [_latest(found.repository, "")]
+    latest = [_read_latest_commit(found.repository, one) for one in branches] or [
+        _read_latest_commit(found.repository, "")
+    ]
     return HeadWords(found.commit, (*commits, *latest), (commits[0], latest[0]))
 
 
-def _latest(repository: str, branch: str) -> str:
+def _read_latest_commit(repository: str, branch: str) -> str:
     return f"latest/{repository}/{branch}"
 
 
-def _first(env: Mapping[str, str], names: tuple[str, ...]) -> str:
+def _find_first_value(env: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((env[name] for name in names if env.get(name)), "")
 
 
@@ -206,6 +216,6 @@ _UNSENDABLE = "contains characters that are invalid in an HTTP header"
 _MAKE_KEY = "run: fabric cache key, and set the same key on all machines"
 
 
-def _off(why: str, hint: str = "") -> Problem:
+def _no_shared_cache_problem(why: str, hint: str = "") -> Problem:
     message = f"running without the shared cache: {why}"
     return Problem("cache/remote-off", message, hint or f"fix this, or unset `{URL_VARIABLE}`")

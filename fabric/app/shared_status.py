@@ -1,4 +1,4 @@
-"""A look at the shared cache: whether it answers, what lies there, whether it may be written."""
+"""Check the shared cache: reachability, contents and write permission."""
 
 import base64
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ from msgspec import Struct
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE, SharedAccess, open_access
-from fabric.engine.shared.errands import why_failed
+from fabric.engine.shared.background_uploads import describe_error
 from fabric.engine.shared.kept_segments import KeptSegments
 from fabric.engine.shared.shared_cache import SharedCache
 from fabric.model.cache_modes import cache_modes
-from fabric.model.checks import Check, passed, warned
+from fabric.model.checks import Check, make_passed_check, make_warning_check
 from fabric.model.names import Verb
 from fabric.model.outcomes.looked_up import CacheStatusOutcome, DocumentOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
 from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName, OversizedError
-from fabric.remote.seal import head_name, seal_head, seal_object
+from fabric.remote.seal import build_head_name, seal_head, seal_object
 
 _KEY_BYTES = 32
 # A head that nobody looks up: what is put there says only that it could be.
@@ -30,7 +30,8 @@ _LARGE = "allow request bodies of 5 MB, such as `client_max_body_size 8m;` in ng
 
 
 class SharedLook(Struct, frozen=True):
-    """`ms` is how long it took to learn; `tasks` have results there that some head leads to."""
+    """The status of the shared cache. `ms` is the query time; `tasks` have results reachable from a
+    head."""
 
     place: str
     scope: str = ""
@@ -42,8 +43,8 @@ class SharedLook(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-def status(settings: Settings, modes: str = "") -> Report:
-    """Asks the server anew, whatever was learnt before."""
+def report_shared_status(settings: Settings, modes: str = "") -> Report:
+    """Query the server again, ignoring cached results."""
     command = "cache status"
     cache_modes(modes, settings.env)  # a slip is told where there is no cache yet, too
     found = look_at_shared(settings, modes)
@@ -62,52 +63,53 @@ def status(settings: Settings, modes: str = "") -> Report:
     return Report(command, outcome, problems=found.problems)
 
 
-def new_key(settings: Settings) -> Report:
-    """For FABRIC_REMOTE_CACHE_KEY: it is shown once and kept nowhere."""
+def generate_cache_key(settings: Settings) -> Report:
+    """Generate a key for FABRIC_REMOTE_CACHE_KEY. The key is printed once and not stored."""
     raw = bytes.fromhex(settings.chance(_KEY_BYTES))
     key = base64.urlsafe_b64encode(raw).decode().rstrip("=")
     return Report("cache key", DocumentOutcome({"key": key}, key))
 
 
 def look_at_shared(settings: Settings, modes: str = "") -> SharedLook | None:
-    """None where no shared cache is asked for."""
+    """Inspect the shared cache. Returns None if none is configured."""
     if not settings.env.get(URL_VARIABLE):
         return None
-    with closing(open_access(_question(modes), settings)) as access:
-        return _looked_at(access, settings)
+    with closing(open_access(_build_request(modes), settings)) as access:
+        return _inspect_shared_cache(access, settings)
 
 
-def _question(modes: str) -> Request:
+def _build_request(modes: str) -> Request:
     return Request(Verb.BUILD, "cache status", cache_modes=modes)
 
 
-def _looked_at(access: SharedAccess, settings: Settings) -> SharedLook | None:
+def _inspect_shared_cache(access: SharedAccess, settings: Settings) -> SharedLook | None:
     cache = access.cache
     if cache is None:
-        return SharedLook(_shown(settings), problems=access.warnings)
+        return SharedLook(_format_address(settings), problems=access.warnings)
     cache.begin(KeptSegments(None))
     segments = cache.learned().segments
     tasks = {task_id for one in segments.values() for task_id in one.traces}
     problems = access.warnings
     if cache.link.writes and not problems:
-        problems = tuple(_not_written(cache))
+        problems = tuple(_find_write_problems(cache))
     link, ms = cache.link, cache.use.ms
-    place = _shown(settings)
+    place = _format_address(settings)
     return SharedLook(
         place, link.scope, link.reads, link.writes, len(segments), len(tasks), ms, problems
     )
 
 
-def _shown(settings: Settings) -> str:
-    """Without what may be a password in it."""
+def _format_address(settings: Settings) -> str:
+    """Format the address without a possible password."""
     scheme, _, rest = settings.env[URL_VARIABLE].partition("://")
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}" if rest else ""
 
 
-def _not_written(cache: SharedCache) -> Iterator[Problem]:
-    """A head on trial, and a pack as large as any: the same ones each time."""
+def _find_write_problems(cache: SharedCache) -> Iterator[Problem]:
+    """Find write problems by writing a test head and a pack of maximum size. Their names are
+    fixed."""
     keys, errands = cache.link.keys, cache.errands
-    head = head_name(cache.link.scope, _TRIAL)
+    head = build_head_name(cache.link.scope, _TRIAL)
     name, pack = seal_object(keys, ObjectKind.PACK, Random(0).randbytes(PACK_BYTES))  # noqa: S311
     sealed = seal_head(keys, head, b"trial")
     trials: dict[ObjectName, bytes | None] = {head: sealed, name: pack}
@@ -118,30 +120,30 @@ def _not_written(cache: SharedCache) -> Iterator[Problem]:
         calls = {one: errands.get(one) for one in trials if cache.link.reads}
         got = {one: call.result(seconds) for one, call in calls.items()}
     except Exception as error:  # noqa: BLE001: whatever it is, it is told
-        message = f"the shared cache cannot be written: {why_failed(error)}"
-        yield Problem("cache/remote-off", message, _hint(error))
+        message = f"the shared cache cannot be written: {describe_error(error)}"
+        yield Problem("cache/remote-off", message, _suggest_fix(error))
         return
     if any(trials[one] != content for one, content in got.items()):
         message = "the shared cache accepted a test object, but did not return it"
         yield Problem("cache/remote-off", message, _NOT_A_CACHE)
 
 
-def _hint(error: Exception) -> str:
+def _suggest_fix(error: Exception) -> str:
     if isinstance(error, OversizedError):
         return _LARGE
     return "check the permissions of FABRIC_REMOTE_CACHE_TOKEN, or set FABRIC_CACHE=remote:r"
 
 
-def shared_checks(settings: Settings) -> Iterator[Check]:
-    """Told where one is asked for. Runs do without it, so what is wrong is a warning."""
+def check_shared_cache(settings: Settings) -> Iterator[Check]:
+    """Check a configured shared cache. Problems are warnings, because runs work without it."""
     found = look_at_shared(settings)
     if found is None:
         return
     if found.problems:
-        yield from (warned("shared-cache", problem) for problem in found.problems)
+        yield from (make_warning_check("shared-cache", problem) for problem in found.problems)
         return
     ways = " and ".join(
         word for word, is_so in (("read", found.reads), ("write", found.writes)) if is_so
     )
     answered = f"`{found.place}` responds in {found.ms} ms ({ways})"
-    yield passed("shared-cache", f"{answered}: {found.tasks} tasks")
+    yield make_passed_check("shared-cache", f"{answered}: {found.tasks} tasks")

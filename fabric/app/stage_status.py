@@ -1,6 +1,6 @@
-"""How a stage of one service stands: what is live, what was, and what a deploy would do.
+"""The status of one stage: deployed state, history, and pending deploy.
 
-That nothing can be planned hides nothing of what is live.
+A failed plan does not hide the deployed state.
 """
 
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.complete import NameKind, known_names
+from fabric.app.complete import NameKind, list_completions
 from fabric.app.deploy.live_records import LiveRecords, find_records
-from fabric.app.deploy.rollback import releases_of
+from fabric.app.deploy.rollback import list_releases
 from fabric.app.plan import look, plan_outcome
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request, Where
@@ -26,7 +26,7 @@ from fabric.state.records.receipts import read_document
 
 
 class StagePlan(Struct, frozen=True):
-    """What a deploy would do, as a document and as a graph."""
+    """The pending deploy, as a document and as a graph."""
 
     outcome: PlanOutcome
     plan: Plan
@@ -34,7 +34,7 @@ class StagePlan(Struct, frozen=True):
 
 
 class StageNow(Struct, frozen=True):
-    """What is live of a service, without a look at what would be."""
+    """The deployed state of a service, without a plan."""
 
     service: str
     stage: str
@@ -42,7 +42,8 @@ class StageNow(Struct, frozen=True):
 
 
 class StageStatus(Struct, frozen=True):
-    """`problems` are why there is no `planned`. `stages` are all that are known of."""
+    """The status of a stage. `problems` explain a missing `planned`. `stages` are all known
+    stages."""
 
     service: str
     provider: str
@@ -58,10 +59,10 @@ class StageStatus(Struct, frozen=True):
 def stage_now(where: Where, settings: Settings) -> StageNow:
     project = open_recorded(where, settings)
     found = find_records(project, where.provider, settings).all_readable()
-    return StageNow(project.units[0].service, project.stage, _live(found))
+    return StageNow(project.units[0].service, project.stage, _list_deployed_records(found))
 
 
-def _live(found: LiveRecords) -> tuple[Record, ...]:
+def _list_deployed_records(found: LiveRecords) -> tuple[Record, ...]:
     return tuple(one for one in found.records.values() if not one.is_stub)
 
 
@@ -69,22 +70,22 @@ def stage_status(where: Where, settings: Settings) -> StageStatus:
     project = open_recorded(where, settings)
     config = project.units[0].config
     found = find_records(project, where.provider, settings).all_readable()
-    planned, problems = _planned(where, settings)
-    stages = {*known_names(NameKind.STAGE, where, settings), *_with_receipts(found)}
+    planned, problems = _plan_stage(where, settings)
+    stages = {*list_completions(NameKind.STAGE, where, settings), *_with_receipts(found)}
     return StageStatus(
         config.service,
         planned.outcome.services[0].provider if planned else config.provider.label,
         project.stage,
         tuple(sorted({*stages, project.stage})),
         config.is_protected,
-        _live(found),
-        tuple(row for record in found.records.values() for row in releases_of(record)),
+        _list_deployed_records(found),
+        tuple(row for record in found.records.values() for row in list_releases(record)),
         planned,
         problems,
     )
 
 
-def _planned(where: Where, settings: Settings) -> tuple[StagePlan | None, tuple[Problem, ...]]:
+def _plan_stage(where: Where, settings: Settings) -> tuple[StagePlan | None, tuple[Problem, ...]]:
     request = Request(Verb.DEPLOY, "plan", replace(where, reads_secrets=False))
     try:
         with look(request, settings) as (_, seen):

@@ -1,4 +1,4 @@
-"""Where the tools lie that fabric fetches itself: what is run from there must be nobody else's."""
+"""The directory of downloaded tools, which must belong to the current user only."""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,27 +10,27 @@ from fabric.ownership import is_safe_place
 
 
 @contextlib.contextmanager
-def toolchain_of(settings: Settings) -> Iterator[Path]:
-    """The folder of this user, for all projects; where there is none, one for this run alone."""
+def open_toolchain(settings: Settings) -> Iterator[Path]:
+    """Open the user's tool directory for all projects, or a temporary one for this run."""
     chosen = settings.toolchains
     if chosen is not None and is_safe_place(str(chosen)):
         yield chosen
         return
     if chosen is not None and settings.chooses_toolchains:
-        raise FabricError(_not_ours(chosen))
+        raise FabricError(_foreign_folder_problem(chosen))
     from tempfile import TemporaryDirectory  # costs a start, and is hardly ever wanted
 
     with TemporaryDirectory(prefix="fabric-toolchain-") as folder:
         yield Path(folder)
 
 
-def tools_problem(settings: Settings) -> Problem | None:
-    """Why what was fetched before is not used, and is fetched for this run alone."""
+def unusable_tools_problem(settings: Settings) -> Problem | None:
+    """Return why downloaded tools are not reused and are downloaded for this run only."""
     chosen = settings.toolchains
-    return None if chosen is None or is_safe_place(str(chosen)) else _not_ours(chosen)
+    return None if chosen is None or is_safe_place(str(chosen)) else _foreign_folder_problem(chosen)
 
 
-def _not_ours(folder: Path) -> Problem:
+def _foreign_folder_problem(folder: Path) -> Problem:
     return Problem(
         "runtime/toolchain-not-ours",
         f"ignoring the tools in `{folder}`, which other users can write: fetching tools for this "

@@ -1,4 +1,4 @@
-"""`validate` and `config show`: what a config says, without a run and without a network."""
+"""`validate` and `config show`: check and show a config, without a run or a network."""
 
 import json
 from collections.abc import Iterable
@@ -10,27 +10,28 @@ from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.config.rules.deployable import plan_problems
 from fabric.config.values import Config
-from fabric.model.late_values import filled_in_document, late_names
+from fabric.model.late_values import fill_document, find_late_names
 from fabric.model.outcomes.looked_up import ConfigOutcome, ValidOutcome, ValidService
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
 
 def validate(where: Where, settings: Settings) -> Report:
-    """All that is wrong, also what only a plan would refuse. A text is read by itself."""
+    """Find all problems of a config, including those of a plan. A text is read without other
+    files."""
     where = replace(where, reads_secrets=False)
     if where.text is not None:
-        return _validated_text(read_given(where, settings))
+        return _validate_text(read_given(where, settings))
     project = open_project(where, settings)
     _refuse_unplannable(unit.config for unit in project.units)
-    services = tuple(_service(unit.config) for unit in project.units)
+    services = tuple(_describe_service(unit.config) for unit in project.units)
     outcome = ValidOutcome(project.stage, services)
     return Report("validate", outcome, warnings=project.warnings)
 
 
-def _validated_text(config: Config) -> Report:
+def _validate_text(config: Config) -> Report:
     _refuse_unplannable((config,))
-    outcome = ValidOutcome(config.stage, (_service(config),))
+    outcome = ValidOutcome(config.stage, (_describe_service(config),))
     return Report("validate", outcome, warnings=config.warnings)
 
 
@@ -40,7 +41,7 @@ def _refuse_unplannable(configs: Iterable[Config]) -> None:
         raise FabricError(*problems)
 
 
-def _service(config: Config) -> ValidService:
+def _describe_service(config: Config) -> ValidService:
     names = tuple(one.name for one in config.functions)
     return ValidService(config.service, config.file, names)
 
@@ -50,13 +51,13 @@ def show_config(where: Where, settings: Settings) -> Report:
     where = replace(where, reads_secrets=False)
     if where.text is not None:
         config = read_given(where, settings)
-        return _shown(config, config.warnings)
+        return _build_report(config, config.warnings)
     project = open_project(where, settings)
-    return _shown(project.units[0].config, project.warnings)
+    return _build_report(project.units[0].config, project.warnings)
 
 
-def _shown(config: Config, warnings: tuple[Problem, ...]) -> Report:
-    known = {name: f"(known after a deploy: {name})" for name in late_names(config.resolved)}
-    document = filled_in_document(json.loads(config.resolved), known)
+def _build_report(config: Config, warnings: tuple[Problem, ...]) -> Report:
+    known = {name: f"(known after a deploy: {name})" for name in find_late_names(config.resolved)}
+    document = fill_document(json.loads(config.resolved), known)
     outcome = ConfigOutcome(config.service, config.stage, document)
     return Report("config show", outcome, warnings=warnings)

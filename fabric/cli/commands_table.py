@@ -17,61 +17,63 @@ _MANY = "Multi-service"
 _REST = "Maintenance"
 
 
-def _row(name: str, group: str, text: str, module: str = "") -> CommandRow:
+def _make_row(name: str, group: str, text: str, module: str = "") -> CommandRow:
     attribute = name.replace("-", "_")
     return CommandRow(name, group, text, f"fabric.cli.commands.{module or attribute}", attribute)
 
 
 _OBSERVED = (
-    _row("logs", _LOOK, "Show function logs.", "observe"),
-    _row("metrics", _LOOK, "Show invocation counts, errors and durations.", "observe"),
-    _row("traces", _LOOK, "List traces, or show one trace as a tree.", "observe"),
+    _make_row("logs", _LOOK, "Show function logs.", "observe"),
+    _make_row("metrics", _LOOK, "Show invocation counts, errors and durations.", "observe"),
+    _make_row("traces", _LOOK, "List traces, or show one trace as a tree.", "observe"),
 )
 ROOT = (
-    _row("init", _DAILY, "Create a new project."),
-    _row("generate", _DAILY, "Add a function, worker, resource, addon or CI workflow."),
-    _row("plan", _DAILY, "Show which tasks would run and why."),
-    _row("build", _DAILY, "Build the functions that changed."),
-    _row("package", _DAILY, "Build functions and package them into archives."),
-    _row("deploy", _DAILY, "Deploy the functions that changed."),
-    _row("remove", _DAILY, "Delete a deployed service."),
-    _row("rollback", _DAILY, "Roll back to a previous deployment."),
-    _row("releases", _LOOK, "List deployments, newest first.", "rollback"),
-    _row("outputs", _DAILY, "Show the outputs of a deployed service."),
-    _row("dev", _DAILY, "Run functions with sample events and rebuild on edits."),
-    _row("invoke", _DAILY, "Invoke functions locally or in the cloud."),
-    _row("compose", _MANY, "Run commands on all services of a compose file."),
-    _row("router", _MANY, "Split traffic for one hostname across providers."),
-    _row("validate", _LOOK, "Check a config for errors, offline."),
-    _row("config", _LOOK, "Show the resolved config."),
-    _row("explain", _LOOK, "Explain why a task would run."),
+    _make_row("init", _DAILY, "Create a new project."),
+    _make_row("generate", _DAILY, "Add a function, worker, resource, addon or CI workflow."),
+    _make_row("plan", _DAILY, "Show which tasks would run and why."),
+    _make_row("build", _DAILY, "Build the functions that changed."),
+    _make_row("package", _DAILY, "Build functions and package them into archives."),
+    _make_row("deploy", _DAILY, "Deploy the functions that changed."),
+    _make_row("remove", _DAILY, "Delete a deployed service."),
+    _make_row("rollback", _DAILY, "Roll back to a previous deployment."),
+    _make_row("releases", _LOOK, "List deployments, newest first.", "rollback"),
+    _make_row("outputs", _DAILY, "Show the outputs of a deployed service."),
+    _make_row("dev", _DAILY, "Run functions with sample events and rebuild on edits."),
+    _make_row("invoke", _DAILY, "Invoke functions locally or in the cloud."),
+    _make_row("compose", _MANY, "Run commands on all services of a compose file."),
+    _make_row("router", _MANY, "Split traffic for one hostname across providers."),
+    _make_row("validate", _LOOK, "Check a config for errors, offline."),
+    _make_row("config", _LOOK, "Show the resolved config."),
+    _make_row("explain", _LOOK, "Explain why a task would run."),
     *_OBSERVED,
-    _row("doctor", _LOOK, "Check tools, credentials and the state backend."),
-    _row("runs", _LOOK, "List and show past runs."),
-    _row("state", _REST, "Inspect, back up, migrate and repair state."),
-    _row("config-api", _REST, "Serve config validation and resolution over HTTP.", "config_api"),
-    _row("cache", _REST, "Inspect and clean the cache."),
-    _row("schema", _REST, "Print a JSON Schema of a config, plan or result."),
-    _row("completion", _REST, "Print a completion script for bash, zsh or fish."),
+    _make_row("doctor", _LOOK, "Check tools, credentials and the state backend."),
+    _make_row("runs", _LOOK, "List and show past runs."),
+    _make_row("state", _REST, "Inspect, back up, migrate and repair state."),
+    _make_row(
+        "config-api", _REST, "Serve config validation and resolution over HTTP.", "config_api"
+    ),
+    _make_row("cache", _REST, "Inspect and clean the cache."),
+    _make_row("schema", _REST, "Print a JSON Schema of a config, plan or result."),
+    _make_row("completion", _REST, "Print a completion script for bash, zsh or fish."),
     CommandRow(
         "help", _REST, "Topics: exit-codes, environment.", "fabric.cli.commands.help", "help_topic"
     ),
 )
 
 
-def _compose(name: str, text: str, attribute: str = "") -> CommandRow:
+def _make_compose_row(name: str, text: str, attribute: str = "") -> CommandRow:
     return CommandRow(name, "Commands", text, "fabric.cli.commands.compose", attribute or name)
 
 
 COMPOSE = (
-    _compose("plan", "Show which tasks of all services would run and why."),
-    _compose("build", "Build the functions of all services."),
-    _compose("package", "Package the functions of all services."),
-    _compose("deploy", "Deploy all services in dependency order."),
-    _compose("remove", "Delete all services, dependents first."),
-    _compose("outputs", "Show the outputs of the deployed services."),
-    _compose("runs", "List past runs of all services."),
-    _compose("list", "List services and their dependencies.", "list_services"),
+    _make_compose_row("plan", "Show which tasks of all services would run and why."),
+    _make_compose_row("build", "Build the functions of all services."),
+    _make_compose_row("package", "Package the functions of all services."),
+    _make_compose_row("deploy", "Deploy all services in dependency order."),
+    _make_compose_row("remove", "Delete all services, dependents first."),
+    _make_compose_row("outputs", "Show the outputs of the deployed services."),
+    _make_compose_row("runs", "List past runs of all services."),
+    _make_compose_row("list", "List services and their dependencies.", "list_services"),
 )
 
 INVOKE = (
@@ -109,25 +111,27 @@ GENERATE = (
 )
 
 
-def _router(name: str, group: str, text: str, module: str = "router") -> CommandRow:
+def _make_router_row(name: str, group: str, text: str, module: str = "router") -> CommandRow:
     attribute = name.replace("-", "_")
     return CommandRow(name, group, text, f"fabric.cli.commands.{module}", attribute)
 
 
 _SHOWN, _CHANGED = "Inspect", "Change"
 ROUTER = (
-    _router("deploy", _CHANGED, "Deploy all targets, then update DNS.", "router_deploy"),
-    _router("dns-sync", _CHANGED, "Update DNS to route to the deployed endpoints."),
-    _router("dns-reconcile", _CHANGED, "Show DNS drift, and fix it with --apply."),
-    _router("dns-shift", _CHANGED, "Set the traffic percentage of one endpoint."),
-    _router("dns-restore", _CHANGED, "Restore earlier traffic weights."),
-    _router("dns-history", _SHOWN, "Show DNS changes, newest first.", "router_look"),
-    _router("status", _SHOWN, "Show the hostname, its weights and its endpoints.", "router_look"),
-    _router("endpoints", _SHOWN, "Run a health check on each endpoint.", "router_look"),
-    _router(
+    _make_router_row("deploy", _CHANGED, "Deploy all targets, then update DNS.", "router_deploy"),
+    _make_router_row("dns-sync", _CHANGED, "Update DNS to route to the deployed endpoints."),
+    _make_router_row("dns-reconcile", _CHANGED, "Show DNS drift, and fix it with --apply."),
+    _make_router_row("dns-shift", _CHANGED, "Set the traffic percentage of one endpoint."),
+    _make_router_row("dns-restore", _CHANGED, "Restore earlier traffic weights."),
+    _make_router_row("dns-history", _SHOWN, "Show DNS changes, newest first.", "router_look"),
+    _make_router_row(
+        "status", _SHOWN, "Show the hostname, its weights and its endpoints.", "router_look"
+    ),
+    _make_router_row("endpoints", _SHOWN, "Run a health check on each endpoint.", "router_look"),
+    _make_router_row(
         "simulate", _SHOWN, "Simulate how requests are split, without network calls.", "router_look"
     ),
-    _router(
+    _make_router_row(
         "chaos-verify",
         _SHOWN,
         "Simulate endpoint failures and their effect on traffic.",
@@ -136,7 +140,9 @@ ROUTER = (
 )
 
 
-def _state(name: str, group: str, text: str, module: str, attribute: str = "") -> CommandRow:
+def _make_state_row(
+    name: str, group: str, text: str, module: str, attribute: str = ""
+) -> CommandRow:
     return CommandRow(name, group, text, f"fabric.cli.commands.{module}", attribute or name)
 
 
@@ -144,16 +150,16 @@ _RECORDS = "Inspect"
 _COPIES = "Back up and move"
 _RIGHT = "Repair"
 STATE = (
-    _state("list", _RECORDS, "List the records of a service.", "state", "list_"),
-    _state("show", _RECORDS, "Show one record.", "state"),
-    _state("pull", _RECORDS, "Print one record as it is stored.", "state"),
-    _state("reconcile", _RECORDS, "Compare state with receipts and providers.", "state"),
-    _state("backup", _COPIES, "Write all records to one file.", "state_change"),
-    _state("restore", _COPIES, "Restore the records of a backup.", "state_change"),
-    _state("migrate", _COPIES, "Copy all records to another backend.", "state_move"),
-    _state("push", _RIGHT, "Store a record that could not be written.", "state_change"),
-    _state("force-unlock", _RIGHT, "Remove a lock.", "state_change", "force_unlock"),
-    _state("rm", _RIGHT, "Remove state without deleting resources.", "state_change"),
+    _make_state_row("list", _RECORDS, "List the records of a service.", "state", "list_"),
+    _make_state_row("show", _RECORDS, "Show one record.", "state"),
+    _make_state_row("pull", _RECORDS, "Print one record as it is stored.", "state"),
+    _make_state_row("reconcile", _RECORDS, "Compare state with receipts and providers.", "state"),
+    _make_state_row("backup", _COPIES, "Write all records to one file.", "state_change"),
+    _make_state_row("restore", _COPIES, "Restore the records of a backup.", "state_change"),
+    _make_state_row("migrate", _COPIES, "Copy all records to another backend.", "state_move"),
+    _make_state_row("push", _RIGHT, "Store a record that could not be written.", "state_change"),
+    _make_state_row("force-unlock", _RIGHT, "Remove a lock.", "state_change", "force_unlock"),
+    _make_state_row("rm", _RIGHT, "Remove state without deleting resources.", "state_change"),
 )
 
 ROOT_EPILOG = """\

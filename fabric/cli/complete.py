@@ -1,4 +1,4 @@
-"""What a shell may offer for an option or argument: names of the project that the line is about."""
+"""Shell completion of options and arguments, with names of the selected project."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
 
-def names_of(kind: str) -> Complete:
-    """The names of a kind that begin as the word does."""
+def complete_names(kind: str) -> Complete:
+    """Complete names of a kind by prefix."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        from fabric.app.complete import NameKind, known_names
-        from fabric.cli.start import command_start
+        from fabric.app.complete import NameKind, list_completions
+        from fabric.cli.start import get_command_start
 
-        settings = command_start().settings
-        names: Sequence[str] = known_names(NameKind(kind), _where(context), settings)
+        settings = get_command_start().settings
+        names: Sequence[str] = list_completions(NameKind(kind), _read_where(context), settings)
         return [name for name in names if name.startswith(begun)]
 
     return complete
 
 
-def one_of(words: Sequence[str]) -> Complete:
-    """One of a few words."""
+def complete_words(words: Sequence[str]) -> Complete:
+    """Complete one of a few words."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
         return [word for word in words if word.startswith(begun)]
@@ -34,17 +34,17 @@ def one_of(words: Sequence[str]) -> Complete:
     return complete
 
 
-def choices_for(option: str) -> Complete:
-    """Words for an option of a new project that go with what the line says so far."""
+def complete_choices(option: str) -> Complete:
+    """Complete an option of a new project with values that fit the other options."""
 
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
         said = {name: str(value or "") for name, value in context.params.items()}
-        return [word for word in _choices(option, said) if word.startswith(begun)]
+        return [word for word in _list_choices(option, said) if word.startswith(begun)]
 
     return complete
 
 
-def _choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
+def _list_choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
     from fabric.model.back_ends import BackendKind
     from fabric.scaffold import choices
 
@@ -52,20 +52,20 @@ def _choices(option: str, said: Mapping[str, str]) -> Sequence[str]:
     try:
         match option:
             case "template":
-                return choices.templates_for(provider)
+                return choices.list_templates(provider)
             case "provider":
-                return choices.providers_for(template, lang)
+                return choices.list_providers(template, lang)
             case "lang":
-                return choices.languages_for(provider)
+                return choices.list_languages(provider)
             case _:
                 return tuple(BackendKind)
     except ValueError:  # a word that nobody knows
         return ()
 
 
-def _where(context: click.Context) -> "Where":
-    """What the line says so far."""
-    from fabric.app.request import CONFIG_NAME, Where, params_of
+def _read_where(context: click.Context) -> "Where":
+    """Read the project options of the line so far."""
+    from fabric.app.request import CONFIG_NAME, Where, parse_params
 
     said = context.params
     return Where(
@@ -73,5 +73,5 @@ def _where(context: click.Context) -> "Where":
         said.get("compose") or "",
         said.get("stage") or "",
         said.get("provider") or "",
-        params=params_of(said.get("params") or ()),
+        params=parse_params(said.get("params") or ()),
     )

@@ -1,4 +1,4 @@
-"""A question before something that cannot be undone: asked on a terminal, else taken as said."""
+"""Confirm irreversible actions: prompt at a terminal, otherwise require the option."""
 
 import sys
 from collections.abc import Callable
@@ -6,27 +6,29 @@ from collections.abc import Callable
 import click
 
 from fabric.app.settings import Settings
-from fabric.cli.screen import Screen, safe
+from fabric.cli.screen import Screen, escape_for_terminal
 
 
-def asker(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
-    """Scripts have nobody to ask; `--yes` has answered already."""
+def build_confirmation(screen: Screen, settings: Settings, *, yes: bool) -> Callable[[str], bool]:
+    """Build the confirmation prompt. `--yes` confirms; scripts without it are refused."""
 
-    def agrees(question: str) -> bool:
+    def prompt_user(question: str) -> bool:
         if yes or screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
             return True
-        return click.confirm(safe(question), default=False, err=True)
+        return click.confirm(escape_for_terminal(question), default=False, err=True)
 
-    return agrees
+    return prompt_user
 
 
-def word_asker(screen: Screen, settings: Settings) -> Callable[[str], str]:
-    """For what has to be typed: no option says it, and scripts say nothing."""
+def build_word_prompt(screen: Screen, settings: Settings) -> Callable[[str], str]:
+    """Build the prompt for a word to type. No option replaces it, so scripts are refused."""
 
     def ask(question: str) -> str:
         if screen.as_json or not (sys.stdin.isatty() and settings.stderr_is_terminal):
             return ""
-        said: str = click.prompt(safe(question), default="", show_default=False, err=True)
+        said: str = click.prompt(
+            escape_for_terminal(question), default="", show_default=False, err=True
+        )
         return said.strip()
 
     return ask

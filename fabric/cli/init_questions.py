@@ -1,4 +1,4 @@
-"""What `init` asks for at a terminal: only what was not said, and only what the table allows."""
+"""The prompts of `init`: only for omitted options, with supported choices."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from fabric.app.init import Ask, InitRequest
 from fabric.app.settings import Settings
-from fabric.cli.picker.ask import can_ask, pick
+from fabric.cli.picker.ask import is_interactive, pick
 from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDERS
-from fabric.scaffold.choices import NO_MANAGER, languages_for, providers_for, templates_for
+from fabric.scaffold.choices import NO_MANAGER, list_languages, list_providers, list_templates
 from fabric.scaffold.templates import TEMPLATES, Language
-from fabric.system.plugins import FindEntries, installed, secret_managers
+from fabric.system.plugins import FindEntries, list_installed, load_secret_managers
 
 _LANGUAGES = {"ts": "TypeScript", "js": "JavaScript", "py": "Python"}
 _BACK_ENDS = {
@@ -23,29 +23,29 @@ _BACK_ENDS = {
 }
 
 
-def asker_at(settings: Settings, *, as_json: bool) -> Ask | None:
-    """None where nobody is there to answer: scripts say all that they mean."""
-    return questions if can_ask(settings, as_json=as_json) else None
+def build_asker(settings: Settings, *, as_json: bool) -> Ask | None:
+    """Build the prompts; None without an interactive terminal."""
+    return ask_questions if is_interactive(settings, as_json=as_json) else None
 
 
-def questions(asked: InitRequest, find: FindEntries = installed) -> InitRequest:
-    """In the order of the product; each answer narrows what comes after it."""
+def ask_questions(asked: InitRequest, find: FindEntries = list_installed) -> InitRequest:
+    """Ask the questions in product order. Each answer limits the following choices."""
     template = asked.template or pick(
-        "Trigger", templates_for(asked.provider), "http", _template_notes()
+        "Trigger", list_templates(asked.provider), "http", _load_template_notes()
     )
-    providers = providers_for(template, asked.lang)
+    providers = list_providers(template, asked.lang)
     notes = {one.id: one.title for one in PROVIDERS}
     provider = asked.provider or pick("Provider", providers, providers[0], notes)
-    managers = (NO_MANAGER, *secret_managers(find))
+    managers = (NO_MANAGER, *load_secret_managers(find))
     manager = asked.manager or pick("Secret manager", managers, NO_MANAGER)
     kinds = [one.value for one in BackendKind]
     backend = asked.backend or pick("State backend", kinds, BackendKind.LOCAL, _BACK_ENDS)
-    languages = languages_for(provider)
+    languages = list_languages(provider)
     lang = asked.lang or pick("Language", languages, Language.TYPESCRIPT, _LANGUAGES)
     return replace(
         asked, template=template, provider=provider, manager=manager, backend=backend, lang=lang
     )
 
 
-def _template_notes() -> Mapping[str, str]:
+def _load_template_notes() -> Mapping[str, str]:
     return {one.kind.value: one.title for one in TEMPLATES}

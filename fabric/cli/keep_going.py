@@ -1,4 +1,4 @@
-"""`--keep-going`: what is wanted of a run after a failure, and what that goes ill with."""
+"""`--keep-going`: continue after failures, and the options it conflicts with."""
 
 from collections.abc import Mapping
 from typing import Annotated, TypeAlias
@@ -16,7 +16,7 @@ KeepGoing: TypeAlias = Annotated[
 
 
 def refuse_opposites(opposites: Mapping[str, bool], *, keep_going: bool) -> None:
-    """`opposites` are options that want something else after a failure, and whether given."""
+    """Reject conflicting options. `opposites` pairs each with whether it was given."""
     from fabric.model.problems import FabricError, Problem
 
     for name in (name for name, is_given in opposites.items() if is_given and keep_going):

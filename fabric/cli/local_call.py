@@ -1,4 +1,4 @@
-"""One local call: flags to what a function is given."""
+"""One local invocation: convert flags to its input."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from fabric.app.local.one_shot import OneCall, invoke_local
 from fabric.app.request import Request
-from fabric.cli.payload import event_of
+from fabric.cli.ineffective_options import refuse_useless
+from fabric.cli.payload import read_event
 from fabric.cli.perform import Caller, Order, perform
-from fabric.cli.useless import refuse_useless
 from fabric.model.names import Verb
 from fabric.model.report import Report
 
@@ -31,26 +31,26 @@ def refuse_unfitting(flags: "LocalFlags") -> None:
 
 
 def call_once(flags: "LocalFlags") -> int:
-    http = _http(flags)
+    http = _parse_http(flags)
 
     def use_case(request: Request, caller: Caller) -> Report:
         settings = caller.settings
-        event = None if http else event_of(flags.event, settings)
+        event = None if http else read_event(flags.event, settings)
         call = OneCall(flags.function, event, http)
         return invoke_local(request, settings, caller.make_listeners, call)
 
-    return perform(Order(local_request(flags), flags.screen), use_case)
+    return perform(Order(build_local_request(flags), flags.screen), use_case)
 
 
-def _http(flags: "LocalFlags") -> "HttpInput | None":
+def _parse_http(flags: "LocalFlags") -> "HttpInput | None":
     said = flags.http
     if not said.given:
         return None
-    from fabric.app.local.http_input import http_input
+    from fabric.app.local.http_input import parse_http_input
 
-    return http_input(said.method, said.path, said.query, said.header, said.body)
+    return parse_http_input(said.method, said.path, said.query, said.header, said.body)
 
 
-def local_request(flags: "LocalFlags") -> Request:
+def build_local_request(flags: "LocalFlags") -> Request:
     chosen = frozenset(filter(None, (flags.function,)))
     return replace(Request(Verb.PACKAGE, "invoke local", flags.place.where), functions=chosen)

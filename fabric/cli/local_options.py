@@ -1,17 +1,17 @@
-"""The options of local runs: one http request, what is served, and the dev loop."""
+"""The options of local runs: HTTP request, server and dev loop."""
 
 from typing import Annotated
 
 import click
 from msgspec import Struct
 
-from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, one_function
+from fabric.cli.options import PlaceFlags, ScreenFlags, build_event_option, build_function_option
 
 _PORT = 8787
 
 
 class HttpFlags(Struct, frozen=True):
-    """One http request, as it is said on a command line."""
+    """One HTTP request in options."""
 
     method: Annotated[
         str,
@@ -98,9 +98,11 @@ class ServeFlags(Struct, frozen=True):
 class LocalFlags(Struct, frozen=True):
     place: PlaceFlags
     function: Annotated[
-        str, one_function("Function to invoke. With --serve, the only function to serve.")
+        str, build_function_option("Function to invoke. With --serve, the only function to serve.")
     ]
-    event: Annotated[str, event_file("Event file. With --serve, default fields of each event.")]
+    event: Annotated[
+        str, build_event_option("Event file. With --serve, default fields of each event.")
+    ]
     http: HttpFlags
     serving: ServeFlags
     screen: ScreenFlags
@@ -108,7 +110,7 @@ class LocalFlags(Struct, frozen=True):
 
 class DevFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[str, one_function("Only this function.")]
+    function: Annotated[str, build_function_option("Only this function.")]
     preset: Annotated[
         str,
         click.option(

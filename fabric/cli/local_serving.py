@@ -1,19 +1,19 @@
-"""What goes on until it is told to end: functions that are served, and the dev loop."""
+"""Progress output of local servers and the dev loop."""
 
 import sys
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.app.local.dev import DevHearers, DevOptions, dev
+from fabric.app.local.dev import DevHearers, DevOptions, run_dev_loop
 from fabric.app.local.serve import Hearers, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request
-from fabric.cli.local_call import local_request
-from fabric.cli.payload import event_in
+from fabric.cli.ineffective_options import refuse_useless
+from fabric.cli.local_call import build_local_request
+from fabric.cli.payload import read_event_file
 from fabric.cli.perform import Caller, Order, perform
-from fabric.cli.screen import Screen, safe
-from fabric.cli.useless import refuse_useless
+from fabric.cli.screen import Screen, escape_for_terminal
 from fabric.local.exchange import ServedCall
 from fabric.model.names import Verb
 from fabric.model.outcomes.looked_up import PresetCall
@@ -21,10 +21,10 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 from fabric.views.served_text import (
     CallLine,
-    broken_text,
     call_text,
-    preset_text,
-    ready_text,
+    format_broken_build,
+    format_preset_call,
+    format_ready,
     round_text,
 )
 
@@ -37,7 +37,7 @@ _PORT, _INSTANCES = 8787, 4
 
 def serve_until_exit(flags: "LocalFlags") -> int:
     def use_case(request: Request, caller: Caller) -> Report:
-        template = event_in(flags.event, caller.settings.cwd) if flags.event else {}
+        template = read_event_file(flags.event, caller.settings.cwd) if flags.event else {}
         if not isinstance(template, dict):
             message = f"invalid event `{flags.event}`: with --serve it must be a JSON object"
             raise FabricError(Problem("input/bad-payload", message))
@@ -48,38 +48,44 @@ def serve_until_exit(flags: "LocalFlags") -> int:
             flags.serving.instances or _INSTANCES,
         )
         return serve(
-            request, caller.settings, caller.make_listeners, options, hearers(caller.screen)
+            request,
+            caller.settings,
+            caller.make_listeners,
+            options,
+            build_serve_listeners(caller.screen),
         )
 
-    return perform(Order(local_request(flags), flags.screen), use_case)
+    return perform(Order(build_local_request(flags), flags.screen), use_case)
 
 
-def hearers(screen: Screen) -> Hearers:
-    """All of it is talk: on stderr, as it happens."""
+def build_serve_listeners(screen: Screen) -> Hearers:
+    """Build the callbacks. They print progress to stderr."""
 
-    def say(text: str) -> None:
-        sys.stderr.write(safe(f"{text}\n"))
+    def print_line(text: str) -> None:
+        sys.stderr.write(escape_for_terminal(f"{text}\n"))
         sys.stderr.flush()
 
-    def ready(url: str, service: LocalService) -> None:
+    def print_ready(url: str, service: LocalService) -> None:
         routes = tuple((one.method, one.path, one.function) for one in service.routes)
         routed = {one.function for one in service.routes}
         others = tuple(name for name in service.memory if name not in routed)
-        say(ready_text(url, routes, others, screen.err))
+        print_line(format_ready(url, routes, others, screen.err))
         if service.broken:
-            say(broken_text(tuple(dict.fromkeys(service.broken.values())), screen.err))
+            print_line(
+                format_broken_build(tuple(dict.fromkeys(service.broken.values())), screen.err)
+            )
 
-    def called(call: ServedCall) -> None:
-        say(call_text(line_of(call), screen.err))
+    def print_call(call: ServedCall) -> None:
+        print_line(call_text(build_call_line(call), screen.err))
 
-    def rebuilt(found: "Round") -> None:
-        say(round_text(found.moved, found.changed, found.ms, screen.err))
+    def print_rebuild(found: "Round") -> None:
+        print_line(round_text(found.moved, found.changed, found.ms, screen.err))
         broken = found.service.broken if found.service else {}
         problems = found.problems or tuple(dict.fromkeys(broken.values()))
         if problems:
-            say(broken_text(problems, screen.err))
+            print_line(format_broken_build(problems, screen.err))
 
-    return Hearers(ready, called, rebuilt)
+    return Hearers(print_ready, print_call, print_rebuild)
 
 
 def run_dev(flags: "DevFlags") -> int:
@@ -90,33 +96,36 @@ def run_dev(flags: "DevFlags") -> int:
     request = replace(Request(Verb.PACKAGE, "dev", flags.place.where), functions=chosen)
 
     def use_case(one: Request, caller: Caller) -> Report:
-        told = dev_hearers(caller.screen)
-        return dev(one, caller.settings, caller.make_listeners, options, told)
+        told = build_dev_listeners(caller.screen)
+        return run_dev_loop(one, caller.settings, caller.make_listeners, options, told)
 
     return perform(Order(request, flags.screen), use_case)
 
 
-def dev_hearers(screen: Screen) -> DevHearers:
-    """Calls are the result where they are all that is asked for; what is done next is talk."""
-    told = hearers(screen)
+def build_dev_listeners(screen: Screen) -> DevHearers:
+    """Build the callbacks. Calls go to stdout if they are the only result; next steps go to
+    stderr."""
+    told = build_serve_listeners(screen)
 
-    def called(call: PresetCall) -> None:
+    def print_preset_call(call: PresetCall) -> None:
         if not screen.as_json:
-            sys.stdout.write(safe(f"{preset_text(call, screen.out)}\n"))
+            sys.stdout.write(escape_for_terminal(f"{format_preset_call(call, screen.out)}\n"))
             sys.stdout.flush()
 
-    def waiting(options: DevOptions) -> None:
+    def print_waiting(options: DevOptions) -> None:
         again = "Press Enter to invoke again"
         words = f"{again}, or edit a file" if options.watch else again
         sys.stderr.write(
-            safe(screen.err.dim(f"{words}. Type `exit` or press Ctrl-C to stop.") + "\n")
+            escape_for_terminal(
+                screen.err.dim(f"{words}. Type `exit` or press Ctrl-C to stop.") + "\n"
+            )
         )
         sys.stderr.flush()
 
-    return DevHearers(called, told.rebuilt, waiting)
+    return DevHearers(print_preset_call, told.rebuilt, print_waiting)
 
 
-def line_of(call: ServedCall) -> CallLine:
+def build_call_line(call: ServedCall) -> CallLine:
     end = call.end
     why = end.failure.message if end.failure else ""
     return CallLine(

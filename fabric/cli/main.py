@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric import last_words, lean_imports
+from fabric import interrupt_message, lean_imports
 from fabric.cli import commands_table as table
 from fabric.cli import version
 from fabric.cli.group import Group
@@ -22,12 +22,12 @@ _NARROW = 80
 
 
 class LazyGroup(Group):
-    """Knows its commands by name and one line; imports one only when it is called."""
+    """A group that knows commands by name and summary, and imports one only when it is called."""
 
     rows: Mapping[str, table.CommandRow] = MappingProxyType({})
 
     def listing(self, rows: Sequence[table.CommandRow]) -> "LazyGroup":
-        """The same group, with these commands."""
+        """Return the same group with these commands."""
         self.rows = {row.name: row for row in rows}
         return self
 
@@ -47,7 +47,7 @@ class LazyGroup(Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Commands by what they are for, without importing one."""
+        """List the commands by group without importing them."""
         del ctx
         for group in dict.fromkeys(row.group for row in self.rows.values()):
             rows = [(row.name, row.help) for row in self.rows.values() if row.group == group]
@@ -62,22 +62,22 @@ class LazyGroup(Group):
                 formatter.write(f"{line}\n")
 
 
-def root() -> LazyGroup:
+def build_root() -> LazyGroup:
     return LazyGroup(
         name="fabric",
         help="Deploy serverless functions like a build system: compile one config to a graph "
         "of tasks and run only the tasks that changed.",
         epilog=table.ROOT_EPILOG,
-        params=[version_option()],
+        params=[build_version_option()],
         no_args_is_help=True,
         context_settings={
             "help_option_names": ["-h", "--help"],
-            "terminal_width": terminal_width(),
+            "terminal_width": read_terminal_width(),
         },
     ).listing(table.ROOT)
 
 
-def version_option() -> click.Option:
+def build_version_option() -> click.Option:
     return click.Option(
         ["--version"],
         is_flag=True,
@@ -90,12 +90,12 @@ def version_option() -> click.Option:
 
 def _print_version(ctx: click.Context, _option: click.Parameter, value: bool) -> None:  # noqa: FBT001
     if value:
-        click.echo(version.text(as_json="--json" in sys.argv))
+        click.echo(version.format_version(as_json="--json" in sys.argv))
         ctx.exit()
 
 
-def terminal_width() -> int:
-    """The terminal's width; click would import shutil to ask for it."""
+def read_terminal_width() -> int:
+    """Return the terminal width. click would import shutil for it."""
     try:
         return min(os.get_terminal_size().columns, _WIDEST)
     except OSError:
@@ -103,22 +103,22 @@ def terminal_width() -> int:
 
 
 def run(argv: list[str], start: "CommandStart | None" = None) -> int:
-    """Run one command line and give its exit code; without a `start` it is this process's own."""
+    """Run one command line and return its exit code. `start` defaults to this process."""
     if argv[:1] == ["--json"]:
         argv = [*argv[1:], "--json"]
     try:
-        return _invoked(argv, start)
+        return _invoke_command(argv, start)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return last_words.told(argv)
+        return interrupt_message.told(argv)
     except Exception as error:  # noqa: BLE001 - the one place where failures become exits
         from fabric.cli.failures import explain
 
         return explain(argv, error, start)
 
 
-def _invoked(argv: list[str], start: "CommandStart | None") -> int:
-    result = root().main(args=argv, prog_name="fabric", standalone_mode=False, obj=start)
+def _invoke_command(argv: list[str], start: "CommandStart | None") -> int:
+    result = build_root().main(args=argv, prog_name="fabric", standalone_mode=False, obj=start)
     return result if isinstance(result, int) else 0

@@ -1,31 +1,31 @@
-"""The options of `generate` to what is wanted: checked, and asked for where they are missing."""
+"""Convert the options of `generate` to entries, with checks and prompts."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from fabric.app.generate import OpenConfig
-from fabric.cli.questions import Asks, OpenQuestion, Person, answers
+from fabric.cli.questions import Asks, OpenQuestion, Person, collect_answers
 from fabric.config.schema.entries import RESOURCE_TYPES
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, facts_of, titled
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, find_provider_facts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
 from fabric.scaffold.generated import (
     NewEntry,
-    function_entry,
+    build_new_function,
+    find_text_complaint,
+    find_variable_complaint,
     name_complaint,
     route_complaint,
     schedule_complaint,
-    text_complaint,
     type_complaint,
-    variable_complaint,
 )
-from fabric.scaffold.templates import template_of
-from fabric.scaffold.yaml_text import leaf
+from fabric.scaffold.templates import find_template
+from fabric.scaffold.yaml_text import parse_leaf
 
 
 class TriggerOption(NamedTuple):
-    """An option that says a field of one kind of trigger; an `asked` one is a question too."""
+    """An option for a field of one trigger kind. An `asked` one is also prompted for."""
 
     option: str
     kind: str
@@ -41,45 +41,53 @@ TRIGGER_OPTIONS: Mapping[str, TriggerOption] = {
     "schedule": TriggerOption(
         "--schedule", "cron", "schedule", "Schedule", schedule_complaint, needed=True
     ),
-    "queue_name": TriggerOption("--queue-name", "queue", "queue", "Queue", text_complaint),
-    "bucket": TriggerOption("--bucket", "storage", "bucket", "Bucket", text_complaint),
-    "topic": TriggerOption("--topic", "pubsub", "topic", "Topic", text_complaint),
-    "timezone": TriggerOption("--timezone", "cron", "timezone", "", text_complaint, asked=False),
-    "events": TriggerOption("--event", "storage", "events", "", text_complaint, asked=False),
-    "sources": TriggerOption("--source", "eventbus", "source", "", text_complaint, asked=False),
+    "queue_name": TriggerOption("--queue-name", "queue", "queue", "Queue", find_text_complaint),
+    "bucket": TriggerOption("--bucket", "storage", "bucket", "Bucket", find_text_complaint),
+    "topic": TriggerOption("--topic", "pubsub", "topic", "Topic", find_text_complaint),
+    "timezone": TriggerOption(
+        "--timezone", "cron", "timezone", "", find_text_complaint, asked=False
+    ),
+    "events": TriggerOption("--event", "storage", "events", "", find_text_complaint, asked=False),
+    "sources": TriggerOption(
+        "--source", "eventbus", "source", "", find_text_complaint, asked=False
+    ),
     "detail_types": TriggerOption(
-        "--detail-type", "eventbus", "detail-type", "", text_complaint, asked=False
+        "--detail-type", "eventbus", "detail-type", "", find_text_complaint, asked=False
     ),
 }
 _PATTERN = ("source", "detail-type")
 Said = Mapping[str, str | tuple[str, ...]]
 
 
-def new_function(
+def build_function_entry(
     name: str, trigger: str, said: Said, opened: OpenConfig, person: Person
 ) -> NewEntry:
-    """`said` has the values of trigger options by their names; empty ones were not said."""
+    """Build a function entry. `said` has the trigger options by name; empty ones were omitted."""
     given = {option: value for option, value in said.items() if value}
     name = _free_name(name, "functions", opened, person)
-    kind = _trigger(trigger, given, opened, person)
+    kind = _choose_trigger(trigger, given, opened, person)
     _refuse_foreign(kind, given)
-    return function_entry("function", name, kind, _fields(name, kind, given, person))
+    return build_new_function("function", name, kind, _collect_fields(name, kind, given, person))
 
 
-def new_worker(name: str, queue: str, opened: OpenConfig, person: Person) -> NewEntry:
+def build_worker_entry(name: str, queue: str, opened: OpenConfig, person: Person) -> NewEntry:
     _refuse_unsupported("queue", opened)
     name = _free_name(name, "functions", opened, person)
-    default = f"{template_of('queue').fields['queue']}"
-    question = OpenQuestion("Queue", "--queue-name", queue, default, text_complaint, needed=True)
-    return function_entry("worker", name, "queue", dict(answers({"queue": question}, person)))
+    default = f"{find_template('queue').fields['queue']}"
+    question = OpenQuestion(
+        "Queue", "--queue-name", queue, default, find_text_complaint, needed=True
+    )
+    return build_new_function(
+        "worker", name, "queue", dict(collect_answers({"queue": question}, person))
+    )
 
 
-def new_resource(
+def build_resource_entry(
     name: str, kind: str, variable: str, opened: OpenConfig, person: Person
 ) -> NewEntry:
     name = _free_name(name, "resources", opened, person)
     default = "".join(sign if sign.isalnum() else "_" for sign in name).upper()
-    default = default if not variable_complaint(f"{default}_URL") else "DATABASE"
+    default = default if not find_variable_complaint(f"{default}_URL") else "DATABASE"
     questions = {
         "type": OpenQuestion(
             "Type",
@@ -95,27 +103,27 @@ def new_resource(
             "--connection-env",
             variable,
             f"{default}_URL",
-            variable_complaint,
+            find_variable_complaint,
             needed=True,
         ),
     }
-    return NewEntry("resource", "resources", name, dict(answers(questions, person)))
+    return NewEntry("resource", "resources", name, dict(collect_answers(questions, person)))
 
 
-def new_addon(
+def build_addon_entry(
     name: str, version: str, options: tuple[str, ...], opened: OpenConfig, person: Person
 ) -> NewEntry:
     name = _free_name(name, "addons", opened, person)
     question = OpenQuestion("Version (empty for none)", "--version", version, "", lambda _: "")
     fields: dict[str, Json] = {}
-    if said := answers({"version": question}, person)["version"]:
+    if said := collect_answers({"version": question}, person)["version"]:
         fields["version"] = said
     if options:
-        fields["options"] = _options(options)
+        fields["options"] = _parse_options(options)
     return NewEntry("addon", "addons", name, fields)
 
 
-def _options(words: tuple[str, ...]) -> dict[str, Json]:
+def _parse_options(words: tuple[str, ...]) -> dict[str, Json]:
     """`KEY=VALUE` each: a number or flag of JSON, or text."""
     pairs = [word.partition("=") for word in words]
     for (key, equals, _), word in zip(pairs, words, strict=True):
@@ -128,13 +136,13 @@ def _options(words: tuple[str, ...]) -> dict[str, Json]:
             )
         if [one for one, _, _ in pairs].count(key) > 1:
             raise FabricError(Problem("usage/bad-value", f"duplicate option: --option {key}"))
-    return {key: leaf(value).value for key, _, value in pairs}
+    return {key: parse_leaf(value).value for key, _, value in pairs}
 
 
 def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> str:
     taken = {one.name: one.where for one in opened.overview.sections[section]}
 
-    def complaint(text: str) -> str:
+    def find_complaint(text: str) -> str:
         return name_complaint(text) or (
             f"`{text}` already exists at {taken[text]}" if text in taken else ""
         )
@@ -145,18 +153,18 @@ def _free_name(name: str, section: str, opened: OpenConfig, person: Person) -> s
         raise FabricError(Problem("usage/name-taken", message, "choose another name", where))
     if name and name_complaint(name):
         raise FabricError(Problem("usage/bad-name", f"`{name}`: {name_complaint(name)}"))
-    question = OpenQuestion("Name", "NAME", name, "", complaint, needed=True)
-    return answers({"name": question}, person)["name"]
+    question = OpenQuestion("Name", "NAME", name, "", find_complaint, needed=True)
+    return collect_answers({"name": question}, person)["name"]
 
 
-def _trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> str:
-    """What was said; else the kind that the options are of; else http, or what a person picks."""
+def _choose_trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> str:
+    """Choose the trigger: the option, the kind of the other options, http, or the user's choice."""
     kinds = {TRIGGER_OPTIONS[one].kind for one in given}
     told = trigger or (kinds.pop() if len(kinds) == 1 else "")
     if told:
         _refuse_unsupported(told, opened)
         return told
-    choices = _supported(opened)
+    choices = _list_supported_triggers(opened)
     question = OpenQuestion(
         "Trigger",
         "--trigger",
@@ -166,20 +174,20 @@ def _trigger(trigger: str, given: Said, opened: OpenConfig, person: Person) -> s
         needed=person.asks is not Asks.NOTHING,
         choices=choices,
     )
-    return answers({"trigger": question}, person)["trigger"]
+    return collect_answers({"trigger": question}, person)["trigger"]
 
 
-def _supported(opened: OpenConfig) -> tuple[str, ...]:
-    facts = facts_of(opened.overview.provider)
+def _list_supported_triggers(opened: OpenConfig) -> tuple[str, ...]:
+    facts = find_provider_facts(opened.overview.provider)
     kinds = facts.triggers if facts else DEPLOYABLE_TRIGGERS
     return tuple(kind.value for kind in TriggerKind if kind in kinds)
 
 
 def _refuse_unsupported(kind: str, opened: OpenConfig) -> None:
-    choices = _supported(opened)
+    choices = _list_supported_triggers(opened)
     if kind not in choices:
         provider = opened.overview.provider
-        name = titled(provider) if provider else "all providers"
+        name = format_provider_title(provider) if provider else "all providers"
         message = f"unsupported trigger type for {name}: `{kind}`"
         hint = f"use one of {', '.join(choices)}"
         raise FabricError(Problem("usage/trigger-unsupported", message, hint))
@@ -200,8 +208,8 @@ def _refuse_foreign(kind: str, given: Said) -> None:
         raise FabricError(*problems)
 
 
-def _fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json]:
-    template = template_of(kind).fields
+def _collect_fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json]:
+    template = find_template(kind).fields
     questions = {}
     for option, row in TRIGGER_OPTIONS.items():
         said = given.get(option, "")
@@ -210,13 +218,13 @@ def _fields(name: str, kind: str, given: Said, person: Person) -> dict[str, Json
             questions[row.field] = OpenQuestion(
                 row.title, row.option, said, default, row.check, row.needed
             )
-    fields: dict[str, Json] = dict(answers(questions, person))
+    fields: dict[str, Json] = dict(collect_answers(questions, person))
     rest = {option: one for option, one in given.items() if not TRIGGER_OPTIONS[option].asked}
-    return fields | _unasked(rest)
+    return fields | _list_given_fields(rest)
 
 
-def _unasked(given: Said) -> dict[str, Json]:
-    """Fields that are said or left out; two of them make a pattern."""
+def _list_given_fields(given: Said) -> dict[str, Json]:
+    """List the optional fields that were given. Two of them form a pattern."""
     for option, said in given.items():
         row = TRIGGER_OPTIONS[option]
         for text in (said,) if isinstance(said, str) else said:

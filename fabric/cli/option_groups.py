@@ -1,4 +1,4 @@
-"""A command whose help lists many options in groups."""
+"""A command whose help shows options in groups."""
 
 from collections.abc import Mapping, Sequence
 

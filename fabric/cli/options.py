@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of
+from fabric.cli.complete import complete_names
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
@@ -56,25 +56,25 @@ Functions: TypeAlias = Annotated[
         "functions",
         multiple=True,
         metavar="NAME",
-        shell_complete=names_of("function"),
+        shell_complete=complete_names("function"),
         help="Only this function. Can be repeated.",
     ),
 ]
 
 
-def one_function(what: str) -> "Option":
-    """`--function`, where there is one."""
+def build_function_option(what: str) -> "Option":
+    """Build the `--function` option for one function."""
     return click.option(
         "--function",
         default="",
         metavar="NAME",
-        shell_complete=names_of("function"),
+        shell_complete=complete_names("function"),
         help=what,
     )
 
 
-def event_file(what: str) -> "Option":
-    """`--event`, where there is one."""
+def build_event_option(what: str) -> "Option":
+    """Build the `--event` option."""
     return click.option("--event", default="", metavar="FILE", help=what)
 
 
@@ -84,7 +84,7 @@ Stage: TypeAlias = Annotated[
         "--stage",
         default="",
         metavar="NAME",
-        shell_complete=names_of("stage"),
+        shell_complete=complete_names("stage"),
         help="Stage. [default: FABRIC_STAGE, otherwise dev]",
     ),
 ]
@@ -94,7 +94,7 @@ Provider: TypeAlias = Annotated[
         "--provider",
         default="",
         metavar="ID",
-        shell_complete=names_of("provider"),
+        shell_complete=complete_names("provider"),
         help="Provider ID or label from `providerOverrides`.",
     ),
 ]
@@ -145,10 +145,10 @@ class PlaceFlags(Struct, frozen=True):
 
     @property
     def where(self) -> "Where":
-        from fabric.app.request import Where, params_of
+        from fabric.app.request import Where, parse_params
 
         return Where(
-            self.config, stage=self.stage, provider=self.provider, params=params_of(self.params)
+            self.config, stage=self.stage, provider=self.provider, params=parse_params(self.params)
         )
 
 
@@ -178,7 +178,7 @@ class ComposeFlags(Struct, frozen=True):
             "services",
             multiple=True,
             metavar="NAME",
-            shell_complete=names_of("service"),
+            shell_complete=complete_names("service"),
             help="Only this service. Can be repeated.",
         ),
     ]
@@ -220,7 +220,7 @@ class ComposeFlags(Struct, frozen=True):
 
     @property
     def where(self) -> "Where":
-        from fabric.app.request import ServiceChoice, Where, params_of
+        from fabric.app.request import ServiceChoice, Where, parse_params
 
         choice = ServiceChoice(
             self.with_dependents, self.with_dependencies, self.affected, self.base
@@ -231,22 +231,22 @@ class ComposeFlags(Struct, frozen=True):
             self.stage,
             services=self.services,
             choice=choice,
-            params=params_of(self.params),
+            params=parse_params(self.params),
         )
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """All functions of these services."""
+        """Return all functions of these services."""
         return ()
 
     @property
     def is_plain(self) -> bool:
-        """What git says lies in none of the files that a stored answer is checked against."""
+        """Return whether a stored answer can be used. Git queries depend on unwatched files."""
         return not self.affected
 
 
 class LiveFlags(Struct, frozen=True):
-    """How a deploy treats what is live."""
+    """How a deploy handles deployed functions."""
 
     force: Annotated[
         bool, click.option("--force", is_flag=True, help="Redeploy functions that are up to date.")
@@ -282,7 +282,7 @@ class LiveFlags(Struct, frozen=True):
 
 
 class SourceFlags(Struct, frozen=True):
-    """A project that lies somewhere else."""
+    """The options of a remote project."""
 
     source: Annotated[
         str,
@@ -304,6 +304,6 @@ class SourceFlags(Struct, frozen=True):
     ]
 
 
-def examples(text: str) -> str:
-    """An epilog that click leaves as it is."""
+def format_examples(text: str) -> str:
+    """Format an epilog that click leaves unchanged."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in text.strip().splitlines())

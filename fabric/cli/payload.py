@@ -1,4 +1,4 @@
-"""A payload: from a file that is named, else from whoever writes to us."""
+"""Read a payload from a named file or standard input."""
 
 import sys
 import threading
@@ -7,7 +7,7 @@ from pathlib import Path
 from fabric.app.settings import Settings
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.runtimes.calls.event_lines import event_in_text
+from fabric.runtimes.calls.event_lines import parse_event
 from fabric.system.disk import read_bytes
 
 # More than any host hands to a function.
@@ -15,13 +15,13 @@ _LARGEST = 20_000_000
 _SILENCE = 2.0
 
 
-def payload(file: str, settings: Settings) -> bytes:
-    """Nothing is waited for on a terminal: nobody means to type a payload."""
+def read_payload(file: str, settings: Settings) -> bytes:
+    """Read the payload. A terminal is not waited for, because no user types a payload."""
     if file:
-        return _content(file, settings.cwd)
+        return _read_content(file, settings.cwd)
     if sys.stdin is None or sys.stdin.isatty():
         return b""
-    waiting = threading.Timer(_SILENCE, _say_waiting)
+    waiting = threading.Timer(_SILENCE, _print_waiting)
     if settings.stderr_is_terminal:
         waiting.start()
     try:
@@ -30,16 +30,16 @@ def payload(file: str, settings: Settings) -> bytes:
         waiting.cancel()
 
 
-def _say_waiting() -> None:
+def _print_waiting() -> None:
     sys.stderr.write("reading the payload from standard input (use --event FILE to read a file)\n")
     sys.stderr.flush()
 
 
-def _content(file: str, cwd: Path) -> bytes:
+def _read_content(file: str, cwd: Path) -> bytes:
     where = Place(file)
     try:
         if (cwd / file).stat().st_size > _LARGEST:
-            raise FabricError(_too_large(file))
+            raise FabricError(_too_large_problem(file))
         return read_bytes(cwd / file)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -47,34 +47,34 @@ def _content(file: str, cwd: Path) -> bytes:
         raise FabricError(Problem("input/unreadable", message, where=where)) from error
 
 
-def _too_large(source: str) -> Problem:
+def _too_large_problem(source: str) -> Problem:
     most = _LARGEST // 1_000_000
     message = f"{source} exceeds {most} MB, the maximum size of a payload"
     return Problem("input/too-large", message)
 
 
-def event_of(file: str, settings: Settings) -> Json:
-    """The payload as a value; nothing at all is an empty object."""
+def read_event(file: str, settings: Settings) -> Json:
+    """Read the payload as a value. Empty input gives an empty object."""
     if file:
-        return event_in(file, settings.cwd)
-    content = payload("", settings)
+        return read_event_file(file, settings.cwd)
+    content = read_payload("", settings)
     if len(content) > _LARGEST:
-        raise FabricError(_too_large("standard input"))
-    return _parsed(content, "the payload") if content.strip() else {}
+        raise FabricError(_too_large_problem("standard input"))
+    return _parse_payload(content, "the payload") if content.strip() else {}
 
 
-def event_in(file: str, cwd: Path) -> Json:
-    content = _content(file, cwd)
+def read_event_file(file: str, cwd: Path) -> Json:
+    content = _read_content(file, cwd)
     if not content.strip():
         hint = """write one JSON document, such as '{"id": 1}'"""
         problem = Problem("input/bad-payload", f"`{file}` is empty", hint, where=Place(file))
         raise FabricError(problem)
-    return _parsed(content, f"`{file}`", Place(file))
+    return _parse_payload(content, f"`{file}`", Place(file))
 
 
-def _parsed(content: bytes, source: str, where: Place | None = None) -> Json:
+def _parse_payload(content: bytes, source: str, where: Place | None = None) -> Json:
     try:
-        return event_in_text(content)
+        return parse_event(content)
     except ValueError as error:
         hint = """write one JSON document, such as '{"id": 1}'"""
         message = f"invalid JSON in {source}: {error}"

@@ -1,4 +1,4 @@
-"""A command line to an answer: settings, screen, listeners, the use case, the files beside it."""
+"""Run a command: settings, screen, listeners, use case and report files."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,10 +10,10 @@ from fabric.app.request import Request, Where
 from fabric.app.selection import run_chosen
 from fabric.app.settings import Settings
 from fabric.cli.options import ScreenFlags, SourceFlags
-from fabric.cli.report_files import kept, refuse_unwritable, wants_details
+from fabric.cli.report_files import is_detail_needed, refuse_unwritable, write_report_files
 from fabric.cli.screen import Screen
-from fabric.cli.start import command_start
-from fabric.model.executor import executor_of
+from fabric.cli.start import get_command_start
+from fabric.model.executor import parse_executor
 from fabric.model.names import Verb
 from fabric.model.report import Report
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 class Outlets(Struct, frozen=True):
-    """Where the story of a run goes: files besides the terminal, and what is told there. Without
-    a `journal` nothing of it is kept."""
+    """The outputs of a run's events: files and terminal. Without `journal` no run log is
+    written."""
 
     events: str = ""
     profile: str = ""
@@ -37,7 +37,7 @@ class Outlets(Struct, frozen=True):
     journal: bool = True
 
     def is_unheard(self, settings: Settings) -> bool:
-        """Whether nobody would hear of a run."""
+        """Return whether the run has no output."""
         if self.journal or self.events or self.otlp or self.profile or self.logs != "none":
             return False
         if not any(name.startswith("OTEL_") for name in settings.env):
@@ -59,7 +59,7 @@ class Order(Struct, frozen=True):
 
 
 class Caller(Struct, frozen=True):
-    """What a use case is given besides its request."""
+    """The inputs of a use case beside its request."""
 
     settings: Settings
     screen: Screen
@@ -71,22 +71,22 @@ UseCase: TypeAlias = Callable[[Request, Caller], Report]
 
 
 def perform(order: Order, use_case: UseCase) -> int:
-    """Run a use case over the chosen services, show its report, and give the exit code."""
-    start = command_start()
+    """Run a use case over the selected services, print its report and return the exit code."""
+    start = get_command_start()
     settings = start.settings
     screen = Screen.of(settings, as_json=order.screen.as_json, colour=order.screen.color)
     junit = order.outlets.junit
-    request = replace(order.request, detailed=wants_details(settings, junit))
+    request = replace(order.request, detailed=is_detail_needed(settings, junit))
     caller = Caller(
         settings,
         screen,
-        _listeners(screen, settings, order.outlets),
+        _make_listeners(screen, settings, order.outlets),
         screen.command_line(start.argv) if order.may_be_kept else None,
     )
     refuse_unwritable(settings, junit, order.outlets.profile)
     _refuse_no_collector(order.outlets.otlp, settings)
-    report = kept(
-        request.command, settings, lambda: _answered(order, request, caller, use_case), junit
+    report = write_report_files(
+        request.command, settings, lambda: _answer_order(order, request, caller, use_case), junit
     )
     return screen.finish(report)
 
@@ -98,31 +98,31 @@ def _refuse_no_collector(otlp: str, settings: Settings) -> None:
         refuse_address("--otlp", otlp, settings.env)
 
 
-def _answered(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
+def _answer_order(order: Order, request: Request, caller: Caller, use_case: UseCase) -> Report:
     if order.source is None or not order.source.source:
         return run_chosen(request, caller.settings, lambda one: use_case(one, caller))
-    from fabric.app.remote_source import RemoteSource, keep_deployed, sourced
+    from fabric.app.remote_source import RemoteSource, fetch_remote_source, keep_deployed
 
     source = RemoteSource(order.source.source, order.source.source_sha256)
-    with sourced(source, request, caller.settings) as found:
+    with fetch_remote_source(source, request, caller.settings) as found:
         report = use_case(found.request, replace(caller, settings=found.settings))
         keep_deployed(found, report)
     return replace(report, warnings=(*found.warnings, *report.warnings))
 
 
-def _listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
-    """Who draws tables and writes journals is imported once there is a run to hear of."""
+def _make_listeners(screen: Screen, settings: Settings, outlets: Outlets) -> "MakeListeners":
+    """Return the listener factory. Its modules are imported only once a run starts."""
 
     def make(info: "RunInfo") -> "Sequence[Listener]":
         if outlets.is_unheard(settings):
             return ()
-        from fabric.cli.progress.listeners import ListenerOptions, listeners
+        from fabric.cli.progress.listeners import ListenerOptions, build_run_listeners
         from fabric.cli.progress.log_lines import Logs
 
         options = ListenerOptions(
             outlets.events, outlets.profile, Logs(outlets.logs), outlets.otlp, outlets.journal
         )
-        return listeners(screen, settings, options, info)
+        return build_run_listeners(screen, settings, options, info)
 
     return make
 
@@ -136,7 +136,7 @@ def run_request(
 
 
 def with_run(request: Request, run: "RunFlags") -> Request:
-    """The same, run as these options say."""
+    """Return the request with these run options."""
     return replace(
         request,
         concurrency=run.concurrency,
@@ -147,14 +147,14 @@ def with_run(request: Request, run: "RunFlags") -> Request:
         strict=run.strict,
         out=run.out,
         profiled=bool(run.profile),
-        executor=executor_of(run.executor) if run.executor else None,
+        executor=parse_executor(run.executor) if run.executor else None,
     )
 
 
-def outlets_of(run: "RunFlags") -> Outlets:
+def list_outlets(run: "RunFlags") -> Outlets:
     return Outlets(run.events, run.profile, run.logs, run.junit, run.otlp)
 
 
-def question(command: str, where: Where) -> Request:
-    """A request that no verb is more to than another: it is about what was, or might be, live."""
+def build_question_request(command: str, where: Where) -> Request:
+    """Build a request without a verb, about deployed or past state."""
     return Request(Verb.DEPLOY, command, where)

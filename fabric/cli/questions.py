@@ -1,4 +1,4 @@
-"""What a command has to know: from its options, else from a person, else it is an error."""
+"""Required values of a command: from options, otherwise a prompt, otherwise an error."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
@@ -8,12 +8,12 @@ import click
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.picker.ask import ask_text, can_ask, pick
+from fabric.cli.picker.ask import ask_text, is_interactive, pick
 from fabric.model.problems import FabricError, Problem
 
 
 class AskFlags(Struct, frozen=True):
-    """Whether a person is asked."""
+    """The option that enables prompts."""
 
     interactive: Annotated[
         bool,
@@ -27,7 +27,7 @@ class AskFlags(Struct, frozen=True):
 
 
 class Asks(Enum):
-    """What a person is asked for: nothing, what cannot be done without, or all."""
+    """What to prompt for: nothing, required values, or all."""
 
     NOTHING = auto()
     NEEDED = auto()
@@ -35,8 +35,11 @@ class Asks(Enum):
 
 
 class OpenQuestion(NamedTuple):
-    """`given` is what the line says; without it a `needed` answer is asked for, or missed under
-    the name of its `option`, and any other is the `default`."""
+    """A question. `given` is the option's value.
+
+    Without it, a `needed` answer is prompted for or reported missing under its `option`; others get
+    the `default`.
+    """
 
     title: str
     option: str
@@ -48,18 +51,18 @@ class OpenQuestion(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Who is asked, and for how much."""
+    """The user to prompt, and for what."""
 
     asks: Asks
     picks: Callable[[str, Sequence[str], str], str] = pick
     writes: Callable[[str, str, Callable[[str], str]], str] = ask_text
 
 
-def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
+def build_person(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     if flags.interactive and flags.no_interactive:
         message = "--interactive cannot be combined with --no-interactive"
         raise FabricError(Problem("usage/interactive-twice", message, "remove one of them"))
-    is_there = can_ask(settings, as_json=as_json)
+    is_there = is_interactive(settings, as_json=as_json)
     if flags.interactive and not is_there:
         message = "--interactive requires a terminal and cannot be combined with --json"
         hint = "pass all values as options, see --help"
@@ -69,32 +72,34 @@ def person_of(flags: AskFlags, settings: Settings, *, as_json: bool) -> Person:
     return Person(Asks.NEEDED if is_there and not flags.no_interactive else Asks.NOTHING)
 
 
-def answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
-    """An answer to each question; all that the line lacks or has wrong is told at once."""
-    problems = [problem for one in questions.values() for problem in _problems(one, person)]
+def collect_answers(questions: Mapping[str, OpenQuestion], person: Person) -> dict[str, str]:
+    """Collect an answer to each question. All missing and invalid options are reported together."""
+    problems = [
+        problem for one in questions.values() for problem in _find_question_problems(one, person)
+    ]
     if problems:
         raise FabricError(*problems)
-    return {name: _answer(one, person) for name, one in questions.items()}
+    return {name: _prompt_for(one, person) for name, one in questions.items()}
 
 
-def _problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
+def _find_question_problems(one: OpenQuestion, person: Person) -> tuple[Problem, ...]:
     if one.given:
         complaint = one.check(one.given)
         message = f"{one.option} `{one.given}`: {complaint}"
         return (Problem("usage/bad-value", message),) if complaint else ()
     if one.needed and person.asks is Asks.NOTHING:
         message = f"missing option {one.option} (not a terminal, so fabric cannot prompt)"
-        return (Problem("usage/missing-option", message, _hint(one)),)
+        return (Problem("usage/missing-option", message, _suggest_option(one)),)
     return ()
 
 
-def _hint(one: OpenQuestion) -> str:
+def _suggest_option(one: OpenQuestion) -> str:
     if one.choices:
         return f"use one of {', '.join(one.choices)}"
     return f"use a value such as {one.option} '{one.default}'" if one.default else ""
 
 
-def _answer(one: OpenQuestion, person: Person) -> str:
+def _prompt_for(one: OpenQuestion, person: Person) -> str:
     if one.given:
         return one.given
     if person.asks is Asks.NOTHING or (person.asks is Asks.NEEDED and not one.needed):

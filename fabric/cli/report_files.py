@@ -1,4 +1,4 @@
-"""Files that go with an answer: JUnit XML where it was asked for, the build machine's summary."""
+"""Files beside an answer: JUnit XML on request, and the CI job summary."""
 
 import os
 from collections.abc import Callable
@@ -8,20 +8,20 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.report import Report, failure
+from fabric.model.report import Report, make_failure_report
 from fabric.system.disk import make_folder
 from fabric.system.named_file import write_named
 
 _SUMMARISED = ("plan", "deploy")
 
 
-def wants_details(settings: Settings, junit: str = "") -> bool:
-    """Whether a report has to say more than the terminal shows."""
+def is_detail_needed(settings: Settings, junit: str = "") -> bool:
+    """Return whether a report must contain more than the terminal shows."""
     return bool(junit or settings.summary)
 
 
 def refuse_unwritable(settings: Settings, *files: str) -> None:
-    """Before anything runs: files that are asked for, and cannot be written at its end."""
+    """Reject unwritable output files before anything runs."""
     for path in (settings.cwd / file for file in files if file):
         make_folder(path.parent)
         there = path if path.exists() else path.parent
@@ -31,25 +31,27 @@ def refuse_unwritable(settings: Settings, *files: str) -> None:
             raise FabricError(Problem("disk/cannot-write", message, where=Place(str(path))))
 
 
-def kept(command: str, settings: Settings, make: Callable[[], Report], junit: str = "") -> Report:
-    """The report, with the files that go with it; a failure before the run leaves them, too."""
+def write_report_files(
+    command: str, settings: Settings, make: Callable[[], Report], junit: str = ""
+) -> Report:
+    """Write the report's files and return it. An early failure writes them too."""
     try:
         report = make()
     except FabricError as error:
-        report = failure(command, error)
+        report = make_failure_report(command, error)
     if junit:
-        from fabric.views.junit import junit as junit_xml
+        from fabric.views.junit import format_junit as junit_xml
 
         write_named(settings.cwd / junit, junit_xml(report).encode())
     if settings.summary and report.command.rpartition(" ")[2] in _SUMMARISED:
-        return _summarised(report, Path(settings.summary))
+        return _write_summary(report, Path(settings.summary))
     return report
 
 
-def _summarised(report: Report, path: Path) -> Report:
-    from fabric.views.summary import summary
+def _write_summary(report: Report, path: Path) -> Report:
+    from fabric.views.summary import format_job_summary
 
-    text = summary(report)
+    text = format_job_summary(report)
     try:
         with path.open("a", encoding="utf-8", errors="replace") as file:
             file.write(text)

@@ -11,27 +11,27 @@ if TYPE_CHECKING:
     from fabric.cli.flags_of import Option
 
 
-def _tasks_at_once(_context: click.Context, _option: click.Parameter, said: str) -> str:
-    """A bad number is a slip even where nothing is to be done, so that nobody would use it."""
-    from fabric.app.request import caps_of
+def _check_concurrency(_context: click.Context, _option: click.Parameter, said: str) -> str:
+    """Check the concurrency. An invalid number is an error even if nothing runs."""
+    from fabric.app.request import parse_caps
 
-    caps_of(said, cores=1)
+    parse_caps(said, cores=1)
     return said
 
 
-def at_once(what: str) -> "Option":
-    """`--concurrency`, for what there is many of."""
+def build_concurrency_option(what: str) -> "Option":
+    """Build the `--concurrency` option for the given noun."""
     return click.option(
         "--concurrency",
         default="16",
         show_default=True,
         metavar="N",
-        callback=_tasks_at_once,
+        callback=_check_concurrency,
         help=f"{what} in parallel: a number, or a percentage of CPU cores such as 50%.",
     )
 
 
-_Concurrency: TypeAlias = Annotated[str, at_once("Tasks")]
+_Concurrency: TypeAlias = Annotated[str, build_concurrency_option("Tasks")]
 _FailFast: TypeAlias = Annotated[
     bool,
     click.option("--fail-fast", is_flag=True, help="Do not start tasks after the first failure."),
@@ -83,7 +83,7 @@ Executor: TypeAlias = Annotated[
 
 
 class SharingFlags(Struct, frozen=True):
-    """What is read of a shared cache and written there."""
+    """The use of the shared cache."""
 
     cache: Caches
     upload_wait: Annotated[
@@ -110,7 +110,7 @@ class RemovalFlags(Struct, frozen=True):
 
 
 class RunFlags(Struct, frozen=True):
-    """How tasks are run, and where their story goes."""
+    """How tasks are run, and the outputs of the run."""
 
     concurrency: _Concurrency
     no_cache: Annotated[
@@ -158,5 +158,5 @@ class RunFlags(Struct, frozen=True):
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but the answer is asked for, and of what is remembered."""
+        """Return whether the answer is the only output and can come from the cache."""
         return not (self.no_cache or self.events or self.profile or self.junit or self.otlp)

@@ -1,4 +1,4 @@
-"""The edge to the terminal: results to stdout, talk to stderr, colour where it is wanted."""
+"""Terminal output: results to stdout, progress to stderr, color if enabled."""
 
 import contextlib
 import json
@@ -12,12 +12,12 @@ from msgspec import Struct
 from fabric import interrupts
 from fabric.app.settings import Settings
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.problems import ExitCode, Problem
 from fabric.model.report import Report
 from fabric.views.report_text import report_text
-from fabric.views.style import Style, shown
-from fabric.views.words import problem_text, warning_lines
+from fabric.views.style import Style, escape_for_display
+from fabric.views.words import format_problem, format_warnings
 
 if TYPE_CHECKING:
     from fabric.app.shortcuts.command_line import CommandLine
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 _TOKEN = os.urandom(4).hex()
 
 
-def safe(text: str) -> str:
-    """A text as it goes to the terminal."""
-    return shown(text, _TOKEN)
+def escape_for_terminal(text: str) -> str:
+    """Escape a text for the terminal."""
+    return escape_for_display(text, _TOKEN)
 
 
-def wants_colour(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool:
-    """Flag, then FORCE_COLOR, then NO_COLOR and a dumb terminal, then whether one is there."""
+def is_color_enabled(choice: str, env: Mapping[str, str], *, terminal: bool) -> bool:
+    """Return whether to use color: flag, FORCE_COLOR, NO_COLOR or a dumb terminal, then terminal
+    detection."""
     if choice != "auto":
         return choice == "always"
     if env.get("FORCE_COLOR", "") not in ("", "0"):
@@ -56,49 +57,51 @@ class Screen(Struct, frozen=True):
         return Screen(
             as_json,
             Style(
-                wants_colour(colour, env, terminal=settings.stdout_is_terminal) and not as_json,
+                is_color_enabled(colour, env, terminal=settings.stdout_is_terminal) and not as_json,
                 _TOKEN,
             ),
-            Style(wants_colour(colour, env, terminal=settings.stderr_is_terminal), _TOKEN),
+            Style(is_color_enabled(colour, env, terminal=settings.stderr_is_terminal), _TOKEN),
             settings.in_github,
             str(settings.cwd),
         )
 
     def command_line(self, argv: tuple[str, ...]) -> "CommandLine":
-        """A command line, and how its answer would look if it were given again."""
+        """Return a command line with the output format of its answer."""
         from fabric.app.shortcuts.command_line import CommandLine
 
         return CommandLine(argv, self.cwd, self.shown)
 
     def finish(self, report: Report) -> int:
-        """Print a report and give the exit code that goes with it."""
+        """Print a report and return its exit code."""
         answer = self.shown(report)
         interrupts.held()
         streams = [(sys.stderr, answer.err), (sys.stdout, answer.out)]
         # What went wrong comes last, where it does not scroll away.
         for stream, text in reversed(streams) if report.problems else streams:
-            if not _written(stream, text):
+            if not _write_text(stream, text):
                 return int(ExitCode.CANNOT_WRITE)
         return answer.code
 
     def shown(self, report: Report) -> StoredAnswer:
-        """A report as text for both streams: the result to stdout, the talk to stderr."""
+        """Format a report for both streams: result to stdout, progress to stderr."""
         if self.as_json:
-            from fabric.views.report_json import as_document  # knows every kind of outcome
+            from fabric.views.report_json import encode_report  # knows every kind of outcome
 
-            out = json.dumps(as_document(report)) + "\n"
+            out = json.dumps(encode_report(report)) + "\n"
         else:
             text = report_text(report, self.out)
-            out = safe(f"{text}\n") if text else ""
-        talk = warning_lines(report.warnings, self.err)
+            out = escape_for_terminal(f"{text}\n") if text else ""
+        talk = format_warnings(report.warnings, self.err)
         if not self.as_json:
-            talk += self._problems(report)
+            talk += self._list_problem_lines(report)
         if report.notes:
             talk.append(report.notes)
-        return StoredAnswer(_exit_code(report), out, safe("".join(f"{line}\n" for line in talk)))
+        return StoredAnswer(
+            _exit_code(report), out, escape_for_terminal("".join(f"{line}\n" for line in talk))
+        )
 
-    def _problems(self, report: Report) -> list[str]:
-        """Errors; where a run is about many services, each one's together under its name."""
+    def _list_problem_lines(self, report: Report) -> list[str]:
+        """List the errors, grouped by service if the run has several."""
         is_wide = report.command.startswith("compose ")
         owners = report.owners or ("",) * len(report.problems)
         groups: dict[str, list[Problem]] = {}
@@ -107,15 +110,15 @@ class Screen(Struct, frozen=True):
         lines: list[str] = []
         for owner, problems in groups.items():
             if is_wide and owner:
-                lines.append(self.err.strong(f"{owner}: {plural(len(problems), 'error')}"))
+                lines.append(self.err.strong(f"{owner}: {format_count(len(problems), 'error')}"))
             for problem in problems:
-                lines.append(problem_text(problem, self.err))
-                lines += [annotation(problem)] if self.github else []
+                lines.append(format_problem(problem, self.err))
+                lines += [format_annotation(problem)] if self.github else []
         return lines
 
 
-def _written(stream: TextIO | None, text: str) -> bool:
-    """Whether text reached its stream; a reader who left early has seen enough."""
+def _write_text(stream: TextIO | None, text: str) -> bool:
+    """Write text. Returns false if the reader closed the stream, which is not an error."""
     if not text:
         return True
     if stream is None:
@@ -136,19 +139,23 @@ def _written(stream: TextIO | None, text: str) -> bool:
 
 
 def give_up(stream: TextIO) -> None:
-    """Nothing may fail on what is left in the stream's buffer when Python ends."""
+    """Discard the stream's buffer, so that nothing fails when Python exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def annotation(problem: Problem) -> str:
-    """A problem as GitHub shows it beside the line."""
+def format_annotation(problem: Problem) -> str:
+    """Format a problem as a GitHub annotation."""
     where = problem.where
-    place = f" file={_escaped(where.file)},line={where.line},col={where.column}" if where else ""
-    title = f"{',' if place else ' '}title={_escaped(problem.code)}"
-    return f"::error{place}{title}::{_escaped(problem.message, inside=False)}"
+    place = (
+        f" file={_escape_annotation(where.file)},line={where.line},col={where.column}"
+        if where
+        else ""
+    )
+    title = f"{',' if place else ' '}title={_escape_annotation(problem.code)}"
+    return f"::error{place}{title}::{_escape_annotation(problem.message, inside=False)}"
 
 
-def _escaped(text: str, *, inside: bool = True) -> str:
+def _escape_annotation(text: str, *, inside: bool = True) -> str:
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if inside else text
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of
+from fabric.cli.complete import complete_names
 from fabric.cli.options import (
     ConfigFile,
     LockTimeout,
@@ -28,7 +28,7 @@ class StreamFlags(Struct, frozen=True):
             "--stream-from",
             required=True,
             metavar="STAGE",
-            shell_complete=names_of("stage"),
+            shell_complete=complete_names("stage"),
             help="Deployed stage whose requests are served locally.",
         ),
     ]
@@ -67,13 +67,13 @@ class StreamFlags(Struct, frozen=True):
 
     @property
     def where(self) -> "Where":
-        from fabric.app.request import Where, params_of
+        from fabric.app.request import Where, parse_params
 
         return Where(
             self.config,
             stage=self.stream_from,
             provider=self.provider,
-            params=params_of(self.params),
+            params=parse_params(self.params),
         )
 
     @property
@@ -82,7 +82,7 @@ class StreamFlags(Struct, frozen=True):
 
     @property
     def of_serving(self) -> tuple[str, ...]:
-        """Options that are given, and are for more than --restore."""
+        """Return the given options that `--restore` does not use."""
         said = {
             "--tunnel-url": self.tunnel_url or None,
             "--port": self.port,

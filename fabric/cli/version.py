@@ -1,4 +1,4 @@
-"""`fabric --version`: answered before anything else is imported."""
+"""`fabric --version`: answered before other imports."""
 
 import sys
 
@@ -7,11 +7,11 @@ from fabric.manifest import VERSION
 _FORMS = (["--version"], ["--version", "--json"], ["--json", "--version"])
 
 
-def asked(argv: list[str]) -> bool:
+def is_version_request(argv: list[str]) -> bool:
     return argv in _FORMS
 
 
-def text(*, as_json: bool) -> str:
+def format_version(*, as_json: bool) -> str:
     if not as_json:
         return f"fabric {VERSION}"
     import json

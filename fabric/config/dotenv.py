@@ -1,4 +1,4 @@
-"""The text of a `.env` file to pairs. Who wins over whom is the caller's rule."""
+"""Parse the text of a `.env` file into pairs. The caller defines the priority."""
 
 import re
 
@@ -16,8 +16,8 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 class UnreadLine(Struct, frozen=True):
-    """A line, counted from 1, that is no assignment, and why. Never with a word of its own: it may
-    be a secret that was pasted wrongly."""
+    """An invalid line, numbered from 1, with the reason. Never includes its text, which can be a
+    misplaced secret."""
 
     number: int
     why: str
@@ -36,16 +36,16 @@ class _SlipError(Exception):
 
 
 def parse_dotenv(text: str) -> DotEnv:
-    """`NAME=value` in order; a value in quotes may go over many lines."""
+    """Parse `NAME=value` in order. A quoted value can span several lines."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     pairs: list[tuple[str, str]] = []
     unread: list[UnreadLine] = []
     position = 0
     while position < len(text):
         end = _end_of_line(text, position)
-        if _says_something(text[position:end]):
+        if _has_content(text[position:end]):
             try:
-                name, value, end = _assignment(text, position)
+                name, value, end = _parse_assignment(text, position)
                 pairs.append((name, value))
             except _SlipError as slip:
                 unread.append(UnreadLine(text.count("\n", 0, position) + 1, str(slip)))
@@ -53,7 +53,7 @@ def parse_dotenv(text: str) -> DotEnv:
     return DotEnv(tuple(pairs), tuple(unread))
 
 
-def _says_something(line: str) -> bool:
+def _has_content(line: str) -> bool:
     return not line.lstrip().startswith("#") and bool(line.strip())
 
 
@@ -62,8 +62,8 @@ def _end_of_line(text: str, position: int) -> int:
     return len(text) if found < 0 else found
 
 
-def _assignment(text: str, position: int) -> tuple[str, str, int]:
-    """A name, its value, and where its last line ends."""
+def _parse_assignment(text: str, position: int) -> tuple[str, str, int]:
+    """Parse a name and its value. Returns the end of its last line too."""
     head = _NAME.match(text, position)
     if head is None:
         raise _SlipError("expected NAME=value")
@@ -77,8 +77,8 @@ def _assignment(text: str, position: int) -> tuple[str, str, int]:
     rest = _END.match(text, body.end())
     if rest is None:
         raise _SlipError(f"unexpected text after the closing {quote}")
-    return head[1], _unescaped(body[1]) if quote == '"' else body[1], rest.end()
+    return head[1], _unescape_value(body[1]) if quote == '"' else body[1], rest.end()
 
 
-def _unescaped(body: str) -> str:
+def _unescape_value(body: str) -> str:
     return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), body)

@@ -1,4 +1,4 @@
-"""The environment of functions: service, function, resources, addons; what comes later wins."""
+"""The environment of functions: service, function, resources, addons. Later ones override."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping as Env
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.resolve.bindings import fill, is_reference
-from fabric.config.resolve.stages import named_entries
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.values import Addon, Pairs, Resource
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, child, find
+from fabric.config.yaml.nodes import Mapping, Node, Scalar, find, find_child
 from fabric.model.problems import FabricError
 
 
 class Supply(NamedTuple):
-    """What the service's resources and addons give to its functions."""
+    """Values from the service's resources and addons for its functions."""
 
     resources: tuple[Resource, ...]
     addons: tuple[Addon, ...]
@@ -24,18 +24,18 @@ class Supply(NamedTuple):
     bound_names: frozenset[str]
 
 
-def supply_of(root: Mapping, scope: BindingScope) -> Supply:
-    """Values of resources and addons; one that cannot be had is a finding of its own rule."""
-    nodes = named_entries(child(root, "resources"))
-    resources = tuple(_resource(name, node) for name, node in nodes)
+def build_supply(root: Mapping, scope: BindingScope) -> Supply:
+    """Read values of resources and addons. A missing value is a finding of a separate rule."""
+    nodes = list_named_entries(find_child(root, "resources"))
+    resources = tuple(_parse_resource(name, node) for name, node in nodes)
     values = {
         one.name: (one.env_var, value)
         for one, (_, node) in zip(resources, nodes, strict=True)
-        if one.env_var and (value := connection_of(node, scope.env)) is not None
+        if one.env_var and (value := find_connection(node, scope.env)) is not None
     }
-    addon_nodes = named_entries(child(root, "addons"))
-    addons = tuple(_addon(name, node) for name, node in addon_nodes)
-    found = {name: _addon_values(node, scope) for name, node in addon_nodes}
+    addon_nodes = list_named_entries(find_child(root, "addons"))
+    addons = tuple(_parse_addon(name, node) for name, node in addon_nodes)
+    found = {name: _read_addon_values(node, scope) for name, node in addon_nodes}
     connections = frozenset(one.connection_env for one in resources if one.connection_env)
     return Supply(
         resources,
@@ -49,61 +49,63 @@ def supply_of(root: Mapping, scope: BindingScope) -> Supply:
     )
 
 
-def function_env(service_env: Pairs, function: Mapping, supply: Supply) -> Pairs:
-    env = dict(service_env) | dict(read.pairs(function, "env"))
-    for name in _chosen(function, "resources", tuple(supply.resource_values)):
+def build_function_env(service_env: Pairs, function: Mapping, supply: Supply) -> Pairs:
+    env = dict(service_env) | dict(read.read_pairs(function, "env"))
+    for name in _select_names(function, "resources", tuple(supply.resource_values)):
         if name in supply.resource_values:
             key, value = supply.resource_values[name]
             env[key] = value
-    for name in _chosen(function, "addons", tuple(supply.addon_values)):
+    for name in _select_names(function, "addons", tuple(supply.addon_values)):
         env.update(supply.addon_values.get(name, ()))
     return tuple(sorted(env.items()))
 
 
-def secret_env_names(*maps: Node | None) -> frozenset[str]:
+def list_secret_env_names(*maps: Node | None) -> frozenset[str]:
     """Variables in the `env` of these nodes that a secret was bound into."""
     return frozenset(
-        name for node in maps for name, leaf in read.leaves(node, "env").items() if leaf.secret
+        name for node in maps for name, leaf in read.read_leaves(node, "env").items() if leaf.secret
     )
 
 
-def _chosen(function: Mapping, key: str, everything: tuple[str, ...]) -> tuple[str, ...]:
-    return everything if find(function, key) is None else read.texts(function, key)
+def _select_names(function: Mapping, key: str, everything: tuple[str, ...]) -> tuple[str, ...]:
+    return everything if find(function, key) is None else read.read_texts(function, key)
 
 
-def _resource(name: str, node: Mapping) -> Resource:
-    leaf = connection_leaf(node)
+def _parse_resource(name: str, node: Mapping) -> Resource:
+    leaf = find_connection_leaf(node)
     connection = leaf.text if leaf else ""
-    env_var = read.text(node, "envVar") or connection
-    return Resource(name, read.text(node, "type"), env_var, connection)
+    env_var = read.read_text(node, "envVar") or connection
+    return Resource(name, read.read_text(node, "type"), env_var, connection)
 
 
-def connection_leaf(resource: Mapping) -> Scalar | None:
-    """Which variable of the deployer holds the address of a resource."""
-    found = child(resource, "connectionEnv") or child(resource, "connection-env")
+def find_connection_leaf(resource: Mapping) -> Scalar | None:
+    """Find the deploying machine's variable with the address of a resource."""
+    found = find_child(resource, "connectionEnv") or find_child(resource, "connection-env")
     return found if isinstance(found, Scalar) else None
 
 
-def connection_of(resource: Mapping, env: Env[str, str]) -> str | None:
-    """The address, from the first that says it; None where nobody does."""
-    leaf = connection_leaf(resource)
+def find_connection(resource: Mapping, env: Env[str, str]) -> str | None:
+    """Find the address from its first source; None if no source has it."""
+    leaf = find_connection_leaf(resource)
     said = env.get(leaf.text) if leaf else None
     if said is not None:
         return said
-    if said := read.text(resource, "connectionString"):
+    if said := read.read_text(resource, "connectionString"):
         return said
-    default = child(resource, "default")
+    default = find_child(resource, "default")
     return default.text if isinstance(default, Scalar) else None
 
 
-def _addon(name: str, node: Mapping) -> Addon:
-    options = read.as_json(child(node, "options"), "{}")
-    secrets = tuple((one.variable, one.ref.written or one.ref.text) for one in secrets_of(node))
-    return Addon(name, read.text(node, "version"), options, secrets)
+def _parse_addon(name: str, node: Mapping) -> Addon:
+    options = read.encode_node(find_child(node, "options"), "{}")
+    secrets = tuple(
+        (one.variable, one.ref.written or one.ref.text) for one in list_addon_secrets(node)
+    )
+    return Addon(name, read.read_text(node, "version"), options, secrets)
 
 
 class AddonSecret(NamedTuple):
-    """A variable that an addon gives, the reference behind it, and what it is without that."""
+    """A variable of an addon, its secret reference, and its fallback value."""
 
     variable: str
     ref: Scalar
@@ -118,28 +120,28 @@ class AddonSecret(NamedTuple):
         return not self.ref.bound and is_reference(self.key)
 
 
-def secrets_of(addon: Mapping) -> Iterator[AddonSecret]:
-    table = child(addon, "secrets")
+def list_addon_secrets(addon: Mapping) -> Iterator[AddonSecret]:
+    table = find_child(addon, "secrets")
     for entry in table.entries if isinstance(table, Mapping) else ():
-        ref = entry.value if isinstance(entry.value, Scalar) else child(entry.value, "ref")
-        default = child(entry.value, "default") if isinstance(entry.value, Mapping) else None
+        ref = entry.value if isinstance(entry.value, Scalar) else find_child(entry.value, "ref")
+        default = find_child(entry.value, "default") if isinstance(entry.value, Mapping) else None
         if isinstance(ref, Scalar):
             yield AddonSecret(entry.key, ref, default if isinstance(default, Scalar) else None)
 
 
-def _addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[str]]:
-    """Variables and values of an addon's secrets, and the deployer's variables looked at."""
+def _read_addon_values(node: Mapping, scope: BindingScope) -> tuple[Pairs, frozenset[str]]:
+    """Read an addon's secrets: variables, values, and the names of variables read."""
     values, names = [], frozenset[str]()
-    for one in secrets_of(node):
-        value, looked_at = referred(one, scope)
+    for one in list_addon_secrets(node):
+        value, looked_at = resolve_secret_reference(one, scope)
         names |= looked_at
         if value is not None:
             values.append((one.variable, value))
     return tuple(values), names
 
 
-def managed(one: AddonSecret, scope: BindingScope) -> str | FabricError:
-    """What the secret manager of its scheme says, or why it says nothing."""
+def read_managed_secret(one: AddonSecret, scope: BindingScope) -> str | FabricError:
+    """Read a managed secret, or return the error of its manager."""
     scheme, _, reference = one.key.partition("://")
     try:
         return scope.read_secret(scheme, reference)
@@ -147,13 +149,15 @@ def managed(one: AddonSecret, scope: BindingScope) -> str | FabricError:
         return error
 
 
-def referred(one: AddonSecret, scope: BindingScope) -> tuple[str | None, frozenset[str]]:
-    """What a reference stands for; None where nobody here can say."""
+def resolve_secret_reference(
+    one: AddonSecret, scope: BindingScope
+) -> tuple[str | None, frozenset[str]]:
+    """Resolve a secret reference; None if it cannot be resolved here."""
     if one.ref.bound:
         return one.ref.text, frozenset()
     default = one.default.text if one.default else None
     if one.lies_elsewhere:
-        found = managed(one, scope)
+        found = read_managed_secret(one, scope)
         return (found if isinstance(found, str) else default), frozenset()
     filled = fill(one.ref._replace(value=f"${{secret:{one.key}}}"), scope)
     if filled.problems or not isinstance(filled.node, Scalar):

@@ -1,35 +1,35 @@
-"""Layers: what functions call them, and the address that a name stands for."""
+"""Layers: the names that functions use, and their addresses."""
 
 import re
 
-from fabric.config.resolve.stages import named_entries
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, child
+from fabric.config.yaml.nodes import Mapping, Node, find_child
 
 _NUMBERED = re.compile(r".*:[0-9]+")
 
 
-def layer_addresses(root: Node) -> dict[str, str]:
-    """Name to `<arn>:<version>`; an ARN that already ends in a number stays as it is."""
-    entries = named_entries(child(root, "layers"))
-    return {_name(name, node): _address(node) for name, node in entries}
+def map_layer_addresses(root: Node) -> dict[str, str]:
+    """Map names to `<arn>:<version>`. An ARN that ends in a number stays unchanged."""
+    entries = list_named_entries(find_child(root, "layers"))
+    return {_name(name, node): _format_address(node) for name, node in entries}
 
 
 def is_address(item: str) -> bool:
     return item.startswith("arn:")
 
 
-def layers_of(function: Mapping, addresses: dict[str, str]) -> tuple[str, ...]:
-    return tuple(addresses.get(item, item) for item in read.texts(function, "layers"))
+def list_function_layers(function: Mapping, addresses: dict[str, str]) -> tuple[str, ...]:
+    return tuple(addresses.get(item, item) for item in read.read_texts(function, "layers"))
 
 
 def _name(name: str, node: Mapping) -> str:
     if name:
         return name
-    arn = read.text(node, "arn")
+    arn = read.read_text(node, "arn")
     return (arn.rpartition(":")[0] if _NUMBERED.fullmatch(arn) else arn).rpartition(":")[2]
 
 
-def _address(node: Mapping) -> str:
-    arn, version = read.text(node, "arn"), read.text(node, "version")
+def _format_address(node: Mapping) -> str:
+    arn, version = read.read_text(node, "arn"), read.read_text(node, "version")
     return arn if _NUMBERED.fullmatch(arn) or not version else f"{arn}:{version}"

@@ -1,23 +1,23 @@
-"""A config for who wants to add to it: what it has, and what is wrong with its form.
+"""An overview of a config for edits: its entries and format problems.
 
-Values that nobody has set here are no matter of form: whoever plans or deploys needs them.
+Unset variables are not format problems; only plans and deploys need their values.
 """
 
 from msgspec import Struct
 
-from fabric.config.load import ConfigText, resolved, settings_in
-from fabric.config.resolve.stages import named_entries
+from fabric.config.load import ConfigText, require_config_map, resolve_config
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.rules.limits import limit_problems
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Scalar, child, find, is_unfilled
-from fabric.config.yaml.problems import in_file, open_document
+from fabric.config.yaml.nodes import Mapping, Scalar, find, find_child, is_unfilled
+from fabric.config.yaml.problems import open_document, place_in_file
 from fabric.model.problems import Place, Problem
 
 UNSET = ("config/unset-variable", "config/unset-secret", "config/unset-param")
 
 
 class NamedPlace(Struct, frozen=True):
-    """A named entry of a section, and where it stands."""
+    """A named entry of a section and its place."""
 
     name: str
     where: Place
@@ -25,8 +25,10 @@ class NamedPlace(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """`provider` and `runtime` are empty where they hang on what is not set. `limits` are problems
-    that only a plan has, `unset` tells of values that are not there."""
+    """`provider` and `runtime` are empty if they depend on unset values.
+
+    `limits` are problems of plans only. `unset` describes missing values.
+    """
 
     file: str
     provider: str
@@ -39,11 +41,11 @@ class Overview(Struct, frozen=True):
     backend: str = ""
 
 
-def overview(source: ConfigText) -> Overview:
-    """Raises only what keeps the file from being read at all."""
+def read_overview(source: ConfigText) -> Overview:
+    """Read the overview. Raises only if the file cannot be parsed."""
     file = source.file
     document = open_document(file, source.text)
-    loaded, findings = resolved(source, settings_in(file, document))
+    loaded, findings = resolve_config(source, require_config_map(file, document))
     fatal = [one.problem for one in findings if one.is_fatal]
     unset = [one for one in fatal if one.code in UNSET]
     wrong = [one for one in fatal if one.code not in UNSET]
@@ -51,33 +53,33 @@ def overview(source: ConfigText) -> Overview:
     limits = () if wrong else limit_problems(root, source.stage)
     return Overview(
         file,
-        _known(root, "name"),
-        _known(root, "runtime"),
-        {key: _places(file, root, key) for key in ("functions", "resources", "addons")},
-        in_file(file, document.text, wrong),
-        in_file(file, document.text, limits),
-        in_file(file, document.text, unset),
-        _backend(root),
+        _read_known_text(root, "name"),
+        _read_known_text(root, "runtime"),
+        {key: _list_places(file, root, key) for key in ("functions", "resources", "addons")},
+        place_in_file(file, document.text, wrong),
+        place_in_file(file, document.text, limits),
+        place_in_file(file, document.text, unset),
+        _read_backend_kind(root),
     )
 
 
-def _known(root: Mapping, key: str) -> str:
-    leaf = child(root, "provider", key)
+def _read_known_text(root: Mapping, key: str) -> str:
+    leaf = find_child(root, "provider", key)
     return leaf.text if isinstance(leaf, Scalar) and not is_unfilled(leaf) else ""
 
 
-def _backend(root: Mapping) -> str:
-    section = child(root, "backend")
+def _read_backend_kind(root: Mapping) -> str:
+    section = find_child(root, "backend")
     if section is None:
         return "local"
-    leaf = child(section, "kind")
+    leaf = find_child(section, "kind")
     return leaf.text if isinstance(leaf, Scalar) and not is_unfilled(leaf) else ""
 
 
-def _places(file: str, root: Mapping, section: str) -> tuple[NamedPlace, ...]:
+def _list_places(file: str, root: Mapping, section: str) -> tuple[NamedPlace, ...]:
     found = []
-    for name, node in named_entries(child(root, section)):
-        at = find(node, "name") or find(child(root, section), name) or node
+    for name, node in list_named_entries(find_child(root, section)):
+        at = find(node, "name") or find(find_child(root, section), name) or node
         where = Place(file, at.line, at.column)
-        found.append(NamedPlace(name, where, read.text(node, "entry")))
+        found.append(NamedPlace(name, where, read.read_text(node, "entry")))
     return tuple(found)

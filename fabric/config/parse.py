@@ -5,12 +5,17 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fabric.config.build_settings import build_settings
-from fabric.config.environment import Supply, function_env, secret_env_names, supply_of
-from fabric.config.layers import layer_addresses, layers_of
-from fabric.config.redact import resolved_json
+from fabric.config.environment import (
+    Supply,
+    build_function_env,
+    build_supply,
+    list_secret_env_names,
+)
+from fabric.config.layers import list_function_layers, map_layer_addresses
+from fabric.config.redact import encode_redacted_config
 from fabric.config.resolve.binding_scope import BindingScope
-from fabric.config.resolve.stages import named_entries, overlays_of
-from fabric.config.triggers import triggers_of
+from fabric.config.resolve.stages import list_named_entries, list_overlays
+from fabric.config.triggers import parse_function_triggers
 from fabric.config.values import (
     BackendConfig,
     BuildSettings,
@@ -24,14 +29,14 @@ from fabric.config.values import (
     Workflow,
 )
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, child
+from fabric.config.yaml.nodes import Mapping, Node, find_child
 from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 
 
 class Loaded(NamedTuple):
-    """A document that is known to be right, and what was learned on the way."""
+    """A valid document with the facts collected while loading."""
 
     file: str
     root: Mapping
@@ -43,142 +48,148 @@ class Loaded(NamedTuple):
     warnings: tuple[Problem, ...]
 
 
-def config_of(loaded: Loaded) -> Config:
+def parse_config(loaded: Loaded) -> Config:
     root = loaded.root
-    build = build_settings(child(root, "build"))
-    supply, overrides = supply_of(root, loaded.scope), _overrides(root)
+    build = build_settings(find_child(root, "build"))
+    supply, overrides = build_supply(root, loaded.scope), _parse_overrides(root)
     return Config(
-        service=read.text(root, "service"),
+        service=read.read_text(root, "service"),
         stage=loaded.scope.stage,
         file=loaded.file,
-        provider=_provider(root, loaded.label),
-        functions=_functions(root, supply, build),
-        backend=_backend(child(root, "backend")),
+        provider=_parse_provider(root, loaded.label),
+        functions=_parse_functions(root, supply, build),
+        backend=_parse_backend(find_child(root, "backend")),
         build=build,
-        deploy=_deploy(child(root, "deploy")),
+        deploy=_deploy(find_child(root, "deploy")),
         resources=supply.resources,
         addons=supply.addons,
-        workflows=_workflows(root),
+        workflows=_parse_workflows(root),
         overrides=overrides,
         labels=(loaded.own, *(one.label for one in overrides)),
-        targets=_targets(child(root, "fabric")),
-        extensions=read.as_json(child(root, "extensions"), "{}"),
-        resolved=resolved_json(root),
-        secret_names=_secret_names(root) | supply.secret_names,
+        targets=_parse_targets(find_child(root, "fabric")),
+        extensions=read.encode_node(find_child(root, "extensions"), "{}"),
+        resolved=encode_redacted_config(root),
+        secret_names=_list_secret_names(root) | supply.secret_names,
         bound_names=loaded.names | supply.bound_names,
-        secret_values=Secret(loaded.secret_values | _paths_of_routes(loaded.secret_values)),
+        secret_values=Secret(loaded.secret_values | _list_route_paths(loaded.secret_values)),
         warnings=loaded.warnings,
         is_protected=_is_protected(root, loaded.scope.stage),
     )
 
 
 def _is_protected(root: Mapping, stage: str) -> bool:
-    """The closest overlay that says so, or says that it is not, wins."""
+    """Return whether the stage is protected. The most specific overlay wins."""
     said = [
-        overlay for overlay in overlays_of(root, stage) if child(overlay, "protected") is not None
+        overlay
+        for overlay in list_overlays(root, stage)
+        if find_child(overlay, "protected") is not None
     ]
-    return bool(said) and read.flag(said[-1], "protected")
+    return bool(said) and read.read_flag(said[-1], "protected")
 
 
-def _provider(root: Mapping, label: str) -> Provider:
-    provider = child(root, "provider")
-    name = read.text(provider, "name")
-    region = read.text(provider, "region") or read.text(child(root, "extensions", name), "region")
-    return Provider(name, label, read.text(provider, "runtime"), region)
+def _parse_provider(root: Mapping, label: str) -> Provider:
+    provider = find_child(root, "provider")
+    name = read.read_text(provider, "name")
+    region = read.read_text(provider, "region") or read.read_text(
+        find_child(root, "extensions", name), "region"
+    )
+    return Provider(name, label, read.read_text(provider, "runtime"), region)
 
 
-def _functions(root: Mapping, supply: Supply, build: BuildSettings) -> tuple[Function, ...]:
-    service_env = read.pairs(root, "env")
-    addresses = layer_addresses(root)
-    runtime = read.text(child(root, "provider"), "runtime")
+def _parse_functions(root: Mapping, supply: Supply, build: BuildSettings) -> tuple[Function, ...]:
+    service_env = read.read_pairs(root, "env")
+    addresses = map_layer_addresses(root)
+    runtime = read.read_text(find_child(root, "provider"), "runtime")
     return tuple(
         replace(
-            _function(name, node, runtime, function_env(service_env, node, supply), addresses),
-            build=build_settings(child(node, "build"), build),
+            _parse_function(
+                name, node, runtime, build_function_env(service_env, node, supply), addresses
+            ),
+            build=build_settings(find_child(node, "build"), build),
         )
-        for name, node in named_entries(child(root, "functions"))
+        for name, node in list_named_entries(find_child(root, "functions"))
     )
 
 
-def _function(
+def _parse_function(
     name: str, node: Mapping, runtime: str, env: Pairs, addresses: dict[str, str]
 ) -> Function:
     return Function(
         name=name,
-        entry=read.text(node, "entry"),
-        triggers=triggers_of(node),
+        entry=read.read_text(node, "entry"),
+        triggers=parse_function_triggers(node),
         env=env,
-        layers=layers_of(node, addresses),
-        runtime=read.text(node, "runtime", runtime),
-        memory=read.whole(node, "memory"),
-        timeout=read.whole(node, "timeout"),
-        architecture=read.text(node, "architecture"),
-        tags=read.pairs(node, "tags"),
-        include=read.texts(node, "include"),
-        reserved_concurrency=read.optional_whole(node, "reservedConcurrency"),
-        provisioned_concurrency=read.optional_whole(node, "provisionedConcurrency"),
+        layers=list_function_layers(node, addresses),
+        runtime=read.read_text(node, "runtime", runtime),
+        memory=read.read_integer(node, "memory"),
+        timeout=read.read_integer(node, "timeout"),
+        architecture=read.read_text(node, "architecture"),
+        tags=read.read_pairs(node, "tags"),
+        include=read.read_texts(node, "include"),
+        reserved_concurrency=read.read_optional_integer(node, "reservedConcurrency"),
+        provisioned_concurrency=read.read_optional_integer(node, "provisionedConcurrency"),
     )
 
 
-def _backend(node: Node | None) -> BackendConfig:
-    kind = BackendKind(read.text(node, "kind", BackendKind.LOCAL))
-    others = ((other, _settings_of(node, other)) for other in BackendKind if other is not kind)
+def _parse_backend(node: Node | None) -> BackendConfig:
+    kind = BackendKind(read.read_text(node, "kind", BackendKind.LOCAL))
+    others = ((other, _read_settings(node, other)) for other in BackendKind if other is not kind)
     said = tuple((other, settings) for other, settings in others if settings)
-    return BackendConfig(kind, _settings_of(node, kind), said)
+    return BackendConfig(kind, _read_settings(node, kind), said)
 
 
-def _settings_of(node: Node | None, kind: BackendKind) -> Pairs:
+def _read_settings(node: Node | None, kind: BackendKind) -> Pairs:
     facts = back_end_facts(kind)
     defaults = dict(facts.defaults)
-    settings = ((key, read.text(node, key, defaults.get(key, ""))) for key in facts.settings)
+    settings = ((key, read.read_text(node, key, defaults.get(key, ""))) for key in facts.settings)
     return tuple((key, value) for key, value in settings if value)
 
 
 def _deploy(node: Node | None) -> DeploySettings:
-    health = child(node, "healthCheck")
+    health = find_child(node, "healthCheck")
     return DeploySettings(
-        rollback_on_failure=read.optional_flag(node, "rollbackOnFailure"),
-        health_check_enabled=read.flag(health, "enabled"),
-        health_check_url=read.text(health, "url"),
+        rollback_on_failure=read.read_optional_flag(node, "rollbackOnFailure"),
+        health_check_enabled=read.read_flag(health, "enabled"),
+        health_check_url=read.read_text(health, "url"),
     )
 
 
-def _targets(node: Node | None) -> Targets:
-    health = child(node, "healthCheck")
+def _parse_targets(node: Node | None) -> Targets:
+    health = find_child(node, "healthCheck")
     return Targets(
-        labels=read.texts(node, "targets"),
-        routing=read.text(node, "routing"),
-        health_check_enabled=read.flag(health, "enabled"),
-        health_check_url=read.text(health, "url"),
+        labels=read.read_texts(node, "targets"),
+        routing=read.read_text(node, "routing"),
+        health_check_enabled=read.read_flag(health, "enabled"),
+        health_check_url=read.read_text(health, "url"),
     )
 
 
-def _overrides(root: Mapping) -> tuple[ProviderOverride, ...]:
+def _parse_overrides(root: Mapping) -> tuple[ProviderOverride, ...]:
     return tuple(
         ProviderOverride(
             label,
-            read.text(node, "name"),
-            read.text(node, "runtime"),
-            read.text(node, "region"),
-            child(node, "backend") is not None,
+            read.read_text(node, "name"),
+            read.read_text(node, "runtime"),
+            read.read_text(node, "region"),
+            find_child(node, "backend") is not None,
         )
-        for label, node in named_entries(child(root, "providerOverrides"))
+        for label, node in list_named_entries(find_child(root, "providerOverrides"))
     )
 
 
-def _workflows(root: Mapping) -> tuple[Workflow, ...]:
+def _parse_workflows(root: Mapping) -> tuple[Workflow, ...]:
     return tuple(
-        Workflow(name, read.as_json(child(node, "steps"), "[]"))
-        for name, node in named_entries(child(root, "workflows"))
+        Workflow(name, read.encode_node(find_child(node, "steps"), "[]"))
+        for name, node in list_named_entries(find_child(root, "workflows"))
     )
 
 
-def _secret_names(root: Mapping) -> frozenset[str]:
-    functions = (node for _, node in named_entries(child(root, "functions")))
-    return secret_env_names(root, *functions)
+def _list_secret_names(root: Mapping) -> frozenset[str]:
+    functions = (node for _, node in list_named_entries(find_child(root, "functions")))
+    return list_secret_env_names(root, *functions)
 
 
-def _paths_of_routes(values: frozenset[str]) -> frozenset[str]:
-    """A whole route, `GET:/path`, may be a secret; a trigger has its path alone."""
+def _list_route_paths(values: frozenset[str]) -> frozenset[str]:
+    """List route paths. A whole route, `GET:/path`, can be secret; a trigger has only its path."""
     paths = (value.partition(":")[2] for value in values)
     return frozenset(path for path in paths if path.startswith("/") and path != "/")

@@ -1,4 +1,4 @@
-"""The resolved document as JSON that may be shown to anyone."""
+"""Encode the resolved document as JSON without secrets."""
 
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
@@ -8,11 +8,11 @@ from fabric.config.yaml.nodes import (
     Scalar,
     Sequence,
     Value,
+    convert_with,
     find,
-    plain_with,
     with_entry,
 )
-from fabric.model.secrecy import REDACTED, looks_secret, names_secret, without_userinfo
+from fabric.model.secrecy import REDACTED, is_secret_key, is_secret_name, redact_userinfo
 
 _HIDDEN_KEYS = ("connectionString",)
 # Where a default stands in for an address or a secret, it is one.
@@ -32,83 +32,83 @@ _FREE = (
 )
 
 
-def resolved_json(root: Mapping) -> str:
-    """Canonical JSON of the document without a secret in it; stages are laid in already."""
-    shown = {entry.key: _section(entry) for entry in root.entries if entry.key != "stages"}
-    return read.canonical(shown)
+def encode_redacted_config(root: Mapping) -> str:
+    """Encode the document as canonical JSON without secrets. Stages are already applied."""
+    shown = {entry.key: _redact_section(entry) for entry in root.entries if entry.key != "stages"}
+    return read.encode_canonical(shown)
 
 
-def _section(entry: KeyValue) -> object:
+def _redact_section(entry: KeyValue) -> object:
     if entry.key == "secrets":
-        return plain_with(entry.value, _secret_leaf, entry.key)
-    leaf = _supply_leaf if entry.key in _SUPPLIES else _leaf
-    value = _without_named(entry.value) if entry.key in _FREE else entry.value
-    return plain_with(value, leaf, entry.key)
+        return convert_with(entry.value, _redact_secret_leaf, entry.key)
+    leaf = _redact_supply_leaf if entry.key in _SUPPLIES else _redact_leaf
+    value = _redact_named(entry.value) if entry.key in _FREE else entry.value
+    return convert_with(value, leaf, entry.key)
 
 
-def _without_named(node: Node) -> Node:
-    """Everything below a key that is called like a credential is secret."""
+def _redact_named(node: Node) -> Node:
+    """Mark everything below a credential-like key as secret."""
     if isinstance(node, Sequence):
-        return node._replace(items=tuple(map(_without_named, node.items)))
+        return node._replace(items=tuple(map(_redact_named, node.items)))
     if not isinstance(node, Mapping):
         return node
     entries = (
         entry._replace(
-            value=_all_secret(entry.value)
-            if names_secret(entry.key)
-            else _without_named(entry.value)
+            value=_mark_all_secret(entry.value)
+            if is_secret_key(entry.key)
+            else _redact_named(entry.value)
         )
         for entry in node.entries
     )
     return node._replace(entries=tuple(entries))
 
 
-def _all_secret(node: Node) -> Node:
+def _mark_all_secret(node: Node) -> Node:
     match node:
         case Mapping():
-            entries = (entry._replace(value=_all_secret(entry.value)) for entry in node.entries)
+            entries = (
+                entry._replace(value=_mark_all_secret(entry.value)) for entry in node.entries
+            )
             return node._replace(entries=tuple(entries))
         case Sequence():
-            return node._replace(items=tuple(map(_all_secret, node.items)))
+            return node._replace(items=tuple(map(_mark_all_secret, node.items)))
         case _:
             return node._replace(secret=True)
 
 
-def _supply_leaf(leaf: Scalar, key: str) -> Value:
-    return REDACTED if key == "default" else _leaf(leaf, key)
+def _redact_supply_leaf(leaf: Scalar, key: str) -> Value:
+    return REDACTED if key == "default" else _redact_leaf(leaf, key)
 
 
-def _leaf(leaf: Scalar, key: str) -> Value:
+def _redact_leaf(leaf: Scalar, key: str) -> Value:
     if leaf.secret or key in _HIDDEN_KEYS:
         return REDACTED
-    return without_userinfo(leaf.value) if isinstance(leaf.value, str) else leaf.value
+    return redact_userinfo(leaf.value) if isinstance(leaf.value, str) else leaf.value
 
 
-def _secret_leaf(leaf: Scalar, key: str) -> Value:
+def _redact_secret_leaf(leaf: Scalar, key: str) -> Value:
     return leaf.value if key == "name" else REDACTED
 
 
 def mark_credentials(root: Mapping) -> Mapping:
-    """The document with variables in `env` whose names look like credentials marked as secret."""
+    """Mark `env` variables with credential-like names as secret."""
     root = _with_marked_env(root)
     functions = find(root, "functions")
     if functions is None:
         return root
-    return with_entry(root, functions._replace(value=_in_each(functions.value)))
+    return with_entry(root, functions._replace(value=_redact_functions(functions.value)))
 
 
-def _in_each(functions: Node) -> Node:
+def _redact_functions(functions: Node) -> Node:
     if isinstance(functions, Sequence):
-        return functions._replace(items=tuple(_marked_function(item) for item in functions.items))
+        return functions._replace(items=tuple(_mark_function(item) for item in functions.items))
     if isinstance(functions, Mapping):
-        entries = (
-            entry._replace(value=_marked_function(entry.value)) for entry in functions.entries
-        )
+        entries = (entry._replace(value=_mark_function(entry.value)) for entry in functions.entries)
         return functions._replace(entries=tuple(entries))
     return functions
 
 
-def _marked_function(node: Node) -> Node:
+def _mark_function(node: Node) -> Node:
     return _with_marked_env(node) if isinstance(node, Mapping) else node
 
 
@@ -116,11 +116,11 @@ def _with_marked_env(node: Mapping) -> Mapping:
     env = find(node, "env")
     if env is None or not isinstance(env.value, Mapping):
         return node
-    entries = tuple(_marked(entry) for entry in env.value.entries)
+    entries = tuple(_mark_entry(entry) for entry in env.value.entries)
     return with_entry(node, env._replace(value=env.value._replace(entries=entries)))
 
 
-def _marked(entry: KeyValue) -> KeyValue:
-    if isinstance(entry.value, Scalar) and looks_secret(entry.key):
+def _mark_entry(entry: KeyValue) -> KeyValue:
+    if isinstance(entry.value, Scalar) and is_secret_name(entry.key):
         return entry._replace(value=entry.value._replace(secret=True))
     return entry

@@ -46,18 +46,18 @@ _SIX = (
 )
 
 
-def normalised(schedule: str) -> str:
+def normalize_schedule(schedule: str) -> str:
     """The schedule with one blank between fields and `minute` or `minutes` as its number asks."""
     text = schedule.strip()
     if text.startswith("rate"):
-        return _rate(text)
+        return _normalize_rate(text)
     inner = _CRON.fullmatch(text)
     if inner:
-        return f"cron({_fields(inner[1], _SIX)})"
-    return _fields(text, _FIVE)
+        return f"cron({_normalize_fields(inner[1], _SIX)})"
+    return _normalize_fields(text, _FIVE)
 
 
-def _rate(text: str) -> str:
+def _normalize_rate(text: str) -> str:
     found = _RATE.fullmatch(text)
     if not found or not int(found[1]):
         raise ScheduleError("expected `rate(<n> minutes|hours|days)` with n ≥ 1")
@@ -65,7 +65,7 @@ def _rate(text: str) -> str:
     return f"rate({count} {unit if count == 1 else unit + 's'})"
 
 
-def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
+def _normalize_fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
     fields = text.split()
     if len(fields) != len(rules):
         asked = "`cron(...)` requires 6" if rules is _SIX else "cron requires 5"
@@ -80,16 +80,16 @@ def _fields(text: str, rules: tuple[_FieldRule, ...]) -> str:
 
 
 def _check_dates(days: str, months: str, weekdays: str) -> None:
-    """Where a day of the week counts too, there is always one; ranges and rules are left alone."""
+    """Check that the date exists. Schedules with a weekday and ranges are not checked."""
     if weekdays not in ("*", "?") or not re.fullmatch(r"[0-9]+(,[0-9]+)*", days):
         return
-    named = [_month_of(one) for one in months.upper().split(",")]
+    named = [_find_single_month(one) for one in months.upper().split(",")]
     lengths = [_LENGTHS[one] for one in named if one]
     if all(named) and min(map(int, days.split(","))) > max(lengths):
         raise ScheduleError("the day does not exist in these months, so it would never run")
 
 
-def _month_of(text: str) -> int:
+def _find_single_month(text: str) -> int:
     """0 for more than one."""
     if text in _MONTHS:
         return _MONTHS.index(text) + 1
@@ -111,7 +111,7 @@ def _check_item(item: str, rule: _FieldRule) -> None:
 
 
 def _check_begin(item: str, rule: _FieldRule) -> None:
-    """`5/15` is from 5 on for some who read five fields, and at 5 alone for others."""
+    """Reject `5/15`: some providers read it as from 5 on, others as 5 only."""
     begin, slash, step = item.partition("/")
     if slash and begin != "*" and "-" not in begin:
         last = rule.high - 1 if rule.noun == "day of week" else rule.high

@@ -42,7 +42,7 @@ class StorageTrigger(Struct, frozen=True):
 
 
 class EventbusTrigger(Struct, frozen=True):
-    """`pattern` is canonical JSON text; empty when the config has none (found at plan)."""
+    """`pattern` is canonical JSON; empty if missing, which a plan reports."""
 
     pattern: str = ""
     bus: str = "default"
@@ -83,7 +83,7 @@ Trigger: TypeAlias = (
 
 
 class Provider(Struct, frozen=True):
-    """`label` is the key in `providerOverrides` when one was chosen, else the id."""
+    """`label` is the chosen key in `providerOverrides`, otherwise the id."""
 
     id: str
     label: str
@@ -92,8 +92,10 @@ class Provider(Struct, frozen=True):
 
 
 class BuildSettings(Struct, frozen=True):
-    """`external` to `banner` are for the bundler, as people know them from it. What is `portable`
-    may be carried out on another machine."""
+    """Build settings. `external` to `banner` are bundler settings.
+
+    A `portable` build can run on another machine.
+    """
 
     command: tuple[str, ...] = ()
     portable: bool = False
@@ -138,7 +140,8 @@ class Resource(Struct, frozen=True):
 
 
 class Addon(Struct, frozen=True):
-    """`options` is canonical JSON; `secrets` pairs each variable with a reference, not a value."""
+    """`options` is canonical JSON. `secrets` pairs each variable with a reference, never a
+    value."""
 
     name: str
     version: str = ""
@@ -154,7 +157,7 @@ class Workflow(Struct, frozen=True):
 
 
 class ProviderOverride(Struct, frozen=True):
-    """A further place to deploy to: what `--provider <label>` chooses."""
+    """A further deploy target, selected with `--provider <label>`."""
 
     label: str
     name: str
@@ -176,7 +179,7 @@ NO_TARGETS = Targets()
 
 
 class BackendConfig(Struct, frozen=True):
-    """`others` are what the section says of further kinds: where state may move to, or be from."""
+    """`others` are the settings of further kinds, for state migrations."""
 
     kind: BackendKind = BackendKind.LOCAL
     settings: Pairs = ()
@@ -193,7 +196,7 @@ class DeploySettings(Struct, frozen=True):
 
 
 class ConfigPlace(Struct, frozen=True):
-    """Where a setting stands, with the lines around it, for a check that comes after the load."""
+    """The place of a setting with surrounding lines, for checks after the load."""
 
     pointer: str
     where: Place
@@ -203,16 +206,15 @@ class ConfigPlace(Struct, frozen=True):
 class Config(Struct, frozen=True):
     """One service, resolved for one stage.
 
-    Function `env`, `layers` and `build` are final here: service env, resources and addons are laid
-    in, layer names are resolved. `extensions` and `resolved` are canonical JSON text; `resolved` is
-    the whole document with bindings filled and secrets redacted. `secret_names` are the variables
-    whose values must never be shown. `bound_names` are the variables that bindings looked at,
-    `bound_files` the files, `bound_params` the parameters.
-    With `asked_managers` a secret manager was asked: what it says may be another thing next time.
-    `secret_values` are what bindings to secrets gave, for hiding it: never stored, never shown.
-    `labels` are what `--provider` finds in the config, whatever was chosen.
-    `locations` are the places that a plan may have something to say of, `unplannable` is what it
-    refuses. Whoever changes a protected stage has to say its name.
+    Function `env`, `layers` and `build` are final, with service env, resources and addons merged.
+    `extensions` and `resolved` are canonical JSON; `resolved` is the whole redacted document.
+
+    `secret_names` are variables whose values must not be shown. `bound_names`, `bound_files` and
+    `bound_params` were read by bindings. With `asked_managers` a secret manager was called, whose
+    values can change. `secret_values` are used for redaction: never stored or shown.
+
+    `labels` are the possible `--provider` values. `locations` are places for plan problems,
+    `unplannable` are these problems. A protected stage requires confirmation.
     """
 
     service: str
@@ -244,14 +246,14 @@ class Config(Struct, frozen=True):
 
     @property
     def target_labels(self) -> tuple[str, ...]:
-        """What is deployed together: the labels of `fabric`, else all overrides, else the one
-        provider that there is."""
+        """Return the targets to deploy together: the labels of `fabric`, otherwise all overrides,
+        otherwise the only provider."""
         labels = self.targets.labels or tuple(one.label for one in self.overrides)
         return tuple(dict.fromkeys(labels)) or (self.provider.label,)
 
 
 class ComposeService(Struct, frozen=True):
-    """One entry of a compose file: `name` is what dependencies and selections use."""
+    """One entry of a compose file. Dependencies and selections use its `name`."""
 
     name: str
     config: str

@@ -1,6 +1,6 @@
-"""What a person asks of the daemon's own project: to deploy it, to remove it.
+"""Actions of a person on the daemon's own project: deploy and remove.
 
-The same runs as those of `/deploy` and `/remove`; only the form of the answer is another one.
+They start the same runs as `/deploy` and `/remove`; only the answer's form differs.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import Endpoints
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, refusal
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right, make_refusal
 from fabric.daemon.parameters import CONFIRM, STAGE, WAIT
-from fabric.daemon.statuses import FAILED, NOT_NOW, OK, UNPROCESSABLE, status_of
+from fabric.daemon.statuses import FAILED, NOT_NOW, OK, UNPROCESSABLE, choose_http_status
 from fabric.model.problems import FabricError, Problem
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ class Actions:
         self._endpoints = endpoints
 
     def deploy(self, call: ApiCall) -> ApiAnswer:
-        return _as_action(self._endpoints.deploy, call)
+        return _answer_action(self._endpoints.deploy, call)
 
     def remove(self, call: ApiCall) -> ApiAnswer:
-        return _as_action(self._endpoints.remove, call)
+        return _answer_action(self._endpoints.remove, call)
 
 
-def action_routes(actions: Actions) -> Sequence[ApiRoute]:
+def build_action_routes(actions: Actions) -> Sequence[ApiRoute]:
     return (
         _route(
             "deploy", actions.deploy, "Deploy the project of the daemon.", schemas.DEPLOY_ACTION
@@ -59,16 +59,16 @@ def _route(
     )  # fmt: skip
 
 
-def _as_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnswer:
-    """The body has no part in it: an empty one is the daemon's own config."""
+def _answer_action(answer: Callable[[ApiCall], ApiAnswer], call: ApiCall) -> ApiAnswer:
+    """Answer an action without a request body, which means the daemon's own config."""
     try:
-        return _told(answer(replace(call, body=b"")))
+        return _report_partial(answer(replace(call, body=b"")))
     except FabricError as error:
-        return refusal(action_status(error.first), error.problems)
+        return make_refusal(choose_action_status(error.first), error.problems)
 
 
-def _told(answer: ApiAnswer) -> ApiAnswer:
-    """What was done is told also where not all of it was."""
+def _report_partial(answer: ApiAnswer) -> ApiAnswer:
+    """Report finished work even if other parts failed."""
     said = answer.document
     if "run" in said:
         return answer
@@ -78,10 +78,10 @@ def _told(answer: ApiAnswer) -> ApiAnswer:
     failure: JsonObject = {name: said[name] for name in _FAILURE}
     document = {**failure, "result": result} if result else failure
     first = Problem(str(said["code"]), str(said["error"]))
-    return replace(answer, status=action_status(first), document=document)
+    return replace(answer, status=choose_action_status(first), document=document)
 
 
-def action_status(problem: Problem) -> int:
-    status, area = status_of((problem,)), problem.code.partition("/")[0]
+def choose_action_status(problem: Problem) -> int:
+    status, area = choose_http_status((problem,)), problem.code.partition("/")[0]
     is_own = status in (FAILED, NOT_NOW) or area in _OF_THE_ASKING
     return status if is_own or problem.code == "run/under-way" else UNPROCESSABLE

@@ -1,4 +1,4 @@
-"""What good answers look like, as JSON Schemas: for the document that describes the interface."""
+"""JSON Schemas of successful answers, for the interface description."""
 
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
@@ -9,8 +9,8 @@ NUMBER: Schema = {"type": "integer"}
 ANYTHING: Schema = {"type": "object"}
 
 
-def fields(needed: dict[str, Schema], **more: Schema) -> Schema:
-    """An object with just these fields; those of `more` may be absent."""
+def build_object_schema(needed: dict[str, Schema], **more: Schema) -> Schema:
+    """Build the schema of an object with exactly these fields; those of `more` are optional."""
     properties: dict[str, Json] = {**needed, **more}
     return {
         "type": "object",
@@ -20,7 +20,7 @@ def fields(needed: dict[str, Schema], **more: Schema) -> Schema:
     }
 
 
-def rows(schema: Schema) -> Schema:
+def build_list_schema(schema: Schema) -> Schema:
     return {"type": "array", "items": schema}
 
 
@@ -28,19 +28,26 @@ _GOOD: Schema = {"const": True}
 _PLACE: Schema = {
     "oneOf": [
         {"type": "null"},
-        fields({"file": TEXT, "line": NUMBER, "column": NUMBER}),
+        build_object_schema({"file": TEXT, "line": NUMBER, "column": NUMBER}),
     ]
 }
-PROBLEM = fields({"code": TEXT, "message": TEXT, "hint": TEXT, "where": _PLACE})
+PROBLEM = build_object_schema({"code": TEXT, "message": TEXT, "hint": TEXT, "where": _PLACE})
 REFUSED: Schema = {
     "type": "object",
-    "properties": {"ok": {"const": False}, "error": TEXT, "code": TEXT, "problems": rows(PROBLEM)},
+    "properties": {
+        "ok": {"const": False},
+        "error": TEXT,
+        "code": TEXT,
+        "problems": build_list_schema(PROBLEM),
+    },
     "required": ["ok", "error", "code", "problems"],
 }
-VALIDATED = fields({"ok": _GOOD})
-RESOLVED = fields({"ok": _GOOD, "stage": TEXT, "config": ANYTHING})
-PLANNED = fields({"ok": _GOOD, "stage": TEXT, "plan": ANYTHING, "warnings": rows(PROBLEM)})
-_RELEASE = fields(
+VALIDATED = build_object_schema({"ok": _GOOD})
+RESOLVED = build_object_schema({"ok": _GOOD, "stage": TEXT, "config": ANYTHING})
+PLANNED = build_object_schema(
+    {"ok": _GOOD, "stage": TEXT, "plan": ANYTHING, "warnings": build_list_schema(PROBLEM)}
+)
+_RELEASE = build_object_schema(
     {
         "service": TEXT,
         "stage": TEXT,
@@ -51,24 +58,26 @@ _RELEASE = fields(
         "current": FLAG,
     }
 )
-RELEASES = fields({"ok": _GOOD, "service": TEXT, "releases": rows(_RELEASE)})
+RELEASES = build_object_schema(
+    {"ok": _GOOD, "service": TEXT, "releases": build_list_schema(_RELEASE)}
+)
 _DEPLOYED: dict[str, Schema] = {
     "stage": TEXT,
     "mode": TEXT,
-    "deployments": rows(ANYTHING),
-    "warnings": rows(PROBLEM),
+    "deployments": build_list_schema(ANYTHING),
+    "warnings": build_list_schema(PROBLEM),
 }
 _REMOVED: dict[str, Schema] = {
     "stage": TEXT,
-    "removed": rows(fields({"service": TEXT, "provider": TEXT})),
-    "warnings": rows(PROBLEM),
+    "removed": build_list_schema(build_object_schema({"service": TEXT, "provider": TEXT})),
+    "warnings": build_list_schema(PROBLEM),
 }
-DEPLOYED = fields({"ok": _GOOD, **_DEPLOYED})
-REMOVED = fields({"ok": _GOOD, **_REMOVED})
-DEPLOY_ACTION = fields({"ok": _GOOD, "result": fields(_DEPLOYED)})
-REMOVE_ACTION = fields({"ok": _GOOD, "result": fields(_REMOVED)})
-ACCEPTED = fields({"ok": _GOOD, "run": TEXT})
-_ONE_RUN = fields(
+DEPLOYED = build_object_schema({"ok": _GOOD, **_DEPLOYED})
+REMOVED = build_object_schema({"ok": _GOOD, **_REMOVED})
+DEPLOY_ACTION = build_object_schema({"ok": _GOOD, "result": build_object_schema(_DEPLOYED)})
+REMOVE_ACTION = build_object_schema({"ok": _GOOD, "result": build_object_schema(_REMOVED)})
+ACCEPTED = build_object_schema({"ok": _GOOD, "run": TEXT})
+_ONE_RUN = build_object_schema(
     {
         "id": TEXT,
         "command": TEXT,
@@ -81,31 +90,31 @@ _ONE_RUN = fields(
     },
     error=ANYTHING,
 )
-RUNS = fields({"ok": _GOOD, "runs": rows(_ONE_RUN)})
-RUN = fields({"ok": _GOOD, "run": _ONE_RUN})
+RUNS = build_object_schema({"ok": _GOOD, "runs": build_list_schema(_ONE_RUN)})
+RUN = build_object_schema({"ok": _GOOD, "run": _ONE_RUN})
 _MAYBE: Schema = {"type": ["object", "null"]}
-STATUS = fields(
+STATUS = build_object_schema(
     {
         "ok": _GOOD,
         "service": TEXT,
         "provider": TEXT,
         "stage": TEXT,
-        "stages": rows(TEXT),
+        "stages": build_list_schema(TEXT),
         "protected": FLAG,
-        "live": rows(ANYTHING),
-        "releases": rows(ANYTHING),
+        "live": build_list_schema(ANYTHING),
+        "releases": build_list_schema(ANYTHING),
         "plan": _MAYBE,
         "graph": _MAYBE,
-        "warnings": rows(PROBLEM),
-        "problems": rows(PROBLEM),
+        "warnings": build_list_schema(PROBLEM),
+        "problems": build_list_schema(PROBLEM),
         "mayChange": FLAG,
         "signedIn": FLAG,
         "version": TEXT,
     }
 )
-HEALTHY = fields({"ok": _GOOD})
-VERSION = fields({"ok": _GOOD, "version": TEXT, "server": TEXT})
-_CHECK = fields({"ok": FLAG, "message": TEXT}, hint=TEXT)
+HEALTHY = build_object_schema({"ok": _GOOD})
+VERSION = build_object_schema({"ok": _GOOD, "version": TEXT, "server": TEXT})
+_CHECK = build_object_schema({"ok": FLAG, "message": TEXT}, hint=TEXT)
 READY: Schema = {
     "type": "object",
     "properties": {

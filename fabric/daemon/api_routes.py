@@ -1,4 +1,4 @@
-"""The addresses of both servers, as one table: what routes, documents and tests are made from."""
+"""The routes of both servers in one table, used for routing, documentation and tests."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,21 +6,21 @@ from msgspec.structs import replace
 
 from fabric.daemon import answer_schemas as schemas
 from fabric.daemon.endpoints import ConfigEndpoints, Endpoints
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT, Parameter
 
 _LOOKING = (400, 409, 502)
 _CHANGING = (400, 409, 502, 503)
 
 
-def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
-    """What the Configuration API answers, and the daemon too."""
+def build_config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
+    """Build the routes of the Configuration API, which the daemon has too."""
     own = (
-        _config(
+        _build_config_route(
             "validate", endpoints.validate, "Check a config for errors.",
             (STAGE, PROVIDER), schemas.VALIDATED,
         ),
-        _config(
+        _build_config_route(
             "resolve", endpoints.resolve, "Resolve a config for a stage, with secrets redacted.",
             (STAGE, PROVIDER), schemas.RESOLVED,
         ),
@@ -29,28 +29,28 @@ def config_routes(endpoints: ConfigEndpoints) -> Sequence[ApiRoute]:
 
 
 def deploy_routes(endpoints: Endpoints) -> Sequence[ApiRoute]:
-    """What only the daemon answers."""
+    """Build the routes of the daemon only."""
     return (
-        _config(
+        _build_config_route(
             "plan", endpoints.plan, "Plan a deploy: the changes and their reasons.",
             (STAGE, PROVIDER, FUNCTION), schemas.PLANNED,
         ),
-        _config(
+        _build_config_route(
             "releases", endpoints.releases, "List current deployments and rollback targets.",
             (STAGE, PROVIDER), schemas.RELEASES,
         ),
-        _changing(_config(
+        _require_change_right(_build_config_route(
             "deploy", endpoints.deploy, "Deploy a service.",
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.DEPLOYED,
         )),
-        _changing(_config(
+        _require_change_right(_build_config_route(
             "remove", endpoints.remove, "Remove a deployed service.",
             (STAGE, PROVIDER, FUNCTION, CONFIRM, WAIT), schemas.REMOVED,
         )),
     )  # fmt: skip
 
 
-def _config(
+def _build_config_route(
     name: str,
     answer: Callable[[ApiCall], ApiAnswer],
     about: str,
@@ -64,6 +64,6 @@ def _config(
     )  # fmt: skip
 
 
-def _changing(route: ApiRoute) -> ApiRoute:
+def _require_change_right(route: ApiRoute) -> ApiRoute:
     good = (*route.good, GoodAnswer(schemas.ACCEPTED, 202))
     return replace(route, right=Right.CHANGE, good=good, statuses=_CHANGING)

@@ -1,4 +1,4 @@
-"""What a server serves: an application, its routes, and the runs that it has under way."""
+"""A server's content: an application, its routes and its active runs."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.server_parts import Wsgi
@@ -14,7 +14,7 @@ from fabric.daemon.server.sessions import BrowserSessions
 
 
 class RunsUnderWay(Protocol):
-    """All that the end of a server has to know of runs."""
+    """The interface of active runs for the shutdown of a server."""
 
     def under_way(self) -> int: ...
     def drain(self) -> None: ...
@@ -37,15 +37,15 @@ class NoRuns(Struct, frozen=True):
 
 
 class ServerLife:
-    """`is_draining` from the moment that the server was told to end: it is not ready any more, and
-    begins no run."""
+    """The life of a server. `is_draining` is set once it was stopped: it is not ready and starts no
+    run."""
 
     def __init__(self) -> None:
         self.is_draining = False
 
 
 class ServerSurroundings(Struct, frozen=True):
-    """`is_insecure`: there is no key, and others than this machine are listened to."""
+    """The environment of a server. `is_insecure`: it has no key and accepts remote connections."""
 
     options: ServerOptions
     settings: Settings
@@ -56,8 +56,8 @@ class ServerSurroundings(Struct, frozen=True):
 
 
 class Application(Struct, frozen=True):
-    """`close` is called once, when nothing is under way any more; `sessions` are those of its
-    pages."""
+    """An application. `close` is called once, when nothing is active. `sessions` are its browser
+    sessions."""
 
     wsgi: Wsgi
     routes: tuple[ApiRoute, ...]

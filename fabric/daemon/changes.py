@@ -1,4 +1,4 @@
-"""What changes the world, as runs: begun for somebody, and waited for or not."""
+"""Deploys and removals as runs that a request starts, with or without waiting."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -6,10 +6,10 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.daemon.exchange import ApiAnswer, RequestOrigin, refusal
+from fabric.daemon.http_types import ApiAnswer, RequestOrigin, make_refusal
 from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.daemon.runs.run_queue import RunWork
-from fabric.daemon.statuses import OK, status_of
+from fabric.daemon.statuses import OK, choose_http_status
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import MakeListeners, RunInfo
 from fabric.model.outcomes.json_struct import JsonObject
@@ -21,7 +21,7 @@ _CUT_OFF = Problem("run/cancelled", "the run was cancelled")
 
 
 class WorldChange(Struct, frozen=True):
-    """`told` is what a good answer says of its report; `request` is what asked for it."""
+    """A change. `told` builds a successful answer from its report. `request` is its origin."""
 
     command: str
     work: RunWork
@@ -35,13 +35,13 @@ class RunsOfChanges(Protocol):
 
 
 class AfterChange(Protocol):
-    """Who has to know that a stage may be another one now, and how it went."""
+    """The callback after a stage can have changed, with the outcome."""
 
     def __call__(self, stage: str, outcome: Report | FabricError) -> None: ...
 
 
 class WorldChanges:
-    """`listen` makes whoever else is to hear a run that a request began."""
+    """`listen` builds further listeners for a run that a request started."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class WorldChanges:
         self._listen = listen
 
     def begin(self, change: WorldChange, service: str, stage: str) -> str:
-        """The id of the run; nobody waits for its end."""
+        """Start a run and return its id without waiting."""
         return self._runs.begin(
             change.command, service, stage, _AnsweredChange(self, change, stage).work
         )
@@ -64,7 +64,7 @@ class WorldChanges:
         run = self._runs.begin(change.command, service, stage, told.work)
         while (found := self._runs.wait(run, _TURN)).status is RunStatus.RUNNING:
             pass
-        answer = told.answer or _never_begun(found)
+        answer = told.answer or _answer_not_started(found)
         return replace(answer, headers={"X-Fabric-Run": run})
 
     def ended(self, stage: str, outcome: Report | FabricError) -> None:
@@ -75,7 +75,7 @@ class WorldChanges:
 
 
 class _AnsweredChange:
-    """A change on its way, and whoever waits for its answer."""
+    """A running change and the caller that waits for its answer."""
 
     def __init__(self, changes: WorldChanges, change: WorldChange, stage: str) -> None:
         self._changes, self._change, self._stage = changes, change, stage
@@ -83,14 +83,14 @@ class _AnsweredChange:
 
     def work(self, make_listeners: MakeListeners) -> Report:
         try:
-            report = self._carried_out(make_listeners)
-            self.answer = answer_of(report, self._change.told(report))
+            report = self._perform_change(make_listeners)
+            self.answer = build_change_answer(report, self._change.told(report))
         except FabricError as error:
-            self.answer = refusal(status_of(error.problems), error.problems)
+            self.answer = make_refusal(choose_http_status(error.problems), error.problems)
             raise
         return report
 
-    def _carried_out(self, make_listeners: MakeListeners) -> Report:
+    def _perform_change(self, make_listeners: MakeListeners) -> Report:
         try:
             listeners = self._changes.listeners(make_listeners, self._change.request)
             report = self._change.work(listeners)
@@ -104,17 +104,17 @@ class _AnsweredChange:
         return report
 
 
-def _never_begun(run: DaemonRun) -> ApiAnswer:
-    """It was stopped while it waited for its turn, or fell over something."""
+def _answer_not_started(run: DaemonRun) -> ApiAnswer:
+    """Answer for a run that was stopped in the queue or failed before its start."""
     said = run.error or {}
     text = {name: str(said.get(name) or "") for name in ("code", "message", "hint")}
     problem = Problem(text["code"] or "internal/error", text["message"], text["hint"])
-    return refusal(status_of((problem,)), (problem,))
+    return make_refusal(choose_http_status((problem,)), (problem,))
 
 
-def answer_of(report: Report, document: JsonObject) -> ApiAnswer:
-    """What was done is told also where not all of it was."""
+def build_change_answer(report: Report, document: JsonObject) -> ApiAnswer:
+    """Build the answer. It reports finished work even if other parts failed."""
     if not report.problems:
         return ApiAnswer(OK, {"ok": True, **document})
-    failed = refusal(status_of(report.problems), report.problems)
+    failed = make_refusal(choose_http_status(report.problems), report.problems)
     return replace(failed, document={**document, **failed.document})

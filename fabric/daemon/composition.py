@@ -1,6 +1,6 @@
-"""A server put together: what it reaches for, its runs, its routes, and the application over them.
+"""Build a server: its environment, runs, routes and application.
 
-Here it is decided which parts a daemon has and a Configuration API has not.
+This module decides which parts the daemon has beyond the Configuration API.
 """
 
 import contextlib
@@ -11,36 +11,36 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fabric.app.cache_place import user_seal
-from fabric.app.doctor.ready import config_check, reach_check
-from fabric.app.project.files import config_in
+from fabric.app.cache_place import read_user_seal
+from fabric.app.doctor.ready import check_config_readable, reach_check
+from fabric.app.project.files import find_config_in
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.daemon.actions import Actions, action_routes
-from fabric.daemon.api_routes import config_routes, deploy_routes
+from fabric.daemon.actions import Actions, build_action_routes
+from fabric.daemon.api_routes import build_config_routes, deploy_routes
 from fabric.daemon.application import Application, NoRuns, ServerSurroundings
-from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, owner_of
+from fabric.daemon.cache.answers import AnswerSeal, CachedAnswers, Store, hash_owner
 from fabric.daemon.cache.owed_clears import OwedClears
 from fabric.daemon.changes import AfterChange, WorldChanges
-from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, workspace_of
-from fabric.daemon.exchange import ApiRoute, RequestOrigin
+from fabric.daemon.endpoints import ConfigEndpoints, Endpoints, find_served_workspace
+from fabric.daemon.http_types import ApiRoute, RequestOrigin
 from fabric.daemon.metrics import Gauge, Metrics
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.page.dashboard import Dashboard, ShownProject
-from fabric.daemon.page.routes import dashboard_routes
+from fabric.daemon.page.routes import build_dashboard_routes
 from fabric.daemon.readiness import Look, Readiness
 from fabric.daemon.request_spans import RequestSpans, request_spans
 from fabric.daemon.run_metrics import RunCounts
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.server.sessions import BrowserSessions
-from fabric.daemon.system_routes import ServerItself, system_routes
-from fabric.daemon.web import web_app
+from fabric.daemon.system_routes import ServerItself, build_system_routes
+from fabric.daemon.web import build_web_app
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import RunInfo
 from fabric.manifest import VERSION
 from fabric.model.bindable import EVERYTHING
-from fabric.model.checks import Check, passed, warned
+from fabric.model.checks import Check, make_passed_check, make_warning_check
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
 
@@ -50,54 +50,55 @@ if TYPE_CHECKING:
 _CACHED = ("validate", "resolve", "plan", "releases")
 
 
-def application_of(around: ServerSurroundings) -> Application:
+def build_application(around: ServerSurroundings) -> Application:
     if around.options.kind is ServerKind.DAEMON:
-        return _daemon(around)
-    return _config_api(around)
+        return _build_daemon(around)
+    return _build_config_api(around)
 
 
-def _config_api(around: ServerSurroundings) -> Application:
+def _build_config_api(around: ServerSurroundings) -> Application:
     options, settings = around.options, around.settings
     endpoints = ConfigEndpoints(options, settings, has_keys=around.has_keys)
     metrics = Metrics()
-    spans = _heard(around, metrics)
-    own = config_routes(endpoints)
-    routes = (*own, *system_routes(_itself(around, Readiness({}), metrics), own))
+    spans = _open_request_spans(around, metrics)
+    own = build_config_routes(endpoints)
+    routes = (*own, *build_system_routes(_describe_server(around, Readiness({}), metrics), own))
     closing = spans.close if spans else lambda: None
-    return Application(web_app(routes), routes, NoRuns(), closing)
+    return Application(build_web_app(routes), routes, NoRuns(), closing)
 
 
-def _daemon(around: ServerSurroundings) -> Application:
+def _build_daemon(around: ServerSurroundings) -> Application:
     options, settings = around.options, around.settings
-    workspace = workspace_of(options, settings)
+    workspace = find_served_workspace(options, settings)
     own = workspace / ".fabric" / "daemon"
-    owed = _owed_clears(around, own)
+    owed = _open_owed_clears(around, own)
     runs = Runs(own / "runs", settings, around.log.failed, tell_lost=owed.keep_all)
-    metrics = Metrics(_gauges(runs))
-    spans = _heard(around, metrics)
+    metrics = Metrics(_list_gauges(runs))
+    spans = _open_request_spans(around, metrics)
     with contextlib.ExitStack() as stack:
         store = _store(options, owed, stack)
         counts = RunCounts(metrics)
-        after = _after(owed.add if store is None else store.clear, counts)
-        changes = WorldChanges(runs, after, _listening(counts, spans))
+        after = _make_after_change(owed.add if store is None else store.clear, counts)
+        changes = WorldChanges(runs, after, _make_listener_factory(counts, spans))
         endpoints = Endpoints(options, settings, changes, has_keys=around.has_keys)
-        routes = [*config_routes(endpoints), *deploy_routes(endpoints)]
+        routes = [*build_config_routes(endpoints), *deploy_routes(endpoints)]
         if store is not None:
-            routes = _cached(routes, endpoints, (around, store, metrics))
-        routes += [*action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
-        sessions = _sessions(around, workspace)
-        routes += _page(around, runs, sessions)
-        readiness = Readiness(_looks(options, settings, store))
-        routes += system_routes(_itself(around, readiness, metrics), routes)
+            routes = _cache_routes(routes, endpoints, (around, store, metrics))
+        routes += [*build_action_routes(Actions(endpoints)), *run_routes(RunEndpoints(runs))]
+        sessions = _open_sessions(around, workspace)
+        routes += _build_page_routes(around, runs, sessions)
+        readiness = Readiness(_list_readiness_checks(options, settings, store))
+        routes += build_system_routes(_describe_server(around, readiness, metrics), routes)
         if spans is not None:
             stack.callback(spans.close)
         closing = stack.pop_all()
     closing.callback(runs.close)
-    return Application(web_app(routes), tuple(routes), runs, closing.close, sessions)
+    return Application(build_web_app(routes), tuple(routes), runs, closing.close, sessions)
 
 
-def _sessions(around: ServerSurroundings, workspace: Path) -> BrowserSessions | None:
-    """Cookies know no ports: the folder tells the servers of one machine apart."""
+def _open_sessions(around: ServerSurroundings, workspace: Path) -> BrowserSessions | None:
+    """Open sessions. The directory names the cookie, because cookies are shared by all ports of a
+    host."""
     if not (around.has_keys and around.options.project.dashboard):
         return None
     name = hashlib.sha256(bytes(workspace)).hexdigest()[:8]
@@ -105,19 +106,21 @@ def _sessions(around: ServerSurroundings, workspace: Path) -> BrowserSessions | 
     return BrowserSessions(f"fabric-{name}", settings.chance, settings.clock.monotonic)
 
 
-def _page(
+def _build_page_routes(
     around: ServerSurroundings, runs: Runs, sessions: BrowserSessions | None
 ) -> Sequence[ApiRoute]:
     options, settings = around.options, around.settings
     if not options.project.dashboard:
         return ()
-    own = replace(settings_in(workspace_of(options, settings), settings), bindable=EVERYTHING)
+    own = replace(
+        move_settings(find_served_workspace(options, settings), settings), bindable=EVERYTHING
+    )
     shown = ShownProject(options.project, own, runs)
-    return dashboard_routes(Dashboard(shown, sessions), has_keys=around.has_keys)
+    return build_dashboard_routes(Dashboard(shown, sessions), has_keys=around.has_keys)
 
 
-def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
-    """Who hears of every request, besides the log."""
+def _open_request_spans(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
+    """Open the request spans, the receiver of requests beside the log."""
     log, settings = around.log, around.settings
     log.tell_too(metrics.requested)
     spans = request_spans(settings.env, around.options.kind.value, log, settings.clock)
@@ -126,7 +129,7 @@ def _heard(around: ServerSurroundings, metrics: Metrics) -> RequestSpans | None:
     return spans
 
 
-def _listening(
+def _make_listener_factory(
     counts: RunCounts, spans: RequestSpans | None
 ) -> Callable[[RunInfo, RequestOrigin], Sequence[Listener]]:
     def listen(info: RunInfo, request: RequestOrigin) -> Sequence[Listener]:
@@ -135,7 +138,9 @@ def _listening(
     return listen
 
 
-def _itself(around: ServerSurroundings, readiness: Readiness, metrics: Metrics) -> ServerItself:
+def _describe_server(
+    around: ServerSurroundings, readiness: Readiness, metrics: Metrics
+) -> ServerItself:
     return ServerItself(
         around.options.kind.value,
         readiness,
@@ -159,7 +164,7 @@ def _store(
     return store
 
 
-def _owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
+def _open_owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
     cache, digest = around.options.cache, ""
     if cache.url:
         from fabric.daemon.cache.redis_store import cache_digest  # an extra of its own
@@ -169,17 +174,17 @@ def _owed_clears(around: ServerSurroundings, folder: Path) -> OwedClears:
     return OwedClears(folder / "owed-clears", lambda told: tell("cache", message=told), digest)
 
 
-def _after(clear: Callable[[str], object], counts: RunCounts) -> AfterChange:
-    """Also what failed may have changed something."""
+def _make_after_change(clear: Callable[[str], object], counts: RunCounts) -> AfterChange:
+    """Build the callback after a change. A failed change counts too."""
 
-    def after(stage: str, outcome: Report | FabricError) -> None:
+    def handle_change_end(stage: str, outcome: Report | FabricError) -> None:
         counts.ended(outcome)
         clear(stage)
 
-    return after
+    return handle_change_end
 
 
-def _cached(
+def _cache_routes(
     routes: Sequence[ApiRoute],
     endpoints: Endpoints,
     parts: tuple[ServerSurroundings, Store, Metrics],
@@ -187,9 +192,9 @@ def _cached(
     around, store, metrics = parts
     options = around.options
     trust = (options.trust.is_full, options.trust.prefixes)
-    workspace = str(workspace_of(options, around.settings))
-    owner = owner_of({"version": VERSION, "trust": trust, "workspace": workspace})
-    seal = AnswerSeal(user_seal(around.settings), owner)
+    workspace = str(find_served_workspace(options, around.settings))
+    owner = hash_owner({"version": VERSION, "trust": trust, "workspace": workspace})
+    seal = AnswerSeal(read_user_seal(around.settings), owner)
     answers = CachedAnswers(store, options.cache, seal, endpoints, metrics.looked_up)
     return [
         replace(one, answer=answers.of(one.name, one.answer)) if one.name in _CACHED else one
@@ -197,36 +202,36 @@ def _cached(
     ]
 
 
-def _looks(
+def _list_readiness_checks(
     options: ServerOptions, settings: Settings, store: "RedisStore | None"
 ) -> dict[str, Look]:
-    """What a server that has a config of its own, or a cache, is not ready without."""
+    """List the readiness checks of a server's own config and cache."""
     looks: dict[str, Look] = {}
-    own = settings_in(workspace_of(options, settings), settings)
-    if config_in(own.cwd / options.project.config).exists():
+    own = move_settings(find_served_workspace(options, settings), settings)
+    if find_config_in(own.cwd / options.project.config).exists():
         where = Where(options.project.config, stage=options.project.stage, reads_secrets=False)
-        looks["config"] = lambda: config_check(where, own)
+        looks["config"] = lambda: check_config_readable(where, own)
         looks["backend"] = lambda: reach_check(replace(where, only_place=True), own)
     if store is not None:
-        looks["cache"] = lambda: _reached(store)
+        looks["cache"] = lambda: _check_cache_server(store)
     return looks
 
 
-def _reached(store: "RedisStore") -> Check:
+def _check_cache_server(store: "RedisStore") -> Check:
     if store.answers():
-        return passed("cache", "the cache is reachable")
+        return make_passed_check("cache", "the cache is reachable")
     message = "the cache is unreachable: serving requests without it"
-    return warned(
+    return make_warning_check(
         "cache", Problem("doctor/cache", message, "check that the Redis server is running")
     )
 
 
-def _gauges(runs: Runs) -> tuple[Gauge, ...]:
+def _list_gauges(runs: Runs) -> tuple[Gauge, ...]:
     return (
         Gauge("fabric_runs_under_way", "Runs that are running or queued.", runs.under_way),
         Gauge("fabric_streams_open", "Open event streams.", lambda: runs.places.taken),
     )
 
 
-def settings_in(workspace: Path, settings: Settings) -> Settings:
+def move_settings(workspace: Path, settings: Settings) -> Settings:
     return replace(settings, cwd=workspace)

@@ -1,4 +1,4 @@
-"""What each address answers: a request of the app layer, and its report as JSON."""
+"""The endpoints: call the app layer and encode its report as JSON."""
 
 import json
 from collections.abc import Callable
@@ -9,30 +9,30 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.deploy.remove import RemoveOptions, remove
-from fabric.app.deploy.rollback import releases
+from fabric.app.deploy.rollback import report_releases
 from fabric.app.plan import PlanOptions, plan
-from fabric.app.project.files import config_in
+from fabric.app.project.files import find_config_in
 from fabric.app.project.project import open_project, read_given
 from fabric.app.request import Request, Where
-from fabric.app.router.kept_names import names_of
+from fabric.app.router.kept_names import make_dns_factory
 from fabric.app.settings import Settings
 from fabric.app.validate import show_config, validate
-from fabric.config.yaml.read import canonical
+from fabric.config.yaml.read import encode_canonical
 from fabric.daemon.changes import WorldChange, WorldChanges
-from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import ServerKind, ServerOptions
 from fabric.daemon.parameters import CONFIRM, FUNCTION, PROVIDER, STAGE, WAIT
 from fabric.daemon.statuses import ACCEPTED, OK
+from fabric.engine.compute_slots import ComputeSlots
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.turns import Turns
 from fabric.model.bindable import EVERYTHING, Bindable, SecretUse
 from fabric.model.names import Verb
 from fabric.model.outcomes.deployed import DeployOutcome
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.model.report import Report, problem_json
+from fabric.model.report import Report, encode_problem
 from fabric.system.disk import read_bytes
-from fabric.views.report_json import outcome_json
+from fabric.views.report_json import encode_outcome
 
 # Plans and lists of releases that are made at a time. Each asks the disk a hundred times, and the
 # more threads want the interpreter back after that, the more of its time goes into handing it on.
@@ -41,40 +41,40 @@ _AS_URGENT_AS_ANY = (0.0, False)
 
 
 class AskedConfig(Struct, frozen=True):
-    """A request to the app layer, and the surroundings that its writer may know."""
+    """A request to the app layer, with the environment that its sender can use."""
 
     where: Where
     settings: Settings
 
 
 class ConfigEndpoints:
-    """Answers about configs. They decide nothing: what they are asked, the app layer is asked."""
+    """Endpoints about configs. They only call the app layer."""
 
     def __init__(self, options: ServerOptions, settings: Settings, *, has_keys: bool) -> None:
-        self._settings = replace(settings, cwd=workspace_of(options, settings))
+        self._settings = replace(settings, cwd=find_served_workspace(options, settings))
         self._options = options
         self._has_keys = has_keys
 
     def validate(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, SecretUse.HIDDEN)
+        asked = self._parse_call(call, SecretUse.HIDDEN)
         validate(asked.where, asked.settings)
         return ApiAnswer(OK, {"ok": True})
 
     def resolve(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, SecretUse.HIDDEN)
-        found = _fields(show_config(asked.where, asked.settings))
+        asked = self._parse_call(call, SecretUse.HIDDEN)
+        found = _list_fields(show_config(asked.where, asked.settings))
         return ApiAnswer(OK, {"ok": True, "stage": found["stage"], "config": found["config"]})
 
     def stage_of(self, call: ApiCall) -> str | None:
-        """None for one that there cannot be."""
+        """Return the stage; None if its name is invalid."""
         try:
             return self._settings.stage(call.query.one(STAGE) or self._options.project.stage)
         except FabricError:
             return None
 
     def own_body(self) -> bytes:
-        """What an empty body stands for; nothing where that cannot be read."""
-        path = config_in(self._settings.cwd / self._options.project.config)
+        """Return the text of the server's own config for an empty body; empty if unreadable."""
+        path = find_config_in(self._settings.cwd / self._options.project.config)
         try:
             return read_bytes(path)
         except OSError:
@@ -84,29 +84,31 @@ class ConfigEndpoints:
     def _secrets(self) -> SecretUse:
         return SecretUse.READ if self._has_keys else SecretUse.REFUSED
 
-    def _asked(self, call: ApiCall, use: SecretUse) -> AskedConfig:
-        """An empty body means the server's own project; any other one is a stranger's."""
+    def _parse_call(self, call: ApiCall, use: SecretUse) -> AskedConfig:
+        """Parse a call. An empty body means the server's own project; other bodies are
+        untrusted."""
         project = self._options.project
         stage = call.query.one(STAGE) or project.stage
         where = Where(project.config, stage=stage, provider=call.query.one(PROVIDER))
         if not call.body.strip():
             self._require_own()
             return AskedConfig(where, replace(self._settings, bindable=EVERYTHING))
-        own = self._own_backend(where) if b"backend" in call.body else ""
-        settings = replace(self._settings, bindable=self._bindable(use, own))
+        own = self._read_own_backend(where) if b"backend" in call.body else ""
+        settings = replace(self._settings, bindable=self._build_bindable(use, own))
         return AskedConfig(replace(where, text=call.body), settings)
 
-    def _own_backend(self, where: Where) -> str:
-        """Empty where the server has no config that can be read: then only local state is left."""
+    def _read_own_backend(self, where: Where) -> str:
+        """Return the server's backend section; empty without a readable config, which allows only
+        local state."""
         own = replace(self._settings, bindable=EVERYTHING)
         try:
             project = open_project(replace(where, provider="", only_place=True), own)
         except FabricError:
             return ""
         resolved = json.loads(project.units[0].config.resolved)
-        return canonical(resolved["backend"]) if "backend" in resolved else ""
+        return encode_canonical(resolved["backend"]) if "backend" in resolved else ""
 
-    def _bindable(self, use: SecretUse, own_backend: str) -> Bindable:
+    def _build_bindable(self, use: SecretUse, own_backend: str) -> Bindable:
         trust = self._options.trust
         return Bindable(
             is_own=False,
@@ -118,7 +120,7 @@ class ConfigEndpoints:
         )
 
     def _require_own(self) -> None:
-        path = config_in(self._settings.cwd / self._options.project.config)
+        path = find_config_in(self._settings.cwd / self._options.project.config)
         if self._options.kind is not ServerKind.DAEMON or not path.is_file():
             message = "the request body is empty, and the server has no config"
             hint = "send the text of a fabric.yml as the body"
@@ -126,103 +128,107 @@ class ConfigEndpoints:
 
 
 class Endpoints(ConfigEndpoints):
-    """Answers about what is live as well; `changes` carries out what changes it."""
+    """Endpoints about deployed services too. `changes` runs deploys and removals."""
 
     def __init__(
         self, options: ServerOptions, settings: Settings, changes: WorldChanges, *, has_keys: bool
     ) -> None:
         super().__init__(options, settings, has_keys=has_keys)
         self._changes = changes
-        self._looks = Turns(_LOOKS_AT_ONCE)
+        self._looks = ComputeSlots(_LOOKS_AT_ONCE)
 
     def plan(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, SecretUse.HIDDEN)
+        asked = self._parse_call(call, SecretUse.HIDDEN)
         request = Request(Verb.DEPLOY, "plan", asked.where, call.query.all(FUNCTION))
         with self._looks.turn(_AS_URGENT_AS_ANY):
             report = plan(request, PlanOptions(), asked.settings)
-        found = _fields(report)
-        warnings = [problem_json(one) for one in report.warnings]
+        found = _list_fields(report)
+        warnings = [encode_problem(one) for one in report.warnings]
         return ApiAnswer(
             OK, {"ok": True, "stage": found["stage"], "plan": found, "warnings": warnings}
         )
 
     def releases(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, SecretUse.HIDDEN)
+        asked = self._parse_call(call, SecretUse.HIDDEN)
         request = Request(Verb.DEPLOY, "releases", asked.where)
         with self._looks.turn(_AS_URGENT_AS_ANY):
-            found = _fields(releases(request, asked.settings))
+            found = _list_fields(report_releases(request, asked.settings))
         return ApiAnswer(
             OK, {"ok": True, "service": found["service"], "releases": found["releases"]}
         )
 
     def deploy(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, self._secrets)
+        asked = self._parse_call(call, self._secrets)
         request = Request(Verb.DEPLOY, "deploy", asked.where, call.query.all(FUNCTION))
-        options = DeployOptions(ask=_confirmed(call), names=names_of)
+        options = DeployOptions(ask=_make_confirmation(call), names=make_dns_factory)
 
         def work(listeners: MakeListeners) -> Report:
             return deploy(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, WorldChange("deploy", work, deployed, call.origin))
+        return self._perform_change(
+            call, asked, WorldChange("deploy", work, encode_deploy_report, call.origin)
+        )
 
     def remove(self, call: ApiCall) -> ApiAnswer:
-        asked = self._asked(call, SecretUse.HIDDEN)
+        asked = self._parse_call(call, SecretUse.HIDDEN)
         request = Request(Verb.DEPLOY, "remove", asked.where, call.query.all(FUNCTION))
-        options = RemoveOptions(0.0, lambda _: True, _confirmed(call))
+        options = RemoveOptions(0.0, lambda _: True, _make_confirmation(call))
 
         def work(listeners: MakeListeners) -> Report:
             return remove(request, asked.settings, options, listeners)
 
-        return self._carried_out(call, asked, WorldChange("remove", work, removed, call.origin))
+        return self._perform_change(
+            call, asked, WorldChange("remove", work, encode_remove_report, call.origin)
+        )
 
-    def _carried_out(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
-        """Who it would be, is known before it is anybody's turn."""
-        service, stage = service_of(asked), asked.settings.stage(asked.where.stage)
+    def _perform_change(self, call: ApiCall, asked: AskedConfig, change: WorldChange) -> ApiAnswer:
+        """Run a change. The service is determined before the run is queued."""
+        service, stage = find_service(asked), asked.settings.stage(asked.where.stage)
         if call.query.one(WAIT) == "0":
             run = self._changes.begin(change, service, stage)
             return ApiAnswer(ACCEPTED, {"ok": True, "run": run}, {"Location": f"/runs/{run}"})
         return self._changes.carry_out(change, service, stage)
 
 
-def service_of(asked: AskedConfig) -> str:
-    """Whose run it would be."""
+def find_service(asked: AskedConfig) -> str:
+    """Return the service of the run."""
     if asked.where.text is not None:
         return read_given(replace(asked.where, reads_secrets=False), asked.settings).service
     found = show_config(asked.where, asked.settings)
-    return str(_fields(found)["service"])
+    return str(_list_fields(found)["service"])
 
 
-def deployed(report: Report) -> JsonObject:
+def encode_deploy_report(report: Report) -> JsonObject:
     if report.outcome is None:
         return {}
     outcome = report.outcome
     modes = [one.mode for one in outcome.deployments] if isinstance(outcome, DeployOutcome) else []
-    found = _fields(report)
+    found = _list_fields(report)
     return {
         "stage": found["stage"],
         "mode": modes[0] if modes else "",
         "deployments": found["deployments"],
-        "warnings": [problem_json(one) for one in report.warnings],
+        "warnings": [encode_problem(one) for one in report.warnings],
     }
 
 
-def removed(report: Report) -> JsonObject:
+def encode_remove_report(report: Report) -> JsonObject:
     if report.outcome is None:
         return {}
-    found = _fields(report)
-    warnings = [problem_json(one) for one in report.warnings]
+    found = _list_fields(report)
+    warnings = [encode_problem(one) for one in report.warnings]
     return {"stage": found["stage"], "removed": found["removed"], "warnings": warnings}
 
 
-def _fields(report: Report) -> JsonObject:
+def _list_fields(report: Report) -> JsonObject:
     assert report.outcome is not None  # noqa: S101 - reports of these have one
-    return outcome_json(report.outcome)  # type: ignore[return-value]
+    return encode_outcome(report.outcome)  # type: ignore[return-value]
 
 
-def _confirmed(call: ApiCall) -> Callable[[str], str]:
+def _make_confirmation(call: ApiCall) -> Callable[[str], str]:
     said = call.query.one(CONFIRM)
     return lambda _question: said
 
 
-def workspace_of(options: ServerOptions, settings: Settings) -> Path:
+def find_served_workspace(options: ServerOptions, settings: Settings) -> Path:
     return (settings.cwd / options.project.workspace).resolve()

@@ -1,6 +1,6 @@
-"""Counts of what a server did, as the text that collectors read (version 0.0.4).
+"""Server metrics in the Prometheus text format (version 0.0.4).
 
-Labels are names of routes and states: there are few of them, whatever is asked for.
+Labels are route names and states, so their number is bounded.
 """
 
 import threading
@@ -18,7 +18,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Gauge(Struct, frozen=True):
-    """A figure that is looked up when somebody asks."""
+    """A value that is read at each scrape."""
 
     name: str
     about: str
@@ -56,12 +56,12 @@ class Metrics:
         with self._lock:
             counts, sums = dict(self._counts), dict(self._sums)
             seconds = {route: tuple(found) for route, found in self._seconds.items()}
-        lines = [*_counters(counts), *_histogram(seconds, sums), *self._read_gauges()]
+        lines = [*_format_counters(counts), *_format_histogram(seconds, sums), *self._read_gauges()]
         return "\n".join(lines) + "\n"
 
     def _read_gauges(self) -> Iterator[str]:
         for gauge in self._gauges:
-            yield from _head(gauge.name, gauge.about, "gauge")
+            yield from _format_head(gauge.name, gauge.about, "gauge")
             yield f"{gauge.name} {gauge.read():g}"
 
 
@@ -75,38 +75,42 @@ _ABOUT = {
 _DURATION = "fabric_http_request_seconds"
 
 
-def _counters(counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
+def _format_counters(counts: Mapping[tuple[str, Labels], int]) -> Iterator[str]:
     told = ""
     for (name, labels), count in sorted(counts.items()):
         if name != told:
-            yield from _head(name, _ABOUT[name], "counter")
+            yield from _format_head(name, _ABOUT[name], "counter")
             told = name
-        yield f"{name}{_labelled(labels)} {count}"
+        yield f"{name}{_format_labels(labels)} {count}"
 
 
-def _histogram(seconds: Mapping[str, tuple[int, ...]], sums: Mapping[str, float]) -> Iterator[str]:
+def _format_histogram(
+    seconds: Mapping[str, tuple[int, ...]], sums: Mapping[str, float]
+) -> Iterator[str]:
     if seconds:
-        yield from _head(_DURATION, "Duration of responses by route, in seconds.", "histogram")
+        yield from _format_head(
+            _DURATION, "Duration of responses by route, in seconds.", "histogram"
+        )
     for route, buckets in sorted(seconds.items()):
         below = 0
         for bound, count in zip((*_BOUNDS, None), buckets, strict=True):
             below += count
             word = "+Inf" if bound is None else f"{bound:g}"
-            yield f"{_DURATION}_bucket{_labelled((('route', route), ('le', word)))} {below}"
-        yield f"{_DURATION}_sum{_labelled((('route', route),))} {sums[route]:.6f}"
-        yield f"{_DURATION}_count{_labelled((('route', route),))} {below}"
+            yield f"{_DURATION}_bucket{_format_labels((('route', route), ('le', word)))} {below}"
+        yield f"{_DURATION}_sum{_format_labels((('route', route),))} {sums[route]:.6f}"
+        yield f"{_DURATION}_count{_format_labels((('route', route),))} {below}"
 
 
-def _head(name: str, about: str, kind: str) -> tuple[str, str]:
+def _format_head(name: str, about: str, kind: str) -> tuple[str, str]:
     return f"# HELP {name} {about}", f"# TYPE {name} {kind}"
 
 
-def _labelled(labels: Labels) -> str:
+def _format_labels(labels: Labels) -> str:
     if not labels:
         return ""
-    pairs = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    pairs = ",".join(f'{name}="{_escape_label(value)}"' for name, value in labels)
     return f"{{{pairs}}}"
 
 
-def _escaped(value: str) -> str:
+def _escape_label(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

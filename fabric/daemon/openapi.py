@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon.answer_schemas import REFUSED
-from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import Parameter
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
@@ -37,11 +37,13 @@ _MEANINGS = {
 }
 
 
-def openapi_document(routes: Sequence[ApiRoute], version: str, *, has_keys: bool) -> JsonObject:
+def build_openapi_document(
+    routes: Sequence[ApiRoute], version: str, *, has_keys: bool
+) -> JsonObject:
     paths: dict[str, dict[str, Json]] = {}
     for route in routes:
         methods = paths.setdefault(_VARIABLE.sub(r"{\1}", route.path), {})
-        methods[route.method.lower()] = _operation(route, has_keys=has_keys)
+        methods[route.method.lower()] = _build_operation(route, has_keys=has_keys)
     key: JsonObject = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     schemes: JsonObject = {"key": key} if has_keys else {}
     operations: JsonObject = paths
@@ -57,15 +59,18 @@ def openapi_document(routes: Sequence[ApiRoute], version: str, *, has_keys: bool
     }
 
 
-def _operation(route: ApiRoute, *, has_keys: bool) -> JsonObject:
+def _build_operation(route: ApiRoute, *, has_keys: bool) -> JsonObject:
     needs_key = has_keys and route.right is not Right.OPEN
     body: JsonObject = {"required": False, "content": {"application/yaml": {"schema": _CONFIG}}}
     return {
         "operationId": f"{route.method.lower()}-{route.name}",
         "summary": route.about,
-        "parameters": [*_in_path(route.path), *map(_in_query, route.parameters)],
+        "parameters": [
+            *_list_path_parameters(route.path),
+            *map(_build_query_parameter, route.parameters),
+        ],
         **({"requestBody": body} if route.takes_config else {}),
-        "responses": _responses(route, needs_key=needs_key),
+        "responses": _build_responses(route, needs_key=needs_key),
         **({"security": [{"key": []}]} if needs_key else {}),
     }
 
@@ -83,12 +88,12 @@ _CONFIG: JsonObject = {
 }
 
 
-def _in_path(path: str) -> Iterator[JsonObject]:
+def _list_path_parameters(path: str) -> Iterator[JsonObject]:
     for name in _VARIABLE.findall(path):
         yield {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _in_query(parameter: Parameter) -> JsonObject:
+def _build_query_parameter(parameter: Parameter) -> JsonObject:
     one: dict[str, Json] = {"type": "string", "minLength": 1}
     if parameter.choices:
         one["enum"] = list(parameter.choices)
@@ -104,15 +109,15 @@ def _in_query(parameter: Parameter) -> JsonObject:
     }
 
 
-def _responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
+def _build_responses(route: ApiRoute, *, needs_key: bool) -> JsonObject:
     refused = {*_OF_ALL, *route.statuses, *(_WITH_KEY if needs_key else (403,))}
     reference: JsonObject = {"$ref": "#/components/schemas/Refused"}
-    bad = {str(one): _response(one, reference, "application/json") for one in sorted(refused)}
-    return {**bad, **_good_responses(route.good)}
+    bad = {str(one): _build_response(one, reference, "application/json") for one in sorted(refused)}
+    return {**bad, **_build_good_responses(route.good)}
 
 
-def _good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:
-    """One for each status, with all types that it may have."""
+def _build_good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:
+    """Build one response per status, with all its content types."""
     contents: dict[int, dict[str, Json]] = {}
     for one in answers:
         known = contents.setdefault(one.status, {})
@@ -124,5 +129,5 @@ def _good_responses(answers: Sequence[GoodAnswer]) -> JsonObject:
     }
 
 
-def _response(status: int, schema: JsonObject, content: str) -> JsonObject:
+def _build_response(status: int, schema: JsonObject, content: str) -> JsonObject:
     return {"description": _MEANINGS[status], "content": {content: {"schema": schema}}}

@@ -1,4 +1,4 @@
-"""How a server is to be run, as its options said it."""
+"""Server options as values."""
 
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network
@@ -13,15 +13,17 @@ _ENDPOINT_SECONDS = {"validate": 600, "resolve": 300, "plan": 300, "releases": 6
 
 
 class ServerKind(StrEnum):
-    """The Configuration API answers questions about configs; the daemon deploys as well."""
+    """The Configuration API answers queries about configs; the daemon also deploys."""
 
     DAEMON = "fabricd"
     CONFIG_API = "config-api"
 
 
-class Door(Struct, frozen=True):
-    """Who may come in, and how often. `per_minute` 0 is as often as one likes; addresses that
-    proxies forward count only from `proxies`; `hosts` are more names that this server goes by."""
+class NetworkOptions(Struct, frozen=True):
+    """Access options: who can connect, and how often. `per_minute` 0 means no limit.
+
+    Forwarded addresses count only from `proxies`. `hosts` are further hostnames of this server.
+    """
 
     address: str = "0.0.0.0"  # noqa: S104 - the documented default
     port: int = DAEMON_PORT
@@ -31,8 +33,8 @@ class Door(Struct, frozen=True):
 
 
 class BodyTrust(Struct, frozen=True):
-    """What configs in requests may do. Without `prefixes` a binding has every variable that does
-    not look like a credential; with them only those that begin so."""
+    """Permissions of configs in requests. Without `prefixes`, bindings can read every variable that
+    does not look like a credential; with them only variables with these prefixes."""
 
     is_full: bool = False
     prefixes: tuple[str, ...] = ()
@@ -40,8 +42,10 @@ class BodyTrust(Struct, frozen=True):
 
 
 class ServedProject(Struct, frozen=True):
-    """The server's own project: `config` is looked up in `workspace`. A Configuration API has none:
-    the workspace is only where configs of requests stand."""
+    """The server's own project: `config` is searched in `workspace`.
+
+    A Configuration API has none; its workspace is only the base of received configs.
+    """
 
     workspace: str = ""
     config: str = "fabric.yml"
@@ -50,8 +54,8 @@ class ServedProject(Struct, frozen=True):
 
 
 class AnswerCache(Struct, frozen=True):
-    """Where answers are kept. `seconds` 0 gives each endpoint its own time; `patience` is for how
-    many of them a request waits for a cache."""
+    """The answer cache. `seconds` 0 means each endpoint's default. `patience` is the maximum wait
+    for the cache."""
 
     url: str = ""
     seconds: float = 300.0
@@ -65,7 +69,7 @@ class AnswerCache(Struct, frozen=True):
 
 class ServerOptions(Struct, frozen=True):
     kind: ServerKind = ServerKind.DAEMON
-    door: Door = Door()
+    door: NetworkOptions = NetworkOptions()
     project: ServedProject = ServedProject()
     cache: AnswerCache = AnswerCache()
     trust: BodyTrust = BodyTrust()

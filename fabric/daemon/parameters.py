@@ -1,4 +1,4 @@
-"""What a request says in its query: known names only, each once, and none empty."""
+"""Query parameters: known names only, each at most once and not empty."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,12 +6,11 @@ from msgspec import Struct
 
 from fabric.app.settings import STAGE_NAME
 from fabric.model.problems import FabricError, Problem
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 
 class Parameter(Struct, frozen=True):
-    """`choices` are all that it may be, if there are few, `pattern` is what it looks like; `many`
-    may come more than once."""
+    """A parameter. `choices` are all values, `pattern` is their form. `many` can be repeated."""
 
     name: str
     about: str
@@ -60,16 +59,16 @@ def read_parameters(query: Sequence[tuple[str, str]], known: Sequence[Parameter]
     for name, value in query:
         parameter = by_name.get(name)
         if parameter is None:
-            problems.append(_unknown(name, tuple(by_name)))
+            problems.append(_unknown_parameter_problem(name, tuple(by_name)))
             continue
-        problems += _wrong(parameter, value, is_again=name in values)
+        problems += _find_value_problems(parameter, value, is_again=name in values)
         values[name] = (*values.get(name, ()), value)
     if problems:
         raise FabricError(*problems)
     return Parameters(values)
 
 
-def _wrong(parameter: Parameter, value: str, *, is_again: bool) -> Sequence[Problem]:
+def _find_value_problems(parameter: Parameter, value: str, *, is_again: bool) -> Sequence[Problem]:
     name = parameter.name
     if is_again and not parameter.many:
         return (Problem("usage/bad-param", f"duplicate query parameter `{name}`"),)
@@ -83,6 +82,6 @@ def _wrong(parameter: Parameter, value: str, *, is_again: bool) -> Sequence[Prob
     return ()
 
 
-def _unknown(name: str, known: Sequence[str]) -> Problem:
-    hint = did_you_mean(name, known) if known else "remove it: this path has no parameters"
+def _unknown_parameter_problem(name: str, known: Sequence[str]) -> Problem:
+    hint = suggest_spelling(name, known) if known else "remove it: this path has no parameters"
     return Problem("usage/bad-param", f"unknown query parameter `{name}`", hint)

@@ -1,10 +1,10 @@
-"""Whether a server can do its work: what it needs is looked at, and nobody is waited for long."""
+"""Readiness checks of a server, with time limits."""
 
 import threading
 import time
 from collections.abc import Callable, Mapping
 
-from fabric.model.checks import Check, failed
+from fabric.model.checks import Check, make_failed_check
 from fabric.model.problems import Problem
 
 SECONDS = 2.0
@@ -12,7 +12,7 @@ Look = Callable[[], Check]
 
 
 class Readiness:
-    """Each look has a thread of its own; one that still looks is not begun a second time."""
+    """Each check has its own thread. A running check is not started again."""
 
     def __init__(self, looks: Mapping[str, Look], seconds: float = SECONDS) -> None:
         self._looks = {name: _OneAtATime(look) for name, look in looks.items()}
@@ -62,4 +62,4 @@ class _Turn:
         if self._check is not None:
             return self._check
         said = f"the check failed: {self._failure}" if self._failure else "the check timed out"
-        return failed(name, Problem(f"doctor/{name}", said))
+        return make_failed_check(name, Problem(f"doctor/{name}", said))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from fabric.daemon.exchange import RequestOrigin
+from fabric.daemon.http_types import RequestOrigin
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.tasks import AccessLine
 from fabric.engine.bus import Listener
@@ -12,7 +12,7 @@ from fabric.manifest import VERSION
 from fabric.model.problems import FabricError
 from fabric.system.clock import Clock
 from fabric.system.traceparent import place_said
-from fabric.system.tracing import FinishedSpan, SpanExport, SpanPlace, first_place, is_wanted
+from fabric.system.tracing import FinishedSpan, SpanExport, SpanPlace, derive_root_place, is_wanted
 
 _FAILED = 500
 
@@ -22,7 +22,7 @@ class RequestSpans:
         self._export, self._clock = export, clock
 
     def requested(self, line: AccessLine) -> None:
-        place, parent = _places(RequestOrigin(line.id, line.traceparent))
+        place, parent = _parse_span_places(RequestOrigin(line.id, line.traceparent))
         now = int(self._clock.now().timestamp() * 1000) * 1_000_000
         about: dict[str, str | int] = {
             "method": line.method,
@@ -47,16 +47,16 @@ class RequestSpans:
         )
 
     def listeners(self, info: RunInfo, request: RequestOrigin) -> Sequence[Listener]:
-        place, _ = _places(request)
+        place, _ = _parse_span_places(request)
         return (RunSpans(info.run, self._export.add, place),)
 
     def close(self) -> None:
         self._export.close()
 
 
-def _places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
-    """Of the request, and of what it belongs to: its caller's span, where it names one."""
-    place, parent = first_place(request.id), place_said(request.traceparent)
+def _parse_span_places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
+    """Parse the span of the request and that of its caller, if given."""
+    place, parent = derive_root_place(request.id), place_said(request.traceparent)
     if parent is None:
         return place, None
     return SpanPlace(parent.trace, place.span, parent.is_sampled), parent
@@ -65,7 +65,7 @@ def _places(request: RequestOrigin) -> tuple[SpanPlace, SpanPlace | None]:
 def request_spans(
     env: Mapping[str, str], service: str, log: LineLog, clock: Clock
 ) -> RequestSpans | None:
-    """Where the environment asks for traces; what cannot be sent is said in the log."""
+    """Open the request spans if the environment enables traces. Export failures are logged."""
     if not is_wanted(env):
         return None
 

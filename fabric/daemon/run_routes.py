@@ -1,12 +1,12 @@
-"""Addresses of runs: which there are, how one is, what happens in it, and its end."""
+"""Routes of runs: list, show, follow and stop."""
 
 from collections.abc import Iterator, Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.parameters import LIMIT
 from fabric.daemon.runs.daemon_run import run_document
-from fabric.daemon.runs.event_lines import StreamItem, sse_text
+from fabric.daemon.runs.event_lines import StreamItem, encode_sse
 from fabric.daemon.runs.run_files import KEPT_RUNS
 from fabric.daemon.runs.runs import Runs
 from fabric.daemon.runs.streams import RunStream
@@ -42,7 +42,7 @@ class RunEndpoints:
 
 
 class SseBody:
-    """A stream as bytes; whoever closes it gives its place back."""
+    """A stream as bytes. Closing it frees its slot."""
 
     def __init__(self, first: StreamItem, stream: RunStream) -> None:
         self._first: StreamItem | None = first
@@ -53,7 +53,7 @@ class SseBody:
 
     def __next__(self) -> bytes:
         first, self._first = self._first, None
-        return sse_text(next(self._stream) if first is None else first).encode()
+        return encode_sse(next(self._stream) if first is None else first).encode()
 
     def close(self) -> None:
         self._stream.close()
@@ -85,7 +85,7 @@ def run_routes(endpoints: RunEndpoints) -> Sequence[ApiRoute]:
 
 
 def _limit(text: str) -> int:
-    """All, where nobody says how many."""
+    """Return the limit; all without the parameter."""
     if not text:
         return KEPT_RUNS
     if text.isascii() and text.isdecimal() and len(text) <= _DIGITS and 1 <= int(text) <= KEPT_RUNS:

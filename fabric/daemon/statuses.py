@@ -78,7 +78,7 @@ CODES = {
 }
 
 
-def status_of(problems: Sequence[Problem]) -> int:
-    """That of the first: the others follow from it, or lie beside it."""
+def choose_http_status(problems: Sequence[Problem]) -> int:
+    """Choose the HTTP status of the first problem, the cause of the others."""
     code = problems[0].code
     return CODES.get(code) or AREAS.get(code.partition("/")[0], FAILED)

@@ -1,13 +1,13 @@
-"""What a server says of itself: whether it lives, whether it can work, what it did, what it can."""
+"""Routes about the server itself: health, readiness, metrics and API description."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, GoodAnswer, Right
 from fabric.daemon.metrics import CONTENT_TYPE, Metrics
-from fabric.daemon.openapi import openapi_document
+from fabric.daemon.openapi import build_openapi_document
 from fabric.daemon.readiness import Readiness
 from fabric.daemon.statuses import NOT_NOW, OK
 from fabric.manifest import VERSION
@@ -16,7 +16,7 @@ from fabric.model.outcomes.json_struct import Json
 
 
 class ServerItself(Struct, frozen=True):
-    """`kind` is how the server is called, `is_draining` whether it is about to end."""
+    """The server. `kind` is its name. `is_draining` is set before its end."""
 
     kind: str
     readiness: Readiness
@@ -26,7 +26,7 @@ class ServerItself(Struct, frozen=True):
     has_keys: bool
 
 
-def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[ApiRoute, ...]:
+def build_system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[ApiRoute, ...]:
     def health(_: ApiCall) -> ApiAnswer:
         return ApiAnswer(OK, {"ok": True})
 
@@ -34,13 +34,13 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
         return ApiAnswer(OK, {"ok": True, "version": VERSION, "server": server.kind})
 
     def ready(_: ApiCall) -> ApiAnswer:
-        return _ready(server)
+        return _check_ready(server)
 
     def metrics(_: ApiCall) -> ApiAnswer:
         return ApiAnswer(OK, text=server.metrics.text(), content_type=CONTENT_TYPE)
 
-    def described(_: ApiCall) -> ApiAnswer:
-        return ApiAnswer(OK, openapi_document(routes, VERSION, has_keys=server.has_keys))
+    def describe_api(_: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OK, build_openapi_document(routes, VERSION, has_keys=server.has_keys))
 
     own = (
         ApiRoute(
@@ -61,7 +61,7 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
             good=(GoodAnswer(schemas.TEXT, content="text/plain"),),
         ),
         ApiRoute(
-            "GET", "/openapi.json", "openapi", Right.LOOK, described, "This OpenAPI document.",
+            "GET", "/openapi.json", "openapi", Right.LOOK, describe_api, "This OpenAPI document.",
             good=(GoodAnswer(schemas.ANYTHING),),
         ),
     )  # fmt: skip
@@ -69,7 +69,7 @@ def system_routes(server: ServerItself, others: Sequence[ApiRoute]) -> tuple[Api
     return own
 
 
-def _ready(server: ServerItself) -> ApiAnswer:
+def _check_ready(server: ServerItself) -> ApiAnswer:
     checks = server.readiness.checks()
     is_draining = server.is_draining()
     is_ready = not is_draining and not any(one.is_error for one in checks)

@@ -6,54 +6,57 @@ from urllib.parse import parse_qsl
 
 import bottle  # type: ignore[import-untyped]
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right, refusal
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right, make_refusal
 from fabric.daemon.parameters import read_parameters
-from fabric.daemon.server.answers import body_of
-from fabric.daemon.server.gate import Admission, too_large
+from fabric.daemon.server.answers import encode_body
+from fabric.daemon.server.gate import Admission, too_large_answer
 from fabric.daemon.server.limits import ServerLimits
 from fabric.daemon.server.server_parts import Wsgi
 from fabric.daemon.server.tasks import ADMISSION
-from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, status_of
+from fabric.daemon.statuses import NO_CONTENT, NO_METHOD, NOT_FOUND, choose_http_status
 from fabric.model.problems import FabricError, Problem
 
 _MOST_BYTES = ServerLimits().body_bytes
 _MOST_PARAMETERS = 64
 
 
-def web_app(routes: Sequence[ApiRoute]) -> Wsgi:
-    """What nobody expected goes on to the server, which tells its log."""
+def build_web_app(routes: Sequence[ApiRoute]) -> Wsgi:
+    """Build the WSGI app. Unexpected errors go to the server, which logs them."""
     app = bottle.Bottle()
     app.config["catchall"] = False
     for route in routes:
-        app.route(route.path, route.method, _view(route))
-    app.default_error_handler = _failed
+        app.route(route.path, route.method, _build_view(route))
+    app.default_error_handler = _answer_error
     wsgi: Wsgi = app
     return wsgi
 
 
-def _view(route: ApiRoute) -> Callable[..., bottle.HTTPResponse]:
+def _build_view(route: ApiRoute) -> Callable[..., bottle.HTTPResponse]:
     def view(**values: str) -> bottle.HTTPResponse:
-        return _response(_answer(route, bottle.request.environ, values))
+        return _build_response(_call_route(route, bottle.request.environ, values))
 
     return view
 
 
-def _answer(route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, str]) -> ApiAnswer:
+def _call_route(
+    route: ApiRoute, environ: Mapping[str, Any], values: Mapping[str, str]
+) -> ApiAnswer:
     try:
         if route.takes_config:
             body = environ["wsgi.input"].read(_MOST_BYTES + 1)
             if len(body) > _MOST_BYTES:
-                return too_large(_MOST_BYTES)
+                return too_large_answer(_MOST_BYTES)
         else:
             body = b""
             _refuse_body(route, environ)
         return route.answer(_call(route, environ, values, body))
     except FabricError as error:
-        return refusal(status_of(error.problems), error.problems)
+        return make_refusal(choose_http_status(error.problems), error.problems)
 
 
 def _refuse_body(route: ApiRoute, environ: Mapping[str, Any]) -> None:
-    """Whoever sends a config where the daemon's own is meant is not to find that one deployed."""
+    """Reject a body where only the daemon's own config applies, because a sent config would be
+    ignored."""
     if route.method == "POST" and environ["wsgi.input"].read(1):
         hint = "send the request without a body"
         raise FabricError(
@@ -68,7 +71,7 @@ def _call(
     known = admission if isinstance(admission, Admission) else Admission("", right=Right.CHANGE)
     parameters = read_parameters(_query(environ.get("QUERY_STRING", "")), route.parameters)
     right = known.right or Right.OPEN
-    return ApiCall(known.id, parameters, values, _headers(environ), body, known.client, right)
+    return ApiCall(known.id, parameters, values, _read_headers(environ), body, known.client, right)
 
 
 def _query(text: str) -> Sequence[tuple[str, str]]:
@@ -79,8 +82,8 @@ def _query(text: str) -> Sequence[tuple[str, str]]:
         raise FabricError(Problem("usage/bad-param", message)) from error
 
 
-def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
-    """By their names in small letters."""
+def _read_headers(environ: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers by lowercase name."""
     return {
         name.removeprefix("HTTP_").replace("_", "-").lower(): str(value)
         for name, value in environ.items()
@@ -88,22 +91,22 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _response(answer: ApiAnswer) -> bottle.HTTPResponse:
+def _build_response(answer: ApiAnswer) -> bottle.HTTPResponse:
     headers = {"Content-Type": answer.content_type, **answer.headers}
     if answer.status == NO_CONTENT:
         return bottle.HTTPResponse(b"", answer.status, dict(answer.headers))
-    body: object = body_of(answer) if answer.chunks is None else answer.chunks
+    body: object = encode_body(answer) if answer.chunks is None else answer.chunks
     return bottle.HTTPResponse(body, answer.status, headers)
 
 
-def _failed(error: bottle.HTTPError) -> bytes:
-    """What Bottle refuses by itself: an address, a method, a path that is no text."""
-    answer = refusal(error.status_code, (_problem(error.status_code),))
+def _answer_error(error: bottle.HTTPError) -> bytes:
+    """Answer Bottle's own rejections: unknown address or method, or an invalid path."""
+    answer = make_refusal(error.status_code, (_status_problem(error.status_code),))
     bottle.response.content_type = answer.content_type
-    return body_of(answer)
+    return encode_body(answer)
 
 
-def _problem(status: int) -> Problem:
+def _status_problem(status: int) -> Problem:
     hint = "list the paths with GET /openapi.json"
     if status == NOT_FOUND:
         return Problem("request/no-such-path", "path not found", hint)

@@ -1,4 +1,4 @@
-"""One stream of events, many listeners; numbers and times are given here."""
+"""The event bus: it numbers and timestamps events for many listeners."""
 
 import threading
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ class Listener(Protocol):
 
 
 class Bus:
-    """Events reach every listener in the order of their numbers, one at a time.
+    """Sends events to every listener in order, one at a time.
 
-    A listener that fails never ends a run: the others are told of it, and it hears no more.
+    A failing listener never ends a run: it is removed, and the others receive the problem.
     """
 
     def __init__(self, run: str, clock: Clock, listeners: Sequence[Listener]) -> None:
@@ -35,7 +35,7 @@ class Bus:
             self._pass_on(event)
 
     def close(self) -> None:
-        """Closes every listener; raises what nobody is left to tell of."""
+        """Close every listener. Raises failures that no remaining listener can report."""
         with self._lock:
             while self._listeners:
                 self._close(self._listeners.pop(0))
@@ -60,7 +60,7 @@ class Bus:
         if listener in self._listeners:  # it may have failed once more, over its own failure
             self._listeners.remove(listener)
             self._silent.append(listener)
-            self._tell(_failed(listener, error))
+            self._tell(_listener_problem(listener, error))
 
     def _tell(self, problem: Problem) -> None:
         if self._listeners:
@@ -75,10 +75,10 @@ class Bus:
             self._untold += error.problems
         except Exception as error:  # noqa: BLE001: the others are to be closed all the same
             if not is_told:
-                self._tell(_failed(listener, error))
+                self._tell(_listener_problem(listener, error))
 
 
-def _failed(listener: Listener, error: Exception) -> Problem:
+def _listener_problem(listener: Listener, error: Exception) -> Problem:
     said = error.first.message if isinstance(error, FabricError) else f"{error!r}"
     return Problem(
         "run/listener-failed",

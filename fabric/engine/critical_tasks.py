@@ -1,10 +1,10 @@
-"""What a run had to wait for: the chain of tasks that ended last."""
+"""The chain of tasks that determined the duration of a run."""
 
 from fabric.engine.result import RunResult
 
 
-def critical_path(result: RunResult) -> tuple[int, ...]:
-    """From the task that ended last, back through the need that ended last each time."""
+def find_critical_path(result: RunResult) -> tuple[int, ...]:
+    """Find the critical path: from the last task back through the dependency that ended last."""
     if not result.outcomes:
         return ()
     ends = [one.started + one.ms / 1000 for one in result.outcomes]

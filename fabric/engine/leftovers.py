@@ -1,4 +1,4 @@
-"""What a run that was killed left lying about: noticed by its marker, and swept by the next run."""
+"""Temporary files of killed runs: found by their marker and deleted by the next run."""
 
 import contextlib
 import itertools
@@ -13,9 +13,9 @@ from msgspec import Struct
 from fabric.manifest import RUNNING
 from fabric.model.problems import FabricError
 from fabric.ownership import OWN, is_ours
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import RUN, read_bytes, write_atomic
-from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
 
 # A process may have several runs at once, in one workspace too.
 _RUNS = itertools.count(1)
@@ -27,9 +27,10 @@ _DAY = 24 * 3600 * 10**9
 
 
 class _Writer(Struct, frozen=True):
-    """Which process's temporary files these are. A pid alone says too little: others have it too,
-    beside us on the same folders or after us. `run` is a word that each process makes up; it is
-    empty in markers of before there was one."""
+    """The process that owns temporary files. A pid is not unique across hosts and time.
+
+    `run` is a random word of the process; it is empty in old markers.
+    """
 
     pid: int
     run: str
@@ -42,11 +43,13 @@ class _Writer(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
-    """While a run writes below these folders, a marker of its own says so; what the dead left is
-    swept up. As long as a process lives, no file of any run of it goes."""
+def mark_writing(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
+    """Mark these directories during a run, and delete the files of dead runs.
+
+    No file of a running process is deleted.
+    """
     _sweep_after_the_dead(cache)
-    marker = cache / RUNNING / f"{this_mark()}-{RUN}-{next(_RUNS)}"
+    marker = cache / RUNNING / f"{build_this_mark()}-{RUN}-{next(_RUNS)}"
     text = json.dumps(sorted({str(folder) for folder in (*folders, cache)}))
     with contextlib.suppress(FabricError):
         write_atomic(marker, text.encode(), mode=0o600)
@@ -58,28 +61,28 @@ def marked(cache: Path, folders: Iterable[Path]) -> Iterator[None]:
 
 
 def _sweep_after_the_dead(cache: Path) -> None:
-    now = file_time_ns(cache)
-    for marker in _markers(cache / RUNNING):
+    now = read_file_time_ns(cache)
+    for marker in _list_markers(cache / RUNNING):
         # A marker's own temporary file names the marker.
         name = marker.name.removeprefix(".")
         found = _MARKER.match(name)
         if found and is_mark_dead(Mark(found["mark"])):
-            _swept(marker, _Writer(int(found["pid"]), found["run"]), None)
-        elif found and now - _touched(marker, now) > _DAY:
-            _swept(marker, _Writer(int(found["pid"]), found["run"]), now - _DAY)
-        elif name.isdecimal() and now - _touched(marker, now) > _DAY:
-            _swept(marker, _Writer(int(name), ""), now - _DAY)  # of before they said more
+            _sweep_leftovers(marker, _Writer(int(found["pid"]), found["run"]), None)
+        elif found and now - _read_mtime(marker, now) > _DAY:
+            _sweep_leftovers(marker, _Writer(int(found["pid"]), found["run"]), now - _DAY)
+        elif name.isdecimal() and now - _read_mtime(marker, now) > _DAY:
+            _sweep_leftovers(marker, _Writer(int(name), ""), now - _DAY)  # of before they said more
 
 
-def _swept(marker: Path, writer: _Writer, before: int | None) -> None:
-    for folder in _folders_of(marker):
+def _sweep_leftovers(marker: Path, writer: _Writer, before: int | None) -> None:
+    for folder in _list_marked_folders(marker):
         _sweep(folder, writer, before)
     with contextlib.suppress(OSError):
         marker.unlink()
 
 
-def _markers(folder: Path) -> list[Path]:
-    """A folder that cannot be read now is looked at by the next run."""
+def _list_markers(folder: Path) -> list[Path]:
+    """List the markers. An unreadable directory is left for the next run."""
     try:
         return [] if folder.is_symlink() else sorted(folder.iterdir())
     except OSError:
@@ -87,25 +90,29 @@ def _markers(folder: Path) -> list[Path]:
 
 
 def _sweep(folder: Path, writer: _Writer, before: int | None) -> None:
-    """Remove the temporary files of one process, wherever below a folder they lie; with a time
-    only those that were not touched since."""
+    """Delete the temporary files of one process below a directory.
+
+    With a time, delete only files not modified since.
+    """
     for base, _, names in os.walk(folder):
         for path in (Path(base, name) for name in names if writer.wrote(name)):
-            if before is None or _touched(path, before) < before:
+            if before is None or _read_mtime(path, before) < before:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
 
-def _touched(path: Path, otherwise: int) -> int:
+def _read_mtime(path: Path, otherwise: int) -> int:
     try:
         return path.lstat().st_mtime_ns
     except OSError:
         return otherwise
 
 
-def _folders_of(marker: Path) -> list[Path]:
-    """Where a run wrote: the cache that the marker lies in, and folders of fabric's own. A marker
-    is only a file: it sends nobody anywhere else."""
+def _list_marked_folders(marker: Path) -> list[Path]:
+    """List the directories of a run: the marker's cache and fabric's own directories.
+
+    A marker is untrusted and cannot name other places.
+    """
     cache = marker.parent.parent
     try:
         named = json.loads(read_bytes(marker))

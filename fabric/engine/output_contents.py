@@ -1,4 +1,4 @@
-"""The contents of outputs: from the store, from where people see them, else made once more."""
+"""Output contents: from the store, from the output directory, or rebuilt."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -7,8 +7,8 @@ from typing import TypeAlias
 from fabric.engine.memory.blobs import Blobs
 from fabric.engine.memory.file_index import FileIndex
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.output_folders import shown_content
-from fabric.model.hashing import digest_bytes
+from fabric.engine.output_folders import read_visible_content
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Output, OutputFile, Task
@@ -20,7 +20,7 @@ Make: TypeAlias = Callable[[Task, Upstream, TaskTools], Made]
 
 
 class OutputContents:
-    """Thread-safe. Of those who want what has to be made again one makes it."""
+    """Reads output contents. Thread-safe. A content is rebuilt by one thread only."""
 
     def __init__(self, blobs: Blobs, files: FileIndex, trace_store: TraceStore, make: Make) -> None:
         self._blobs = blobs
@@ -31,15 +31,15 @@ class OutputContents:
         self._locks: dict[TaskId, threading.Lock] = {}
 
     def know_way(self, task: Task, upstream: Upstream) -> None:
-        """How to make its output, should it be wanted and not be there."""
+        """Remember how to rebuild a task's output if its content is missing."""
         self._ways[task.id] = (task, upstream)
 
     def kept(self, task: Task, file: OutputFile) -> bytes | None:
-        """Not made for it: from the store, or from where people see it."""
+        """Return the content without a rebuild: from the store or the output directory."""
         found = self._blobs.get(file.digest)
         if found is not None or not task.inputs.shown_in:
             return found
-        content = shown_content(task.inputs, file, self._files)
+        content = read_visible_content(task.inputs, file, self._files)
         if content is not None:
             self._blobs.put(content)
         return content
@@ -52,22 +52,24 @@ class OutputContents:
         with self._locks.setdefault(owner, threading.Lock()):
             found = self.kept(task, file)
             if found is None:
-                found = self._made_again(task, upstream, tools).get(file.digest)
+                found = self._rebuild_output(task, upstream, tools).get(file.digest)
         if found is None:
             self._trace_store.forget(owner)
-            raise FabricError(_other_bytes(owner))
+            raise FabricError(_content_mismatch_problem(owner))
         return found
 
-    def _made_again(self, task: Task, upstream: Upstream, tools: TaskTools) -> dict[Digest, bytes]:
-        """All of it: who wants one file of an output soon wants the others."""
+    def _rebuild_output(
+        self, task: Task, upstream: Upstream, tools: TaskTools
+    ) -> dict[Digest, bytes]:
+        """Rebuild all files of an output, because the others are usually needed soon."""
         made = self._make(task, upstream, tools).files
-        contents = {digest_bytes(one.content): one.content for one in made}
+        contents = {hash_bytes(one.content): one.content for one in made}
         for content in contents.values():
             self._blobs.put(content)
         return contents
 
 
-def _other_bytes(owner: TaskId) -> Problem:
+def _content_mismatch_problem(owner: TaskId) -> Problem:
     return Problem(
         "cache/damaged",
         f"the cached output of {owner} is damaged, and a rebuild produced different bytes",

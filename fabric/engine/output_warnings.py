@@ -1,4 +1,4 @@
-"""Warnings that belong to an output: kept with it, told each time, errors to who is strict."""
+"""Warnings of outputs: stored with the output, reported each time, and errors in strict runs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ _STRICT = frozenset({"build/unknown-import"})
 
 
 class OutputWarnings:
-    """What to tell of outputs, by their kinds; a strict run does not go on with some of them."""
+    """The warnings of outputs by task kind. Strict runs reject some of them."""
 
     def __init__(self, registry: Registry, *, strict: bool) -> None:
         self._kinds = {name: one for name, one in registry.items() if is_warning_kind(one)}
@@ -27,35 +27,35 @@ class OutputWarnings:
     def told(
         self, task: Task, upstream: Sequence[tuple[Task, Output]], outcome: Outcome
     ) -> Outcome:
-        """The outcome with its warnings. Raises where that is no output to go on with."""
+        """Add the warnings to the outcome. Raises if a strict run must stop."""
         if outcome.output is None:
             return outcome
-        found = self._of(task, upstream, outcome.output)
+        found = self._list_output_warnings(task, upstream, outcome.output)
         if not found:
             return outcome
         self._refuse(found)
         return replace(outcome, warnings=tuple(dict.fromkeys((*outcome.warnings, *found))))
 
     def of_plan(self, plan: Plan) -> tuple[Problem, ...]:
-        found = tuple(dict.fromkeys(self._in_plan(plan)))
+        found = tuple(dict.fromkeys(self._list_plan_warnings(plan)))
         self._refuse(found)
         return found
 
-    def _in_plan(self, plan: Plan) -> Iterator[Problem]:
+    def _list_plan_warnings(self, plan: Plan) -> Iterator[Problem]:
         graph, outputs = plan.graph, [one.output for one in plan.decisions]
         for number, task in enumerate(graph.tasks):
             known = ((graph.tasks[need], outputs[need]) for need in graph.needs[number])
             upstream = [(need, one) for need, one in known if one is not None]
             output = outputs[number]
             if output is not None:
-                yield from self._of(task, upstream, output)
+                yield from self._list_output_warnings(task, upstream, output)
 
-    def _of(
+    def _list_output_warnings(
         self, task: Task, upstream: Sequence[tuple[Task, Output]], output: Output
     ) -> tuple[Problem, ...]:
         kind = self._kinds.get(task.kind)
         seen = kind.warnings(task, {need.id: one for need, one in upstream}, output) if kind else ()
-        return (*_kept(output), *seen)
+        return (*_decode_warnings(output), *seen)
 
     def _refuse(self, warnings: Sequence[Problem]) -> None:
         errors = tuple(one for one in warnings if one.code in _STRICT)
@@ -63,19 +63,19 @@ class OutputWarnings:
             raise FabricError(*errors)
 
 
-def warning_fact(warning: Problem) -> tuple[str, str]:
-    """A warning that was told when an output was made, as it is kept with it."""
+def encode_warning(warning: Problem) -> tuple[str, str]:
+    """Encode a build-time warning for storage with the output."""
     return _FACT, encode(warning).decode()
 
 
-def _kept(output: Output) -> Iterator[Problem]:
+def _decode_warnings(output: Output) -> Iterator[Problem]:
     for name, text in output.facts:
         if name == _FACT and (found := _read(text)) is not None:
             yield found
 
 
 def _read(text: str) -> Problem | None:
-    """One that cannot be read is not worth a failure."""
+    """Decode a warning. An unreadable one is ignored."""
     try:
         return decode(text, type=Problem)
     except DecodeError:

@@ -40,9 +40,8 @@ class Outcome(Struct, frozen=True):
 class RunResult(Struct, frozen=True):
     """How all tasks of a graph ended.
 
-    `looked_at` are the numbers of the tasks that this run decided on, None for all of them: the
-    others are as they were, since nothing that they hang on had moved. `aftermath` is what went
-    wrong once all tasks had ended, while the run was put away.
+    `looked_at` are the tasks that this run decided on, None for all: the others were unchanged.
+    `aftermath` are problems after the last task.
     """
 
     graph: TaskGraph
@@ -80,13 +79,13 @@ class RunResult(Struct, frozen=True):
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What the outputs of this run are warned of, each once; told while it went on."""
+        """Return the output warnings of this run without duplicates. They were already reported."""
         found = (one for _, outcome in self.rows for one in outcome.warnings)
         return tuple(dict.fromkeys(found))
 
     @property
     def exit_code(self) -> ExitCode:
-        """0, 130, or what failed; 2 when another service or function was done all the same."""
+        """Return 0, 130, or the failure's code; 2 if another service or function succeeded."""
         if self.interrupted:
             return ExitCode.INTERRUPTED
         if self.ok:
@@ -96,10 +95,10 @@ class RunResult(Struct, frozen=True):
         first = exit_code_of(self.problems[0]) if self.problems else ExitCode.FAILED
         if first is not ExitCode.FAILED:
             return first
-        return ExitCode.PARTIAL if self._some_unit_done() else ExitCode.FAILED
+        return ExitCode.PARTIAL if self._has_finished_unit() else ExitCode.FAILED
 
-    def _some_unit_done(self) -> bool:
-        """Of a run that changes the world only that counts: what was built for it is no result."""
+    def _has_finished_unit(self) -> bool:
+        """Return whether a unit succeeded. In deploys, builds alone do not count."""
         rows = list(zip(self.graph.tasks, self.outcomes, strict=True))
         changing = [row for row in rows if row[0].kind in RECORD_KINDS]
         # Packages that many functions share are for nobody by themselves.

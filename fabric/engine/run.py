@@ -12,8 +12,8 @@ from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.engine.run_tools import RunTools, StopSign
 from fabric.engine.schedule import Agenda, Caps, Schedule
 from fabric.engine.task_runner import TaskRunner
-from fabric.graph.decide import not_kept
-from fabric.graph.gates import gates_of
+from fabric.graph.decide import mark_lost_result
+from fabric.graph.gates import list_gates
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import ProblemFound, TaskEnded, TaskStarted
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
@@ -33,10 +33,10 @@ _CUT_OFF = "was stopped when the run was interrupted"
 
 
 class Job(Struct, frozen=True):
-    """What to run: a graph, the outputs that are known already, and how wide.
+    """A job to run: a graph, known outputs and the concurrency limit.
 
-    `grace` is how many seconds running tasks have to end after a wish to stop. With `keep_going` a
-    function goes live though another one of its service could not be built.
+    `grace` is the time in seconds for running tasks after a stop request. With `keep_going` a
+    function is deployed even if another one of its service failed to build.
     """
 
     graph: TaskGraph
@@ -49,7 +49,7 @@ class Job(Struct, frozen=True):
 
 
 class Run:
-    """One pass over a job."""
+    """One execution of a job."""
 
     def __init__(
         self, job: Job, runner: TaskRunner, bus: Bus, clock: Clock, stop: StopSign | None = None
@@ -66,7 +66,7 @@ class Run:
             [task.inputs.lane for task in graph.tasks],
             job.seconds,
             releases,
-            () if job.keep_going else gates_of(graph),
+            () if job.keep_going else list_gates(graph),
             self._lenient,
         )
         self._schedule = Schedule(agenda, job.caps, frozenset(job.known))
@@ -89,10 +89,10 @@ class Run:
         self._begin = clock.monotonic()
 
     def go(self) -> RunResult:
-        """Run to the end. A wish to stop stops new tasks; running ones finish.
+        """Run to the end. After a stop request no task starts, and running ones finish.
 
-        Raises KeyboardInterrupt for those that do not in time, or when the wish comes again: then
-        somebody has to cut them off, and to ask for the `rest`.
+        Raises KeyboardInterrupt if tasks exceed the grace time, or on a second request. The caller
+        must abort them then and call `rest`.
         """
         with self._ended:
             if not self._schedule.over:
@@ -108,19 +108,19 @@ class Run:
                     continue
                 self._wait()
                 self._raise_fallen()
-        return self._result()
+        return self._build_result()
 
     def rest(self, seconds: float) -> RunResult | None:
-        """How it ended after all; None if tasks that were cut off still run after this time."""
+        """Return the result after an abort; None if aborted tasks still run after this time."""
         with self._ended:
             self._ended.wait_for(lambda: self._schedule.over or self._fallen, seconds)
             self._raise_fallen()
             if not self._schedule.over:
                 return None
-        return self._result()
+        return self._build_result()
 
     def _tell_awaited(self) -> None:
-        """Who interrupts wants to know why it is not over yet."""
+        """Report the tasks that an interrupted run still waits for."""
         names = sorted(self._job.graph.ids[number] for number in tuple(self._running))
         if names:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -129,8 +129,11 @@ class Run:
             self._bus.emit(ProblemFound("", "warning", problem))
 
     def _wait(self) -> None:
-        """For the end, and never for long: a signal may come without ending a wait, and Python
-        hears it only when this thread goes on. After a wish to stop, just as long as is given."""
+        """Wait for the end in short intervals.
+
+        Python handles a signal only when this thread continues. After a stop request wait for the
+        grace time only.
+        """
         look = min(_LOOK, self._left) if self._interrupted else _LOOK
         if self._ended.wait(look) or not self._interrupted:
             return
@@ -144,14 +147,16 @@ class Run:
             raise self._fallen
 
     def _call_worker(self) -> None:
-        """Wake one who waits, or hire: a run of a few tasks never pays for a full crew."""
+        """Wake an idle worker or start one. Small runs never start all workers."""
         if self._idle:
             self._idle -= 1
             self._changed.notify()
         elif len(self._workers) < self._width:
             number = len(self._workers)
             # It works for whom we work: its children are those of this run.
-            worker = threading.Thread(target=copy_context().run, args=(self._work,), daemon=True)
+            worker = threading.Thread(
+                target=copy_context().run, args=(self._run_worker,), daemon=True
+            )
             try:
                 worker.start()
             except RuntimeError:  # no more threads here: those that there are do it all
@@ -166,9 +171,9 @@ class Run:
         self._changed.notify_all()
 
     def ask_to_stop(self, grace: float | None = None) -> None:
-        """Start nothing new; what runs may end, if nobody asks again, within these seconds.
+        """Start no new task. Running tasks have these seconds, unless another request follows.
 
-        Safe in a signal handler: takes no lock itself.
+        Safe in a signal handler, because it takes no lock.
         """
         if grace is not None:
             self._left = grace
@@ -179,30 +184,30 @@ class Run:
         with self._ended:
             self._ended.notify_all()
 
-    def _result(self) -> RunResult:
+    def _build_result(self) -> RunResult:
         for worker in self._workers:
             worker.join()
         ms = round((self._clock.monotonic() - self._begin) * 1000)
         outcomes = tuple(self._outcomes[number] for number in range(len(self._job.graph)))
         return RunResult(self._job.graph, outcomes, ms, interrupted=self._interrupted)
 
-    def _work(self) -> None:
-        """A worker's life: take, do, put back what happened, until nothing is left."""
+    def _run_worker(self) -> None:
+        """Run a worker: take tasks, run them and record outcomes until none is left."""
         try:
-            number = self._next()
+            number = self._take_next()
             while number is not None:
-                outcome = self._do(number)
-                number = self._next(ended=(number, outcome))
+                outcome = self._run_task(number)
+                number = self._take_next(ended=(number, outcome))
         except BaseException as error:  # noqa: BLE001: one that falls in silence is waited for
             with self._ended:
                 self._fallen = error
                 self._ended.notify_all()
 
-    def _next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
-        """Book an ended task and take the next one, in one go: half the locking."""
+    def _take_next(self, ended: tuple[int, Outcome] | None = None) -> int | None:
+        """Record an ended task and take the next one under a single lock."""
         with self._changed:
             if ended is not None:
-                self._book(*ended)
+                self._record_outcome(*ended)
             while not self._schedule.over:
                 number = self._schedule.start()
                 if number is not None:
@@ -215,7 +220,7 @@ class Run:
             self._ended.notify_all()
             return None
 
-    def _book(self, number: int, outcome: Outcome) -> None:
+    def _record_outcome(self, number: int, outcome: Outcome) -> None:
         self._outcomes[number] = outcome
         if outcome.status in GOOD:
             self._schedule.succeed(number)
@@ -225,7 +230,7 @@ class Run:
             words = _HELD_BACK if blocked in self._schedule.held_back else _NEEDED
             self._end_unstarted(blocked, Status.BLOCKED, words.format(ids[number]))
         if self._job.fail_fast:
-            self._cancel(_why_stopped(ids[number]))
+            self._cancel(_stop_message(ids[number]))
 
     def _cancel(self, why: str) -> None:
         reason = self._stop.stop(why)
@@ -236,7 +241,7 @@ class Run:
         self._outcomes[number] = Outcome(status, reason)
         self._bus.emit(TaskEnded(self._job.graph.ids[number], status, reason, 0))
 
-    def _do(self, number: int) -> Outcome:
+    def _run_task(self, number: int) -> Outcome:
         graph = self._job.graph
         task_id = graph.ids[number]
         started = self._clock.monotonic() - self._begin
@@ -251,12 +256,12 @@ class Run:
             untold = () if error.is_told else error.problems
             outcome = Outcome(Status.BLOCKED, error.first.message, problems=untold)
         except FabricError as error:
-            outcome = self._failed(task_id, error)
+            outcome = self._build_failure(task_id, error)
         except Exception as error:  # noqa: BLE001: the boundary of a task: nothing may end the run
             problem = Problem("internal/error", f"{type(error).__name__}: {error}")
             outcome = Outcome(Status.FAILED, problem.message, problems=(problem,))
         ms = round((self._clock.monotonic() - self._begin - started) * 1000)
-        outcome = _timed(outcome, started, ms)
+        outcome = _add_times(outcome, started, ms)
         for warning in outcome.warnings:
             self._bus.emit(ProblemFound(task_id, "warning", warning))
         for problem in outcome.problems:
@@ -264,21 +269,21 @@ class Run:
         self._bus.emit(TaskEnded(task_id, outcome.status, outcome.reason, outcome.ms))
         return outcome
 
-    def _failed(self, task_id: TaskId, error: FabricError) -> Outcome:
+    def _build_failure(self, task_id: TaskId, error: FabricError) -> Outcome:
         if self._job.fail_fast:
             # Before anybody is told: every moment now, others may begin.
-            self._stop.stop(_why_stopped(task_id))
+            self._stop.stop(_stop_message(task_id))
         reason = _CUT_OFF if self._cut else error.first.message
         return Outcome(Status.FAILED, reason, problems=error.problems)
 
     def _carry_out(self, number: int) -> Outcome:
         task = self._job.graph.tasks[number]
-        upstream = self._upstream(number)
+        upstream = self._collect_upstream(number)
         decision = self._runner.decide(task, upstream, self._tools)
         outcome = self._runner.recall(task, upstream, decision)
         if outcome is None:
             if decision.output is not None:
-                decision = not_kept(decision)
+                decision = mark_lost_result(decision)
             self._bus.emit(TaskStarted(task.id, decision.reason))
             self._running.add(number)
             try:
@@ -287,19 +292,19 @@ class Run:
                 self._running.discard(number)
         return self._runner.told(task, upstream, outcome)
 
-    def _upstream(self, number: int) -> Upstream:
+    def _collect_upstream(self, number: int) -> Upstream:
         graph = self._job.graph
         needs: Sequence[int] = graph.needs[number]
         if number in self._lenient:
             needs = [need for need in needs if self._outcomes[need].output is not None]
-        return [(graph.tasks[need], _output(self._outcomes[need])) for need in needs]
+        return [(graph.tasks[need], _get_output(self._outcomes[need])) for need in needs]
 
 
-def _why_stopped(failed: TaskId) -> str:
+def _stop_message(failed: TaskId) -> str:
     return f"{failed} failed, so no further tasks were started"
 
 
-def _output(outcome: Outcome) -> Output:
+def _get_output(outcome: Outcome) -> Output:
     if outcome.output is None:
         raise FabricError(
             Problem("internal/error", "a task was started before its dependencies ended")
@@ -307,7 +312,7 @@ def _output(outcome: Outcome) -> Output:
     return outcome.output
 
 
-def _timed(outcome: Outcome, started: float, ms: int) -> Outcome:
+def _add_times(outcome: Outcome, started: float, ms: int) -> Outcome:
     return Outcome(
         outcome.status, outcome.reason, outcome.output, outcome.decision, ms,
         started, outcome.problems, outcome.warnings, outcome.trace,

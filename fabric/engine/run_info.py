@@ -1,4 +1,4 @@
-"""What listeners know of a run before it begins."""
+"""The facts of a run that listeners get before it begins."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,10 +10,10 @@ from fabric.graph.taskgraph import TaskGraph
 
 
 class RunInfo(Struct, frozen=True):
-    """`home` is where the run's journal is kept; `seconds` is how long each task took last time.
+    """`home` is the directory of the run log. `seconds` are last durations by task.
 
-    Tasks that are `known` already are not run and have no events. `width` is the cap on tasks.
-    In an idle one nothing is to be done: only who was asked for by name hears of it.
+    `known` tasks do not run and have no events. `width` is the concurrency limit. In an idle run,
+    only explicitly requested listeners get events.
     """
 
     run: str
@@ -26,7 +26,7 @@ class RunInfo(Struct, frozen=True):
 
     @property
     def many(self) -> bool:
-        """Whether there is more than one service in it."""
+        """Return whether the run has more than one service."""
         return len({task.inputs.service for task in self.graph.tasks}) > 1
 
 

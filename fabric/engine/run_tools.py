@@ -1,13 +1,13 @@
-"""What the tasks of one run share: leave to go on, turns to compute, and a voice."""
+"""The shared tools of a run's tasks: stop sign, compute slots and messages."""
 
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from fabric.engine.compute_slots import ComputeSlots
 from fabric.engine.schedule import Urgency
 from fabric.engine.task_runner import TaskRunner
-from fabric.engine.turns import Turns
 from fabric.model.events import TaskOutput
 from fabric.model.problems import Problem, StoppedError
 from fabric.model.task import OutputFile, Task
@@ -18,7 +18,7 @@ _PLACES = 2
 
 
 class StopSign:
-    """Whether a run is to start nothing new, and why; the first reason stays."""
+    """Whether a run must start nothing new, and why. The first reason stays."""
 
     def __init__(self) -> None:
         self.reason = ""
@@ -29,11 +29,11 @@ class StopSign:
         return self.reason
 
     def interrupt(self) -> None:
-        """Not only is nothing new to start: what runs is to come to an end."""
+        """Request that running tasks end, and that none starts."""
         self.is_interrupted = True
 
     def go_on(self) -> None:
-        """To be asked before the world is changed, or waited for: raises once it is set."""
+        """Raise if the run was stopped. Call this before an API call or a wait."""
         if self.reason:
             raise StoppedError(Problem("run/cancelled", self.reason))
 
@@ -47,7 +47,7 @@ class RunTools:
         self._runner = runner
         self._stop = stop
         self._tell = tell
-        self._turns = Turns(_PLACES)
+        self._turns = ComputeSlots(_PLACES)
 
     @property
     def workspace(self) -> Path:
@@ -70,7 +70,9 @@ class RunTools:
             self._tell(TaskOutput(owner, text))
 
     def turn(self, task: Task, urgency: Urgency) -> AbstractContextManager[None]:
-        """To be held around a task. Those that change records are many at a time, and say when
-        they wait for others; the rest mostly waits, and is left alone."""
+        """Hold a compute slot around a task.
+
+        Tasks that change records report their waits; other tasks mostly wait and need no slot.
+        """
         is_counted = self._runner.changes_records(task)
         return self._turns.turn(urgency) if is_counted else contextlib.nullcontext()

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from fabric.graph.critical_path import tails
+from fabric.graph.critical_path import compute_tails
 from fabric.graph.gates import Gate
 from fabric.model.task import Lane
 
@@ -28,18 +28,18 @@ ENDED = frozenset({State.DONE, State.FAILED, State.BLOCKED, State.CANCELLED})
 
 
 class Caps(Struct, frozen=True):
-    """How many tasks run at once, and how many of these may be CPU tasks."""
+    """The maximum number of parallel tasks, and of CPU tasks among them."""
 
     total: int
     cpu: int
 
 
 class Agenda(Struct, frozen=True):
-    """What is to be done, by number: `needs` in topological order, lanes, expected seconds.
+    """The tasks by number: `needs` in topological order, lanes and expected seconds.
 
-    `closing` tasks end what others began and are short: they are as urgent as those were, so that
-    a run that is cut off leaves little half done. Behind a gate nobody starts until it is open.
-    A `lenient` task starts once all that it needs has ended, if any of that did well.
+    `closing` tasks are short and finish earlier ones. They inherit that urgency, so that an aborted
+    run leaves little half done. Tasks behind a gate wait until it is open. A `lenient` task starts
+    once all its needs ended and at least one succeeded.
     """
 
     needs: Sequence[Sequence[int]]
@@ -50,7 +50,7 @@ class Agenda(Struct, frozen=True):
     lenient: frozenset[int] = frozenset()
 
     def urgency(self) -> list[Urgency]:
-        tail = tails(self.needs, self.seconds)
+        tail = compute_tails(self.needs, self.seconds)
         ranks = [(-one, True) for one in tail]
         for number in self.closing:
             begun = max((tail[need] for need in self.needs[number]), default=tail[number])
@@ -59,9 +59,9 @@ class Agenda(Struct, frozen=True):
 
 
 class Schedule:
-    """Ready tasks by longest remaining path; one cap, two lanes, no barrier between levels.
+    """Ready tasks by longest remaining path, with one cap, two lanes and no barrier between levels.
 
-    `done` tasks are counted as finished before the start.
+    `done` tasks count as finished before the start.
     """
 
     def __init__(self, agenda: Agenda, caps: Caps, done: frozenset[int] = frozenset()) -> None:
@@ -105,7 +105,7 @@ class Schedule:
                     self._dependents[need].append(number)
                     self._missing[number] += 1
             if not self._missing[number]:
-                self._ready(number)
+                self._add_ready(number)
 
     @property
     def running(self) -> int:
@@ -119,11 +119,11 @@ class Schedule:
         return self._urgency[number]
 
     def startable(self) -> bool:
-        return self._best() is not None
+        return self._choose_lane() is not None
 
     def start(self) -> int | None:
         """Take the most urgent of the ready tasks that a cap leaves room for."""
-        lane = self._best()
+        lane = self._choose_lane()
         if lane is None:
             return None
         number = heappop(self._heaps[lane])[1]
@@ -133,25 +133,25 @@ class Schedule:
 
     def succeed(self, number: int) -> None:
         self._end(number, State.DONE)
-        self._one_less(self._dependents[number])
+        self._decrement_needs(self._dependents[number])
         for index in self._gates_before.get(number, ()):
             self._missing_at_gate[index] -= 1
             if not self._missing_at_gate[index]:
-                self._one_less(self._behind[index])
+                self._decrement_needs(self._behind[index])
 
-    def _one_less(self, waiting: Iterable[int]) -> None:
+    def _decrement_needs(self, waiting: Iterable[int]) -> None:
         for number in waiting:
             self._missing[number] -= 1
             if not self._missing[number] and self.states[number] is State.WAITING:
-                self._ready(number)
+                self._add_ready(number)
 
     def fail(self, number: int) -> list[int]:
-        """Blocks everything that needs this task, and says which tasks these are."""
+        """Block everything that needs this task. Returns the blocked tasks."""
         self._end(number, State.FAILED)
         return self._block(number)
 
     def cancel_rest(self) -> list[int]:
-        """Nothing more starts; what runs may still end."""
+        """Start no further task. Running tasks can end."""
         rest = [
             number
             for number, state in enumerate(self.states)
@@ -163,7 +163,7 @@ class Schedule:
         self._heaps = {Lane.CPU: [], Lane.IO: []}
         return rest
 
-    def _best(self) -> Lane | None:
+    def _choose_lane(self) -> Lane | None:
         if self.running >= self._caps.total:
             return None
         cpu, other = self._heaps[Lane.CPU], self._heaps[Lane.IO]
@@ -171,7 +171,7 @@ class Schedule:
             return Lane.CPU
         return Lane.IO if other else None
 
-    def _ready(self, number: int) -> None:
+    def _add_ready(self, number: int) -> None:
         self.states[number] = State.READY
         # Numbers grow with level, then id, so that they settle ties as documented.
         heappush(self._heaps[self._lanes[number]], (self._urgency[number], number))
@@ -184,23 +184,23 @@ class Schedule:
         self.left -= 1
 
     def _block(self, cause: int) -> list[int]:
-        needing = self._blocked_from(self._dependents[cause], cause)
+        needing = self._block_dependents(self._dependents[cause], cause)
         held: list[int] = []
         fresh = [cause, *needing]
         while fresh:
-            behind = [one for number in fresh for one in self._held_by(number)]
-            fresh = self._blocked_from(behind, cause)
+            behind = [one for number in fresh for one in self._list_waiting(number)]
+            fresh = self._block_dependents(behind, cause)
             held += fresh
         self.held_back.update(held)
         return sorted((*needing, *held))
 
-    def _blocked_from(self, start: Iterable[int], cause: int) -> list[int]:
-        """These and all that need one of them."""
+    def _block_dependents(self, start: Iterable[int], cause: int) -> list[int]:
+        """Block these tasks and all their dependents."""
         blocked: list[int] = []
         waiting = list(start)
         while waiting:
             number = waiting.pop()
-            if self.states[number] is not State.WAITING or self._goes_on(number):
+            if self.states[number] is not State.WAITING or self._is_tolerating_failure(number):
                 continue
             self.states[number] = State.BLOCKED
             self.blocked_by[number] = cause
@@ -209,15 +209,15 @@ class Schedule:
             waiting.extend(self._dependents[number])
         return blocked
 
-    def _goes_on(self, number: int) -> bool:
-        """Whether it is lenient about this one need that did not do well, and others may yet."""
+    def _is_tolerating_failure(self, number: int) -> bool:
+        """Return whether a task tolerates this failed need, while others can still succeed."""
         if number not in self._hopes:
             return False
         self._hopes[number] -= 1
         if self._hopes[number]:
-            self._one_less((number,))
+            self._decrement_needs((number,))
         return bool(self._hopes[number])
 
-    def _held_by(self, number: int) -> Iterator[int]:
+    def _list_waiting(self, number: int) -> Iterator[int]:
         for index in self._gates_before.get(number, ()):
             yield from self._behind[index]

@@ -1,4 +1,4 @@
-"""One task of a run: decide, then take the remembered result or make it anew."""
+"""One task of a run: decide, then restore the cached result or execute it."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,20 +14,20 @@ from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
 from fabric.engine.output_contents import OutputContents, Upstream
 from fabric.engine.output_folders import (
+    is_left_unwritten,
     is_shown,
+    list_visible_files,
     show,
-    shown_files,
-    stays_away,
 )
-from fabric.engine.output_warnings import OutputWarnings, warning_fact
+from fabric.engine.output_warnings import OutputWarnings, encode_warning
 from fabric.engine.result import Outcome, Status
 from fabric.graph.decide import FROM_SHARED, Action, Decision
 from fabric.graph.plan import Known, Memory, Plan, judge_known
-from fabric.graph.traces import Trace, full_key, static_digest
+from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import InputEntry, Output, OutputFile, Task
-from fabric.model.task_id import TaskId, remembered_as
+from fabric.model.task_id import TaskId, remove_target_suffix
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.system.clock import Clock
 from fabric.system.source.names import is_plain_name
@@ -41,7 +41,7 @@ _RESTORED = "restored from the cache"
 
 
 class Stores(Struct, frozen=True):
-    """What a run remembers with, and where it works."""
+    """The stores of a run, and its workspace."""
 
     workspace: Path
     trace_store: TraceStore
@@ -52,7 +52,7 @@ class Stores(Struct, frozen=True):
 
 
 class TaskRunner:
-    """Carries out single tasks; knows nothing of order, threads or progress."""
+    """Executes single tasks, independent of order, threads and progress."""
 
     def __init__(
         self,
@@ -80,38 +80,42 @@ class TaskRunner:
     @property
     def memory(self) -> Memory:
         return Memory(
-            self._code,
+            self._list_code_entries,
             self._stores.trace_store.traces if self._use_cache else lambda _: (),
             self._stores.files,
-            self._live,
-            self._at_hand,
+            self._decide_by_record,
+            self._is_available,
             self._stores.trace_store.is_learned,
         )
 
     def believe(self, elsewhere: MadeElsewhere) -> None:
-        """What records tell counts from now on as remembered here."""
+        """Use traces from records as local ones from now on."""
         self.elsewhere = elsewhere
         together: dict[TaskId, tuple[Trace, ...]] = {}
         for task_id, traces in elsewhere.traces.items():
-            name = remembered_as(task_id)
+            name = remove_target_suffix(task_id)
             together[name] = (*together.get(name, ()), *traces)
         for name, traces in together.items():
             self._stores.trace_store.preset(name, traces)
 
-    def _at_hand(self, task: Task, decision: Decision) -> bool:
-        """Whether a remembered output can be shown, or need not be. What is shown nowhere is made
-        again when somebody wants it."""
+    def _is_available(self, task: Task, decision: Decision) -> bool:
+        """Return whether a cached output can be shown, or is not visible. Invisible outputs are
+        rebuilt on demand."""
         stores, output = self._stores, decision.output
-        if output is None or task.id in self.elsewhere.trusted or self._stays_away(task, decision):
+        if (
+            output is None
+            or task.id in self.elsewhere.trusted
+            or self._is_left_remote(task, decision)
+        ):
             return True
-        shown = shown_files(task.inputs, output).items()
+        shown = list_visible_files(task.inputs, output).items()
         return all(
             stores.files.digest(path) == shown_as or stores.blobs.has(one.digest, one.size)
             for one, (path, shown_as) in zip(output.files, shown, strict=False)
         )
 
-    def _live(self, known: Known) -> Decision | None:
-        """The verdict of the record, on tasks that change the world."""
+    def _decide_by_record(self, known: Known) -> Decision | None:
+        """Decide by the record, for tasks that change deployed resources."""
         kind = self._record_kinds.get(known.task.kind)
         decision = kind.judge(known) if kind else None
         if decision is None or decision.action is Action.SKIP:
@@ -121,18 +125,18 @@ class TaskRunner:
     def changes_records(self, task: Task) -> bool:
         return task.kind in self._record_kinds
 
-    def _code(self, task: Task) -> tuple[InputEntry, ...]:
+    def _list_code_entries(self, task: Task) -> tuple[InputEntry, ...]:
         kind = self._registry.get(task.kind)
         return kind.code(task) if kind else ()
 
     def know(self, task: Task, outcome: Outcome) -> None:
-        """An outcome from before this run: what to make again, should its content be lost."""
+        """Remember an earlier outcome, to rebuild it if its content is lost."""
         self.contents.know_way(task, ())
         if outcome.trace:
             self._stores.trace_store.preset(task.id, (outcome.trace,))
 
     def decide(self, task: Task, upstream: Upstream, tools: TaskTools) -> Decision:
-        known = list(_pairs(upstream))
+        known = list(_list_output_hashes(upstream))
         was_claimed = self._is_claimed
         decision = judge_known(task, known, self.memory)
         kind = self._record_kinds.get(task.kind)
@@ -153,15 +157,15 @@ class TaskRunner:
         return decision
 
     def recall(self, task: Task, upstream: Upstream, decision: Decision) -> Outcome | None:
-        """The remembered result, with the files on disk put right; None if it is gone."""
+        """Return the cached result and repair its files on disk; None if it is lost."""
         output = decision.output
         if output is None:
             return None
         self.contents.know_way(task, upstream)
         if task.id in self.elsewhere.trusted or self._is_there(task, output):
-            return self._recalled(task, decision, decision.reason)
-        if self._stays_away(task, decision):
-            return self._recalled(task, decision, decision.reason, is_far=True)
+            return self._build_recalled(task, decision, decision.reason)
+        if self._is_left_remote(task, decision):
+            return self._build_recalled(task, decision, decision.reason, is_far=True)
         contents: dict[str, bytes] = {}
         for one in output.files:
             content = self.contents.kept(task, one)
@@ -170,9 +174,9 @@ class TaskRunner:
             contents[one.digest] = content
         show(task.inputs, output, contents, self._stores.files)
         is_shared = decision.reason == FROM_SHARED
-        return self._recalled(task, decision, FROM_SHARED if is_shared else _RESTORED)
+        return self._build_recalled(task, decision, FROM_SHARED if is_shared else _RESTORED)
 
-    def _recalled(
+    def _build_recalled(
         self, task: Task, decision: Decision, reason: str, *, is_far: bool = False
     ) -> Outcome:
         shared, trace = self._stores.shared, decision.trace
@@ -187,19 +191,19 @@ class TaskRunner:
     def _is_there(self, task: Task, output: Output) -> bool:
         return not task.inputs.shown_in or is_shown(task.inputs, output, self._stores.files)
 
-    def _stays_away(self, task: Task, decision: Decision) -> bool:
-        """What others made is not brought here only to be shown beside what was asked for."""
+    def _is_left_remote(self, task: Task, decision: Decision) -> bool:
+        """Return whether a shared output stays remote, because it was not requested."""
         trace = decision.trace
-        if trace is None or not stays_away(task.inputs, self._stores.files):
+        if trace is None or not is_left_unwritten(task.inputs, self._stores.files):
             return False
         return trace.is_far or self._stores.trace_store.is_learned(task.id, trace)
 
     def told(self, task: Task, upstream: Upstream, outcome: Outcome) -> Outcome:
-        """The outcome with what its output is warned of, remembered or not."""
+        """Add the warnings of an output, cached or new, to the outcome."""
         return self._warner.told(task, upstream, outcome)
 
     def warnings_of(self, plan: Plan) -> tuple[Problem, ...]:
-        """What the outputs that a plan finds are warned of."""
+        """Return the warnings of the outputs in a plan."""
         return self._warner.of_plan(plan)
 
     def run(self, task: Task, upstream: Upstream, decision: Decision, tools: TaskTools) -> Outcome:
@@ -211,7 +215,7 @@ class TaskRunner:
         trace, moved = self._remember(task, upstream, made, (output, ms, began_ns))
         return Outcome(
             Status.RAN, decision.reason, output, decision, ms,
-            warnings=(*made.warnings, *_inputs_moved(task, made, moved)), trace=trace,
+            warnings=(*made.warnings, *_find_moved_inputs(task, made, moved)), trace=trace,
         )  # fmt: skip
 
     def _make(self, task: Task, upstream: Upstream, tools: TaskTools) -> Made:
@@ -219,7 +223,7 @@ class TaskRunner:
         return self._registry[task.kind].run(task, outputs, tools)
 
     def _keep(self, task: Task, made: Made) -> Output:
-        """Content into the store first, then what people see."""
+        """Store the content first, then write the visible files."""
         contents: dict[str, bytes] = {}
         files = []
         _refuse_bad_names(task, made)
@@ -227,7 +231,7 @@ class TaskRunner:
             digest = self._stores.blobs.put(one.content)
             contents[digest] = one.content
             files.append(OutputFile(one.path, digest, len(one.content), executable=one.executable))
-        facts = (*made.facts, *map(warning_fact, made.warnings))
+        facts = (*made.facts, *map(encode_warning, made.warnings))
         output = Output(made.digest, tuple(files), facts)
         show(task.inputs, output, contents, self._stores.files)
         return output
@@ -241,12 +245,12 @@ class TaskRunner:
         read, moved = files.after(made.read, began_ns, made.before)
         if moved or not made.keep:
             return None, moved
-        entries = (*self._code(task), *task.inputs.entries())
-        pairs = tuple(sorted(_pairs(upstream)))
-        static = static_digest(task.kind, entries)
+        entries = (*self._list_code_entries(task), *task.inputs.entries())
+        pairs = tuple(sorted(_list_output_hashes(upstream)))
+        static = compute_static_hash(task.kind, entries)
         trace = Trace(
             static, entries, read, tuple(sorted(set(made.absent))), made.listings, pairs,
-            made.links, full_key(static, read, pairs), output, ms,
+            made.links, compute_full_key(static, read, pairs), output, ms,
         )  # fmt: skip
         self._stores.trace_store.remember(task.id, trace)
         if self._stores.shared is not None:
@@ -254,12 +258,12 @@ class TaskRunner:
         return trace, ()
 
 
-def _pairs(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
-    return ((remembered_as(need.id), output.digest) for need, output in upstream)
+def _list_output_hashes(upstream: Upstream) -> Iterator[tuple[TaskId, Digest]]:
+    return ((remove_target_suffix(need.id), output.digest) for need, output in upstream)
 
 
-def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:
-    """A tool that writes among its own inputs would run every time, and nobody knew why."""
+def _find_moved_inputs(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem, ...]:
+    """Warn of a tool that writes its own inputs, because it would run every time."""
     named = sorted(set(moved) & set(dict(made.before)))
     if not named:
         return ()
@@ -274,7 +278,8 @@ def _inputs_moved(task: Task, made: Made, moved: Sequence[str]) -> tuple[Problem
 
 
 def _refuse_bad_names(task: Task, made: Made) -> None:
-    """What is remembered under a name that may mean another place would not be taken back."""
+    """Reject output names that could mean another directory, because a cached result would be
+    refused."""
     bad = [one.path for one in made.files if not is_plain_name(one.path)]
     if bad:
         raise FabricError(

@@ -12,12 +12,12 @@ from fabric.model.task_id import TaskId
 
 def build_graph(tasks: Iterable[Task]) -> TaskGraph:
     """Check that needs exist and never go in a circle, then put tasks into levels."""
-    by_id = _by_id(tasks)
+    by_id = _index_by_id(tasks)
     dag: nx.DiGraph[TaskId] = nx.DiGraph()
     dag.add_nodes_from(by_id)
     dag.add_edges_from((need, task.id) for task in by_id.values() for need in task.needs)
     _refuse_unknown(dag, by_id)
-    levels = _generations(dag)
+    levels = _list_generations(dag)
     ids = tuple(task_id for level in levels for task_id in level)
     number = {task_id: position for position, task_id in enumerate(ids)}
     return TaskGraph(
@@ -28,7 +28,7 @@ def build_graph(tasks: Iterable[Task]) -> TaskGraph:
     )
 
 
-def _by_id(tasks: Iterable[Task]) -> dict[TaskId, Task]:
+def _index_by_id(tasks: Iterable[Task]) -> dict[TaskId, Task]:
     by_id: dict[TaskId, Task] = {}
     for task in tasks:
         if task.id in by_id and by_id[task.id] != task:
@@ -45,14 +45,14 @@ def _refuse_unknown(dag: "nx.DiGraph[TaskId]", by_id: dict[TaskId, Task]) -> Non
         )
 
 
-def _generations(dag: "nx.DiGraph[TaskId]") -> list[list[TaskId]]:
+def _list_generations(dag: "nx.DiGraph[TaskId]") -> list[list[TaskId]]:
     try:
         return [sorted(level) for level in nx.topological_generations(dag)]
     except nx.NetworkXUnfeasible as error:
-        raise FabricError(_cycle_problem(dag)) from error
+        raise FabricError(_find_cycle_problem(dag)) from error
 
 
-def _cycle_problem(dag: "nx.DiGraph[TaskId]") -> Problem:
+def _find_cycle_problem(dag: "nx.DiGraph[TaskId]") -> Problem:
     edges = nx.find_cycle(dag)
     path = [edge[0] for edge in edges] + [edges[0][0]]
     return Problem(

@@ -1,19 +1,18 @@
-"""What the tool that builds a function is told besides: the bundler its options, a command its
-variables."""
+"""Further settings of build tools: bundler options and command variables."""
 
 from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
-from fabric.model.catalog import facts_of
-from fabric.model.late_values import late_names
+from fabric.model.catalog import find_provider_facts
+from fabric.model.late_values import find_late_names
 from fabric.model.task import Pairs
 from fabric.model.task_inputs import BuildInputs
 
 
-def bundled(config: Config, function: Function, inputs: BuildInputs) -> BuildInputs:
-    """What only a bundler is told: it counts for nothing else."""
+def add_bundler_settings(config: Config, function: Function, inputs: BuildInputs) -> BuildInputs:
+    """Add the bundler settings. They count only for builds with a bundler."""
     build = function.build
-    facts = facts_of(config.provider.id)
+    facts = find_provider_facts(config.provider.id)
     return replace(
         inputs,
         minify=build.minify,
@@ -35,12 +34,13 @@ def bundled(config: Config, function: Function, inputs: BuildInputs) -> BuildInp
     )
 
 
-def command_env(config: Config, function: Function) -> Pairs:
-    """What an own build command may see: compiled graphs lie on disk, so never a secret."""
+def build_command_env(config: Config, function: Function) -> Pairs:
+    """Build the variables of a custom build command. They never include secrets, because graphs are
+    stored on disk."""
     return tuple(
         sorted(
             (name, value)
             for name, value in function.env
-            if name not in config.secret_names and not late_names(value)
+            if name not in config.secret_names and not find_late_names(value)
         )
     )

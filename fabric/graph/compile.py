@@ -7,21 +7,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.config.values import Config, Function
-from fabric.graph.bundling import bundled, command_env
-from fabric.graph.deployed_extensions import deployed_extensions
+from fabric.graph.bundling import add_bundler_settings, build_command_env
+from fabric.graph.deployed_extensions import encode_deploy_extensions
 from fabric.graph.handlers import with_handlers
-from fabric.graph.name_tasks import dns_sync_tasks
-from fabric.graph.secret_settings import told_secrets
+from fabric.graph.name_tasks import build_dns_sync_tasks
+from fabric.graph.secret_settings import list_deploy_secrets
 from fabric.graph.service_unit import ServiceUnit
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.variants import Variants, variants_of
-from fabric.model.catalog import OLDEST_GLIBC, DeployUnit, facts_of, glibc_of
-from fabric.model.concurrency import hashed_concurrency
-from fabric.model.hashing import digest_fields
+from fabric.graph.variants import Variants, group_variants
+from fabric.model.catalog import OLDEST_GLIBC, DeployUnit, find_glibc_version, find_provider_facts
+from fabric.model.concurrency import encode_concurrency
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Verb
 from fabric.model.records.record import Mode
 from fabric.model.task import Pairs, Task
-from fabric.model.task_id import TaskId, release_id, task_id
+from fabric.model.task_id import TaskId, build_task_id, release_id
 from fabric.model.task_inputs import (
     BuildInputs,
     DeployInputs,
@@ -33,8 +33,10 @@ from fabric.model.task_inputs import (
 
 
 class Services(Struct, frozen=True):
-    """All units of one run, and how to find an upstream's release. `variants` say under which
-    target the builds and archives go that several targets of a service do not share."""
+    """All units of a run, and the lookup of upstream releases.
+
+    `variants` names the target of builds and archives that targets of a service do not share.
+    """
 
     units: tuple[ServiceUnit, ...]
     by_service: Mapping[str, ServiceUnit]
@@ -48,23 +50,26 @@ def compile_graph(
     functions: frozenset[str] = frozenset(),
     strict: bool = False,
 ) -> TaskGraph:
-    """The tasks of a verb over these services; `functions` narrows it to these and their needs."""
+    """Compile the tasks of a verb over these services. `functions` limits it to these and their
+    needs."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
 
     by_service = {unit.service: unit for unit in units}
-    services = Services(tuple(units), by_service, variants_of(units, _build_inputs, _packed_from))
+    services = Services(
+        tuple(units), by_service, group_variants(units, _build_inputs, _list_archive_facts)
+    )
     tasks = [
         task
         for unit in services.units
         for recipe in (_STRICT_BUILD if strict and verb is Verb.BUILD else RECIPES[verb])
-        for task in recipe(services, unit, _selected(unit.config, functions))
+        for task in recipe(services, unit, _select_functions(unit.config, functions))
     ]
     return build_graph(tasks)
 
 
-def _selected(config: Config, functions: frozenset[str]) -> tuple[Function, ...]:
+def _select_functions(config: Config, functions: frozenset[str]) -> tuple[Function, ...]:
     if not functions:
         return config.functions
     return tuple(function for function in config.functions if function.name in functions)
@@ -81,7 +86,7 @@ def _build(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) ->
         inputs = _build_inputs(unit, function, apart)
         # What a command makes may be other bytes when it is made again: it is brought whole.
         inputs = replace(inputs, is_wanted=bool(inputs.command))
-        yield Task(_id("build", unit, function, apart), inputs)
+        yield Task(_build_task_id("build", unit, function, apart), inputs)
 
 
 def _build_alone(
@@ -89,7 +94,7 @@ def _build_alone(
 ) -> Iterable[Task]:
     """Builds that no archive follows: they fetch no packages, and cannot know their modules."""
     for task, function in zip(_build(scene, unit, functions), functions, strict=True):
-        brought = None if _has_packages(unit, function) else _brought(unit, function)
+        brought = None if _has_packages(unit, function) else _list_runtime_modules(unit, function)
         inputs = replace(_build_inputs(unit, function), is_last=True, brought=brought)
         yield replace(task, inputs=inputs)
 
@@ -97,8 +102,10 @@ def _build_alone(
 def _build_checked(
     scene: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
-    """Builds of a strict run. An archive follows if a function has packages: only they tell which
-    imports are unknown, and `package` must find the same ones."""
+    """Build with strict import checks. A function with packages also gets an archive task.
+
+    Only packages show which imports are unknown, and `package` must find the same.
+    """
     packed = [one for one in functions if _has_packages(unit, one)]
     yield from _vendor(scene, unit, packed)
     for task, function in zip(_build(scene, unit, packed), packed, strict=True):
@@ -111,37 +118,39 @@ def _build_checked(
 def _package(scene: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
     for function in functions:
         vendor, apart = _vendor_task(unit, function), scene.variants.package(unit, function)
-        built = _id("build", unit, function, scene.variants.build(unit, function))
+        built = _build_task_id("build", unit, function, scene.variants.build(unit, function))
         yield Task(
-            _id("package", unit, function, apart),
-            PackageInputs(unit.service, function.name, unit.root, _brought(unit, function), apart),
+            _build_task_id("package", unit, function, apart),
+            PackageInputs(
+                unit.service, function.name, unit.root, _list_runtime_modules(unit, function), apart
+            ),
             (built, *((vendor.id,) if vendor else ())),
         )
 
 
-def _packed_from(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
-    """What decides an archive beside the build."""
+def _list_archive_facts(unit: ServiceUnit, function: Function) -> tuple[Hashable, ...]:
+    """List the inputs of an archive beside the build."""
     vendor = _vendor_task(unit, function)
-    return vendor.id if vendor else "", _brought(unit, function)
+    return vendor.id if vendor else "", _list_runtime_modules(unit, function)
 
 
 def _deploy(services: Services, unit: ServiceUnit, functions: Sequence[Function]) -> Iterable[Task]:
-    waits = _upstream_releases(services, unit)
-    for name, together in _units_of_deploy(unit, functions):
-        specs = tuple(spec_of(unit, function) for function in together)
+    waits = _list_upstream_releases(services, unit)
+    for name, together in _group_deploy_units(unit, functions):
+        specs = tuple(build_spec(unit, function) for function in together)
         chosen = {function.name for function in together}
         others = tuple(one.name for one in unit.config.functions if one.name not in chosen)
         yield Task(
             _deploy_id(unit, name),
             DeployInputs(
-                *_address(unit, name),
+                *_build_address(unit, name),
                 unit.mode,
                 place_of(unit),
                 specs,
                 () if name else others,
                 unit.outside,
             ),  # fmt: skip
-            (*(_archive(services, unit, function) for function in together), *waits),
+            (*(_build_archive_id(services, unit, function) for function in together), *waits),
         )
 
 
@@ -149,7 +158,7 @@ def _release(
     services: Services, unit: ServiceUnit, functions: Sequence[Function]
 ) -> Iterable[Task]:
     config = unit.config
-    deploys = (_deploy_id(unit, name) for name, _ in _units_of_deploy(unit, functions))
+    deploys = (_deploy_id(unit, name) for name, _ in _group_deploy_units(unit, functions))
     names = tuple(sorted(function.name for function in config.functions))
     health = config.deploy
     checks = (
@@ -160,17 +169,17 @@ def _release(
         unit.service, config.provider.label, config.stage, unit.mode,
         (*place_of(unit), *checks), names, unit.outside,
     )  # fmt: skip
-    needs = (*deploys, *_upstream_releases(services, unit))
+    needs = (*deploys, *_list_upstream_releases(services, unit))
     yield Task(release_id(unit.service, config.provider.label), inputs, needs)
 
 
 def _name(scene: Services, unit: ServiceUnit, _functions: Sequence[Function]) -> Iterable[Task]:
-    """One for all targets of a service, however many of them the run deploys."""
+    """Return the DNS task name, one for all targets of a service."""
     if scene.by_service[unit.service] is not unit:
         return ()
     together = scene.units if unit.apart else (unit,)
     labels = [one.config.provider.label for one in together if one.service == unit.service]
-    return dns_sync_tasks(unit.config, labels, is_asked=unit.leads_name)
+    return build_dns_sync_tasks(unit.config, labels, is_asked=unit.leads_name)
 
 
 Recipe = Callable[[Services, ServiceUnit, Sequence[Function]], Iterable[Task]]
@@ -182,60 +191,61 @@ RECIPES: dict[Verb, tuple[Recipe, ...]] = {
 }
 
 
-def deploys_whole_services(provider_id: str, mode: str) -> bool:
-    """Where one deploy replaces all functions: as some providers do, and every own command."""
-    facts = facts_of(provider_id)
+def is_whole_service_deploy(provider_id: str, mode: str) -> bool:
+    """Return whether one deploy replaces all functions, as with some providers and every custom
+    command."""
+    facts = find_provider_facts(provider_id)
     return mode == Mode.COMMAND or (facts is not None and facts.unit is DeployUnit.SERVICE)
 
 
-def _units_of_deploy(
+def _group_deploy_units(
     unit: ServiceUnit, functions: Sequence[Function]
 ) -> tuple[tuple[str, Sequence[Function]], ...]:
-    if deploys_whole_services(unit.config.provider.id, unit.mode):
+    if is_whole_service_deploy(unit.config.provider.id, unit.mode):
         return (("", functions),)
     return tuple((function.name, (function,)) for function in functions)
 
 
-def _address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
+def _build_address(unit: ServiceUnit, function: str) -> tuple[str, str, str, str]:
     config = unit.config
     return unit.service, function, config.provider.label, config.stage
 
 
-def _id(kind: str, unit: ServiceUnit, function: Function, apart: str) -> TaskId:
-    return task_id(kind, unit.service, function.name, apart)
+def _build_task_id(kind: str, unit: ServiceUnit, function: Function, apart: str) -> TaskId:
+    return build_task_id(kind, unit.service, function.name, apart)
 
 
-def _archive(scene: Services, unit: ServiceUnit, function: Function) -> TaskId:
-    return _id("package", unit, function, scene.variants.package(unit, function))
+def _build_archive_id(scene: Services, unit: ServiceUnit, function: Function) -> TaskId:
+    return _build_task_id("package", unit, function, scene.variants.package(unit, function))
 
 
 def _deploy_id(unit: ServiceUnit, function: str) -> TaskId:
-    return task_id("deploy", unit.service, function, unit.config.provider.label)
+    return build_task_id("deploy", unit.service, function, unit.config.provider.label)
 
 
-def _upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
+def _list_upstream_releases(services: Services, unit: ServiceUnit) -> tuple[TaskId, ...]:
     found = (services.by_service.get(service) for service in unit.upstream)
     return tuple(release_id(one.service, one.config.provider.label) for one in found if one)
 
 
-def _runtime(unit: ServiceUnit, function: Function) -> str:
+def _choose_runtime(unit: ServiceUnit, function: Function) -> str:
     return function.runtime or unit.config.provider.runtime
 
 
 def _vendor_task(unit: ServiceUnit, function: Function) -> Task | None:
-    runtime = _runtime(unit, function)
+    runtime = _choose_runtime(unit, function)
     asked = unit.packages_of(function.name)
     if asked is None or not asked.text or not runtime.startswith("python"):
         return None
     version = re.sub(r"^python", "", runtime) or "3.11"
     platform = "aarch64" if function.architecture == "arm64" else "x86_64"
-    facts = facts_of(unit.config.provider.id)
-    glibc = glibc_of(facts, version) if facts else OLDEST_GLIBC
-    name = digest_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
+    facts = find_provider_facts(unit.config.provider.id)
+    glibc = find_glibc_version(facts, version) if facts else OLDEST_GLIBC
+    name = hash_fields((asked.folder, version, platform, str(glibc), *asked.without))[:12]
     inputs = VendorInputs(
         unit.service, asked.folder, asked.text, version, platform, asked.without, glibc
     )
-    return Task(task_id("vendor", name), inputs)
+    return Task(build_task_id("vendor", name), inputs)
 
 
 def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> BuildInputs:
@@ -245,11 +255,11 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         function=function.name,
         root=unit.root,
         entry=function.entry,
-        runtime=_runtime(unit, function),
+        runtime=_choose_runtime(unit, function),
         include=function.include,
         ignore=build.ignore,
         command=build.command,
-        env=command_env(unit.config, function) if build.command else (),
+        env=build_command_env(unit.config, function) if build.command else (),
         apart=apart,
         is_portable=bool(build.command) and build.portable,
     )
@@ -257,44 +267,45 @@ def _build_inputs(unit: ServiceUnit, function: Function, apart: str = "") -> Bui
         return inputs
     inputs = with_handlers(unit.config.provider.id, inputs)
     is_bundled = inputs.runtime.startswith("nodejs")
-    return bundled(unit.config, function, inputs) if is_bundled else inputs
+    return add_bundler_settings(unit.config, function, inputs) if is_bundled else inputs
 
 
 def _has_packages(unit: ServiceUnit, function: Function) -> bool:
     return _vendor_task(unit, function) is not None
 
 
-def _brought(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
-    """The modules that are there by themselves; None where layers or a command may bring more."""
-    if _layers(unit, function) or function.build.command:
+def _list_runtime_modules(unit: ServiceUnit, function: Function) -> tuple[str, ...] | None:
+    """List the runtime's modules; None if layers or a command can add more."""
+    if _list_layers(unit, function) or function.build.command:
         return None
-    facts = facts_of(unit.config.provider.id)
+    facts = find_provider_facts(unit.config.provider.id)
     return tuple(module for _, module in facts.python_packages) if facts else ()
 
 
-def spec_of(unit: ServiceUnit, function: Function) -> Spec:
-    """Digests where a secret may be bound into a value: compiled graphs lie on disk."""
+def build_spec(unit: ServiceUnit, function: Function) -> Spec:
+    """Build the spec. Values that can contain secrets are hashed, because graphs are stored on
+    disk."""
     settings: Pairs = (
-        ("runtime", _runtime(unit, function)),
+        ("runtime", _choose_runtime(unit, function)),
         ("entry", function.entry),
         ("memory", str(function.memory)),
         ("timeout", str(function.timeout)),
         ("architecture", function.architecture),
-        ("triggers", digest_fields((repr(function.triggers),))),
-        ("layers", digest_fields((repr(_layers(unit, function)),))),
-        ("tags", digest_fields((repr(function.tags),))),
+        ("triggers", hash_fields((repr(function.triggers),))),
+        ("layers", hash_fields((repr(_list_layers(unit, function)),))),
+        ("tags", hash_fields((repr(function.tags),))),
         (
             "concurrency",
-            hashed_concurrency(function.reserved_concurrency, function.provisioned_concurrency),
+            encode_concurrency(function.reserved_concurrency, function.provisioned_concurrency),
         ),
     )
-    env = tuple((name, digest_fields((value,))) for name, value in sorted(function.env))
-    return function.name, (*settings, *told_secrets(unit.config, function)), env
+    env = tuple((name, hash_fields((value,))) for name, value in sorted(function.env))
+    return function.name, (*settings, *list_deploy_secrets(unit.config, function)), env
 
 
-def _layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
-    """Where a provider attaches none, they make no difference."""
-    facts = facts_of(unit.config.provider.id)
+def _list_layers(unit: ServiceUnit, function: Function) -> tuple[str, ...]:
+    """List the layers; empty if the provider does not support them."""
+    facts = find_provider_facts(unit.config.provider.id)
     return function.layers if facts and facts.attaches_layers else ()
 
 
@@ -303,7 +314,7 @@ def place_of(unit: ServiceUnit) -> Pairs:
     return (
         ("provider-id", config.provider.id),
         ("region", config.provider.region),
-        ("extensions", digest_fields((deployed_extensions(config),))),
-        ("workflows", digest_fields((repr(config.workflows),))),
+        ("extensions", hash_fields((encode_deploy_extensions(config),))),
+        ("workflows", hash_fields((repr(config.workflows),))),
         *unit.account,
     )

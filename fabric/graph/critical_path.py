@@ -1,4 +1,4 @@
-"""Longest ways through a graph: what decides how soon a run can be over, however wide it is."""
+"""The longest path through a graph, which limits the run time at any concurrency."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ UNTIMED_S = 1.0
 
 
 class CriticalPath(Struct, frozen=True):
-    """Numbers of tasks, each of which needs the one before; `timed` of them took `ms` last time."""
+    """A chain of task numbers, each needing the previous. `timed` of them took `ms` last time."""
 
     numbers: tuple[int, ...] = ()
     timed: int = 0
@@ -24,8 +24,8 @@ class CriticalPath(Struct, frozen=True):
         return frozenset(pairwise(self.numbers))
 
 
-def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
-    """For each task, the longest path from its start to the end of the run."""
+def compute_tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[float]:
+    """Compute each task's longest path from its start to the end of the run."""
     tail = [0.0] * len(needs)
     for number in range(len(needs) - 1, -1, -1):
         tail[number] += seconds[number]
@@ -34,17 +34,17 @@ def tails(needs: Sequence[Sequence[int]], seconds: Sequence[float]) -> list[floa
     return tail
 
 
-def longest_path(
+def find_longest_path(
     needs: Sequence[Sequence[int]], seconds: Sequence[float], chosen: Collection[int]
 ) -> tuple[int, ...]:
-    """The chain of chosen tasks that takes longest; the first of those that take as long."""
+    """Find the slowest chain of selected tasks. Of equal chains the first is returned."""
     inner: list[list[int]] = [[] for _ in needs]
     users: list[list[int]] = [[] for _ in needs]
     for number in sorted(chosen):
         inner[number] = [need for need in needs[number] if need in chosen]
         for need in inner[number]:
             users[need].append(number)
-    tail = tails(inner, seconds)
+    tail = compute_tails(inner, seconds)
     path: list[int] = []
     ahead = sorted(chosen)
     while ahead:
@@ -53,11 +53,11 @@ def longest_path(
     return tuple(path)
 
 
-def critical_path(plan: Plan) -> CriticalPath:
-    """Through what is to run; through all tasks when nothing is."""
+def compute_critical_path(plan: Plan) -> CriticalPath:
+    """Compute the critical path through the tasks to run, or through all if none runs."""
     took = [decision.took for decision in plan.decisions]
     seconds = [UNTIMED_S if ms is None else ms / 1000 for ms in took]
     busy = {n for n, one in enumerate(plan.decisions) if one.action is not Action.SKIP}
-    path = longest_path(plan.graph.needs, seconds, busy or frozenset(range(len(plan.graph))))
+    path = find_longest_path(plan.graph.needs, seconds, busy or frozenset(range(len(plan.graph))))
     timed = [ms for number in path if (ms := took[number]) is not None]
     return CriticalPath(path, len(timed), sum(timed))

@@ -5,7 +5,14 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from fabric.graph.traces import ABSENT, ListingTrace, Look, Trace, full_key, static_digest
+from fabric.graph.traces import (
+    ABSENT,
+    ListingTrace,
+    Look,
+    Trace,
+    compute_full_key,
+    compute_static_hash,
+)
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 
@@ -17,7 +24,7 @@ class Action(StrEnum):
 
 
 class Change(Struct, frozen=True):
-    """One input that is not what it was; an empty side means that it was not there."""
+    """One changed input. An empty side means that it did not exist."""
 
     kind: str
     name: str
@@ -39,14 +46,14 @@ class Decision(Struct, frozen=True):
 
     @property
     def output(self) -> Output | None:
-        """What it would give; only of a task that is skipped this is known."""
+        """Return the output. Only a skipped task has a known output."""
         if self.action is not Action.SKIP:
             return None
         return self.trace.output if self.trace else self.known
 
 
 class Question(Struct, frozen=True):
-    """What is known of a task before it is decided. `upstream` is None while not all is known."""
+    """The known facts of a task before its decision. `upstream` is None while incomplete."""
 
     kind: str
     entries: tuple[InputEntry, ...]
@@ -60,24 +67,26 @@ _NOT_KEPT = "cached result missing"
 
 
 def decide(question: Question, traces: Sequence[Trace], look: Look) -> Decision:
-    """Skip if a remembered run looked at just what is there now; else say what is different."""
+    """Skip the task if a cached run has the same inputs. Otherwise return the differences."""
     if question.upstream is None:
         return _wait(question, traces)
-    static = static_digest(question.kind, question.entries)
+    static = compute_static_hash(question.kind, question.entries)
     for trace in traces:
-        if still_holds(trace, static, question.upstream, look):
+        if is_trace_valid(trace, static, question.upstream, look):
             return Decision(
                 Action.SKIP, UP_TO_DATE, trace.key, _count(trace), trace=trace, took=trace.ms
             )
     if not traces:
-        key = full_key(static, (), question.upstream)
+        key = compute_full_key(static, (), question.upstream)
         count = len(question.entries) + len(question.upstream)
         return Decision(Action.RUN, _FIRST.get(question.kind, f"first {question.kind}"), key, count)
-    return _changed(question, static, _nearest(question, traces, look), look)
+    return _build_changed_decision(
+        question, static, _find_nearest_trace(question, traces, look), look
+    )
 
 
-def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bool:
-    """Whether a run under today's inputs would look at the same things and see the same."""
+def is_trace_valid(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bool:
+    """Return whether a run with current inputs would read the same files and contents."""
     if trace.static != static or trace.upstream != upstream:
         return False
     digest = look.digest
@@ -87,13 +96,14 @@ def still_holds(trace: Trace, static: Digest, upstream: Pairs, look: Look) -> bo
     for path in trace.absent:
         if digest(path) != ABSENT:
             return False
-    if _led_elsewhere(trace, look):
+    if _find_moved_links(trace, look):
         return False
-    return all(_listed(one, look) == one.digest for one in trace.listings)
+    return all(_hash_listing(one, look) == one.digest for one in trace.listings)
 
 
-def _led_elsewhere(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
-    """What leads elsewhere than it did, and where to: what was no link then must be none now."""
+def _find_moved_links(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
+    """Find paths with another link target than before. A path that was no link must not be one
+    now."""
     real = look.real
     links = dict(trace.links)
     paths = [path for path, _ in trace.files if path not in links]
@@ -101,7 +111,7 @@ def _led_elsewhere(trace: Trace, look: Look) -> list[tuple[str, str, str]]:
     return led + [(path, path, now) for path in paths if (now := real(path)) != path]
 
 
-def _listed(one: ListingTrace, look: Look) -> str:
+def _hash_listing(one: ListingTrace, look: Look) -> str:
     return look.listing(one.folder, one.pattern, one.ignore)
 
 
@@ -118,31 +128,35 @@ def wait_for(unknown: Sequence[str], count: int, took: int | None = None) -> Dec
     return Decision(Action.WAIT, reason, inputs=count, took=took)
 
 
-def _nearest(question: Question, traces: Sequence[Trace], look: Look) -> Trace:
-    """The remembered run that is least different, of such the one that looked at most: after a way
-    back and forth what was changed in between is no reason."""
+def _find_nearest_trace(question: Question, traces: Sequence[Trace], look: Look) -> Trace:
+    """Find the cached run with the fewest differences, preferring the one with the most inputs.
+
+    After a change and its revert, the intermediate change is no reason.
+    """
     if len(traces) == 1:
         return traces[0]
-    differs = {trace.key: len(_differences(question, trace, look)) for trace in traces}
+    differs = {trace.key: len(_list_differences(question, trace, look)) for trace in traces}
     return min(traces, key=lambda trace: (differs[trace.key], -len(trace.files)))
 
 
-def _differences(question: Question, last: Trace, look: Look) -> tuple[Change, ...]:
+def _list_differences(question: Question, last: Trace, look: Look) -> tuple[Change, ...]:
     now = tuple([(path, look.digest(path)) for path, _ in last.files])
     return (
-        *_entry_changes(last.entries, question.entries),
-        *_file_changes(last, now, look),
-        *pair_changes(EntryKind.UPSTREAM, last.upstream, question.upstream or ()),
+        *_compare_entries(last.entries, question.entries),
+        *_compare_files(last, now, look),
+        *compare_pairs(EntryKind.UPSTREAM, last.upstream, question.upstream or ()),
     )
 
 
-def _changed(question: Question, static: Digest, last: Trace, look: Look) -> Decision:
+def _build_changed_decision(
+    question: Question, static: Digest, last: Trace, look: Look
+) -> Decision:
     upstream = question.upstream or ()
     now = tuple([(path, look.digest(path)) for path, _ in last.files])
-    changes = _differences(question, last, look)
-    key = full_key(static, now, upstream)
+    changes = _list_differences(question, last, look)
+    key = compute_full_key(static, now, upstream)
     count = _count(last)
-    reason = reason_of(changes, count)
+    reason = format_reason(changes, count)
     return Decision(Action.RUN, reason, key, count, changes, took=last.ms)
 
 
@@ -150,7 +164,7 @@ def _count(trace: Trace) -> int:
     return len(trace.files) or len(trace.entries) + len(trace.upstream)
 
 
-def _entry_changes(old: Sequence[InputEntry], new: Sequence[InputEntry]) -> tuple[Change, ...]:
+def _compare_entries(old: Sequence[InputEntry], new: Sequence[InputEntry]) -> tuple[Change, ...]:
     if old == new:
         return ()
     before = {(entry.kind, entry.name): entry.value for entry in old}
@@ -162,7 +176,7 @@ def _entry_changes(old: Sequence[InputEntry], new: Sequence[InputEntry]) -> tupl
     )
 
 
-def pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
+def compare_pairs(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
     if old == new:
         return ()
     before, after = dict(old), dict(new)
@@ -173,7 +187,7 @@ def pair_changes(kind: EntryKind, old: Pairs, new: Pairs) -> tuple[Change, ...]:
     )
 
 
-def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
+def _compare_files(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
     files = [
         Change(EntryKind.FILE, was[0], was[1], new[1])
         for was, new in zip(last.files, now, strict=True)
@@ -187,24 +201,24 @@ def _file_changes(last: Trace, now: Pairs, look: Look) -> tuple[Change, ...]:
     folders = [
         Change(EntryKind.FILE, f"{one.folder}/{one.pattern}", one.digest, new)
         for one in last.listings
-        if (new := _listed(one, look)) != one.digest
+        if (new := _hash_listing(one, look)) != one.digest
     ]
     named = {change.name for change in files}
     led = [
         Change(EntryKind.FILE, path, was, new)
-        for path, was, new in _led_elsewhere(last, look)
+        for path, was, new in _find_moved_links(last, look)
         if path not in named
     ]
     return (*files, *appeared, *folders, *led)
 
 
-def not_kept(decision: Decision) -> Decision:
-    """A result that is remembered, and cannot be had any more, is made again."""
+def mark_lost_result(decision: Decision) -> Decision:
+    """Rebuild a cached result whose content is no longer available."""
     return Decision(Action.RUN, _NOT_KEPT, decision.key, decision.inputs, took=decision.took)
 
 
-def reason_of(changes: Sequence[Change], count: int) -> str:
-    """The first change in words, and how many more there are."""
+def format_reason(changes: Sequence[Change], count: int) -> str:
+    """Format the first change, and the number of further ones."""
     if not changes:
         return _NOT_KEPT
     first, more = changes[0], len(changes) - 1
@@ -212,7 +226,7 @@ def reason_of(changes: Sequence[Change], count: int) -> str:
     if first.kind == EntryKind.FILE and first.old and first.new:
         return f"{first.name} changed ({len(files)} of {count} inputs)"
     others = f", and {more} other input{'s' if more > 1 else ''}" if more else ""
-    return _in_words(first) + others
+    return _format_change(first) + others
 
 
 _FIRST = {"vendor": "packages not downloaded yet"}
@@ -224,17 +238,17 @@ _ANEW = {
 }
 
 
-def _gave_anew(task: str) -> str:
+def _format_upstream_change(task: str) -> str:
     kind = task.partition(":")[0]
     return _ANEW.get(kind, "result changed")
 
 
-def _in_words(change: Change) -> str:
+def _format_change(change: Change) -> str:
     match change.kind:
         case EntryKind.FILE:
             return f"{change.name} {'appeared' if change.new else 'is gone'}"
         case EntryKind.UPSTREAM:
-            return f"{change.name} {_gave_anew(change.name)}"
+            return f"{change.name} {_format_upstream_change(change.name)}"
         case EntryKind.CODE:
             return f"{change.name} version changed"
         case _:

@@ -1,15 +1,15 @@
-"""What of the provider-specific settings decides a deploy."""
+"""The provider-specific settings that affect a deploy."""
 
 import json
 
 from fabric.config.values import Config
-from fabric.config.yaml.read import canonical
+from fabric.config.yaml.read import encode_canonical
 
 
-def deployed_extensions(config: Config) -> str:
-    """A router leads to what is deployed, and decides nothing of it."""
+def encode_deploy_extensions(config: Config) -> str:
+    """Encode the extensions without the router, which does not affect a deploy."""
     if '"router"' not in config.extensions:
         return config.extensions
     sections = json.loads(config.extensions)
     sections.pop("router", None)
-    return canonical(sections)
+    return encode_canonical(sections)

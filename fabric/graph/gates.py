@@ -1,4 +1,4 @@
-"""What has to be there before any of a service goes live: all its archives."""
+"""Gates: all archives of a service must exist before any of it is deployed."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,23 +9,23 @@ from fabric.model.task_id import name_of
 
 
 class Gate(Struct, frozen=True):
-    """Tasks by number: none of `after` starts before all of `before` are done.
+    """Task numbers: none of `after` starts before all of `before` are done.
 
-    They are given nothing by those that they do not need themselves: this is about order alone.
+    A gate passes no outputs; it affects only the order.
     """
 
     before: tuple[int, ...]
     after: tuple[int, ...]
 
 
-def gates_of(graph: TaskGraph) -> tuple[Gate, ...]:
-    """One for each service that is deployed in more parts than one; at each of its targets."""
-    return tuple(_gates(graph))
+def list_gates(graph: TaskGraph) -> tuple[Gate, ...]:
+    """List one gate per service and target with more than one deploy task."""
+    return tuple(_build_gates(graph))
 
 
-def _gates(graph: TaskGraph) -> Iterator[Gate]:
+def _build_gates(graph: TaskGraph) -> Iterator[Gate]:
     archives = frozenset(graph.numbers_of("package"))
-    for after in _deploys(graph):
+    for after in _group_deploys(graph):
         needs = {need for number in after for need in graph.needs[number]}
         before = tuple(sorted(needs & archives))
         all_before = frozenset(before)
@@ -33,7 +33,7 @@ def _gates(graph: TaskGraph) -> Iterator[Gate]:
             yield Gate(before, tuple(after))
 
 
-def _deploys(graph: TaskGraph) -> Iterable[list[int]]:
+def _group_deploys(graph: TaskGraph) -> Iterable[list[int]]:
     found: dict[tuple[str, str], list[int]] = {}
     for number in graph.numbers_of("deploy"):
         name = name_of(graph.ids[number])

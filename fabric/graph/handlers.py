@@ -4,7 +4,7 @@ import re
 
 from msgspec.structs import replace
 
-from fabric.model.conventions import AS_EVENTS, conventions_of
+from fabric.model.conventions import AS_EVENTS, find_conventions
 from fabric.model.task_inputs import BuildInputs
 
 # What an entry may name behind its module; a file has its extension there.
@@ -12,8 +12,9 @@ _EXPORT = re.compile(r"\.(?!(?:[cm]?[jt]s|[jt]sx|py)$)([^./]+)$")
 
 
 def with_handlers(provider_id: str, inputs: BuildInputs) -> BuildInputs:
-    """What the provider calls: no input where the entry names it, or where all call the same."""
-    calls = conventions_of(provider_id).of(inputs.runtime)
+    """Add the handlers that the provider calls, unless the entry or the convention already
+    determines them."""
+    calls = find_conventions(provider_id).of(inputs.runtime)
     named = _EXPORT.search(inputs.entry)
     if calls == AS_EVENTS.of(inputs.runtime) or (named and named[1] != "default"):
         return inputs

@@ -1,6 +1,6 @@
-"""The decision on tasks that change the world: the record of what is live against what is asked.
+"""Decide tasks that change deployed resources: compare the record with the desired state.
 
-An old result in a cache says nothing about a provider; only the record that is current does.
+Cached results say nothing about a provider; only the current record counts.
 """
 
 import hmac
@@ -13,14 +13,14 @@ from fabric.graph.decide import (
     Action,
     Change,
     Decision,
-    pair_changes,
-    reason_of,
+    compare_pairs,
+    format_reason,
     wait_for,
 )
 from fabric.graph.plan import Known
-from fabric.graph.traces import full_key, static_digest
-from fabric.model.concurrency import told_settings
-from fabric.model.hashing import digest_fields
+from fabric.graph.traces import compute_full_key, compute_static_hash
+from fabric.model.concurrency import format_settings
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.records.record import (
     Deployment,
@@ -34,11 +34,11 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 from fabric.model.task_id import is_kind, package_id
 from fabric.model.task_inputs import DeployInputs, ReleaseInputs, RemoveInputs, RestoreInputs, Spec
 
-GONE = Output(digest_fields(("gone",)))
+GONE = Output(hash_fields(("gone",)))
 
 
 class Wanted(Struct, frozen=True):
-    """One function as it is asked for: what its record will say once that is done."""
+    """One desired function: its future record."""
 
     name: str
     key: Digest
@@ -47,47 +47,50 @@ class Wanted(Struct, frozen=True):
     upstream: Pairs
 
     def environment(self, salt: str) -> Pairs:
-        return keyed(self.env, salt)
+        return hash_environment(self.env, salt)
 
 
-def keyed(env: Pairs, salt: str) -> Pairs:
-    """Digests of values that only compare within one lineage: a record gives no value away."""
+def hash_environment(env: Pairs, salt: str) -> Pairs:
+    """Hash environment values with a salt, so that they compare only within one lineage and reveal
+    nothing."""
     return tuple(
         (name, hmac.new(salt.encode(), value.encode(), "sha256").hexdigest()) for name, value in env
     )
 
 
-def keyed_values(env: Pairs, salt: str) -> Pairs:
-    """The same of values as a config declares them, which a graph only knows by their digests."""
-    return keyed(tuple((name, digest_fields((value,))) for name, value in env), salt)
+def hash_declared_values(env: Pairs, salt: str) -> Pairs:
+    """Hash declared values, which a graph contains only as hashes."""
+    return hash_environment(tuple((name, hash_fields((value,))) for name, value in env), salt)
 
 
-def wanted(
+def build_wanted(
     inputs: DeployInputs, spec: Spec, code: tuple[InputEntry, ...], upstream: Pairs
 ) -> Wanted:
-    """Only its own archive counts for a function, beside what comes from other services."""
+    """Build the desired function. Only its own archive and outputs of other services count."""
     name, _, env = spec
     own = package_id(inputs.service, name)
     seen = tuple(pair for pair in upstream if pair[0] == own or not is_kind(pair[0], "package"))
     entries = (*code, *inputs.entries_of(spec))
     settings = tuple((one.name, one.value) for one in entries if one.kind != EntryKind.ENV)
-    key = full_key(static_digest(inputs.kind, entries), (), seen)
-    return Wanted(name, key, told_settings(settings), env, seen)
+    key = compute_full_key(compute_static_hash(inputs.kind, entries), (), seen)
+    return Wanted(name, key, format_settings(settings), env, seen)
 
 
-def all_wanted(inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pairs) -> list[Wanted]:
-    return [wanted(inputs, spec, code, upstream) for spec in inputs.functions]
+def list_wanted(
+    inputs: DeployInputs, code: tuple[InputEntry, ...], upstream: Pairs
+) -> list[Wanted]:
+    return [build_wanted(inputs, spec, code, upstream) for spec in inputs.functions]
 
 
-def changes_of(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
-    """What is different from the function that is live; of one whose first deploy failed half-way
-    nobody knows."""
+def compare_with_live(one: Wanted, was: FunctionRecord, salt: str) -> tuple[Change, ...]:
+    """Compare a function with its deployed state. After a half-failed first deploy that is
+    unknown."""
     if not was.settings:
         return ()
     return (
-        *pair_changes(EntryKind.OPTION, told_settings(was.settings), one.settings),
-        *pair_changes(EntryKind.ENV, was.environment, one.environment(salt)),
-        *pair_changes(EntryKind.UPSTREAM, was.upstream, one.upstream),
+        *compare_pairs(EntryKind.OPTION, format_settings(was.settings), one.settings),
+        *compare_pairs(EntryKind.ENV, was.environment, one.environment(salt)),
+        *compare_pairs(EntryKind.UPSTREAM, was.upstream, one.upstream),
     )
 
 
@@ -95,51 +98,53 @@ def judge_deploy(known: Known, inputs: DeployInputs, record: Record | None) -> D
     count = len(known.code) + len(known.task.inputs.entries()) + len(known.task.needs)
     if known.upstream is None:
         return wait_for(known.unknown, count)
-    asked = all_wanted(inputs, known.code, known.upstream)
-    key = asked[0].key if inputs.function else digest_fields(one.key for one in asked)
+    asked = list_wanted(inputs, known.code, known.upstream)
+    key = asked[0].key if inputs.function else hash_fields(one.key for one in asked)
     if record is None or all(record.function(one.name) is None for one in asked):
         return Decision(Action.RUN, "first deploy", key, count)
-    if record.mode is not Mode.SIMULATED and _pending(record, known.task.id):
+    if record.mode is not Mode.SIMULATED and _has_pending_intent(record, known.task.id):
         return Decision(Action.RUN, "result of the last deploy unknown", key, count)
-    stale = stale_functions(record, asked)
-    dropped = dropped_functions(record, inputs)
+    stale = find_stale_functions(record, asked)
+    dropped = find_dropped_functions(record, inputs)
     if not stale and not dropped:
-        known_output = live_output(record, (one.name for one in asked))
+        known_output = build_live_output(record, (one.name for one in asked))
         return Decision(Action.SKIP, UP_TO_DATE, key, count, known=known_output)
-    changes = _changes(record, stale, inside=not inputs.function)
-    reason = reason_of(changes, count) if changes else _reason(record, stale, dropped)
+    changes = _list_stale_changes(record, stale, inside=not inputs.function)
+    reason = (
+        format_reason(changes, count) if changes else _format_stale_reason(record, stale, dropped)
+    )
     return Decision(Action.RUN, reason, key, count, changes)
 
 
-def stale_functions(record: Record, asked: Iterable[Wanted]) -> list[Wanted]:
-    """The functions that are not live under the key that is asked for."""
+def find_stale_functions(record: Record, asked: Iterable[Wanted]) -> list[Wanted]:
+    """Find the functions that are not deployed under the desired key."""
     found = ((one, record.function(one.name)) for one in asked)
     return [one for one, was in found if was is None or was.key != one.key]
 
 
-def dropped_functions(record: Record, inputs: DeployInputs) -> tuple[str, ...]:
-    """Live functions that a deploy of the whole service leaves out, for nobody asks for them."""
+def find_dropped_functions(record: Record, inputs: DeployInputs) -> tuple[str, ...]:
+    """Find deployed functions that a deploy of the whole service would delete."""
     if inputs.function:
         return ()
     named = {name for name, _, _ in inputs.functions} | set(inputs.others)
     return tuple(one.name for one in record.functions if one.name not in named)
 
 
-def _pending(record: Record, task_id: str) -> bool:
+def _has_pending_intent(record: Record, task_id: str) -> bool:
     return any(intent.task == task_id for intent in record.pending)
 
 
-def _changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Change, ...]:
+def _list_stale_changes(record: Record, stale: list[Wanted], *, inside: bool) -> tuple[Change, ...]:
     changes: list[Change] = []
     for one in stale:
         was = record.function(one.name)
-        found = changes_of(one, was, record.salt) if was else ()
+        found = compare_with_live(one, was, record.salt) if was else ()
         prefix = f"{one.name}." if inside else ""
         changes += (Change(c.kind, prefix + c.name, c.old, c.new) for c in found)
     return tuple(changes)
 
 
-def _reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> str:
+def _format_stale_reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> str:
     if stale:
         is_going = any(one.operation is Operation.REMOVE for one in record.pending)
         what = "removal" if is_going else "last deploy"
@@ -147,13 +152,13 @@ def _reason(record: Record, stale: list[Wanted], dropped: tuple[str, ...]) -> st
     return f"{dropped[0]} removed from the config"
 
 
-def live_output(record: Record, names: Iterable[str]) -> Output:
-    """What a deploy gives to what comes after it; the same whether it ran now or long ago."""
+def build_live_output(record: Record, names: Iterable[str]) -> Output:
+    """Build the output of a deploy for dependents. It is equal for new and old deploys."""
     found = (record.function(name) for name in sorted(names))
-    return Output(digest_fields(part for one in found if one for part in _live(one)))
+    return Output(hash_fields(part for one in found if one for part in _list_live_facts(one)))
 
 
-def _live(one: FunctionRecord) -> tuple[str, ...]:
+def _list_live_facts(one: FunctionRecord) -> tuple[str, ...]:
     return one.name, one.key, one.artifact_sha256, one.resource_id, one.endpoint
 
 
@@ -166,23 +171,24 @@ def judge_release(known: Known, inputs: ReleaseInputs, record: Record | None) ->
         return Decision(Action.RUN, "first release", key, count)
     if record.lifecycle is not Lifecycle.DEPLOYED:
         return Decision(Action.RUN, f"last deployment ended as {record.lifecycle}", key, count)
-    if record.release_key == key and not _pending(record, known.task.id):
+    if record.release_key == key and not _has_pending_intent(record, known.task.id):
         return Decision(Action.SKIP, UP_TO_DATE, key, count, known=release_output(record))
     return Decision(Action.RUN, "functions or settings changed", key, count)
 
 
 def release_key(known: Known, inputs: ReleaseInputs, record: Record | None) -> Digest:
-    """Over all functions that are configured and live, whichever of them this run deploys."""
+    """Compute the release key over all configured and deployed functions, also those outside this
+    run."""
     upstream = tuple(pair for pair in known.upstream or () if is_kind(pair[0], "release"))
-    live = live_output(record, inputs.functions).digest if record else ""
-    static = static_digest(inputs.kind, (*known.code, *inputs.entries()))
-    return full_key(static, (("functions", live),), upstream)
+    live = build_live_output(record, inputs.functions).digest if record else ""
+    static = compute_static_hash(inputs.kind, (*known.code, *inputs.entries()))
+    return compute_full_key(static, (("functions", live),), upstream)
 
 
 def release_output(record: Record) -> Output:
-    """Its endpoint and outputs; ids and times are recorded, and no part of what is digested."""
+    """Build the release output from endpoint and outputs. Ids and times are not hashed."""
     facts = (("endpoint", record.endpoint), *record.outputs)
-    return Output(digest_fields(part for pair in facts for part in pair), facts=facts)
+    return Output(hash_fields(part for pair in facts for part in pair), facts=facts)
 
 
 def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> Decision:
@@ -193,17 +199,17 @@ def judge_remove(known: Known, inputs: RemoveInputs, record: Record | None) -> D
         return wait_for(known.unknown, 1)
     after_release = any(is_kind(need, "release") for need in known.task.needs)
     reason = "removed from the config" if after_release else "to be removed"
-    return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
+    return Decision(Action.RUN, reason, hash_fields((known.task.id,)), 1)
 
 
 def judge_restore(
     known: Known, inputs: RestoreInputs, record: Record | None, target: Deployment
 ) -> Decision:
-    """Whatever is not just as it was is made so again; the service as a whole always is."""
+    """Decide a restore: every difference is restored, and the service-wide release always runs."""
     if known.upstream is None:
         return wait_for(known.unknown, 1)
     then = {one.name: one for one in target.functions}
     if inputs.function and record and record.function(inputs.function) == then[inputs.function]:
         return Decision(Action.SKIP, "unchanged", inputs=1, known=GONE)
     reason = f"restored from {inputs.deployment}"
-    return Decision(Action.RUN, reason, digest_fields((known.task.id,)), 1)
+    return Decision(Action.RUN, reason, hash_fields((known.task.id,)), 1)

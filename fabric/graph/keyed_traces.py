@@ -1,7 +1,7 @@
-"""Traces as other machines are told of them: no declared input, and every digest of a file keyed.
+"""Traces for other machines: without declared inputs, and with salted file hashes.
 
-Values of variables and small files are soon guessed from a plain digest. One that is keyed can only
-be compared, by who has the key.
+Values of variables and small files can be guessed from plain hashes. Salted hashes can only be
+compared with the key.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.graph.traces import Look, Trace, full_key, static_digest
+from fabric.graph.traces import Look, Trace, compute_full_key, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry
 
@@ -17,7 +17,7 @@ Keyed: TypeAlias = Callable[[str], str]
 _UP = "../"
 
 
-def keyed_trace(trace: Trace, keyed: Keyed) -> Trace:
+def hash_trace(trace: Trace, keyed: Keyed) -> Trace:
     """The form that leaves this machine."""
     return replace(
         trace,
@@ -31,15 +31,15 @@ def keyed_trace(trace: Trace, keyed: Keyed) -> Trace:
 def trace_here(
     told: Trace, keyed: Keyed, asked: tuple[str, tuple[InputEntry, ...]], look: Look
 ) -> Trace:
-    """The trace, where it says just what this machine has: plain digests again, for comparing.
-    `asked` are the kind and the declared inputs of the task here.
+    """Convert a shared trace to plain hashes of matching local inputs. `asked` are the task's kind
+    and inputs here.
 
-    What is different here keeps its keyed digest: it equals nothing, and counts as changed. A
-    search that climbed to the top of another machine has further to climb where folders lie deeper.
+    Different inputs keep their salted hash, which equals nothing and counts as changed. Searches up
+    to the root of another machine are extended to the local depth.
     """
-    told = replace(told, absent=(*told.absent, *_higher_up(told, look.folders_above)))
+    told = replace(told, absent=(*told.absent, *_list_higher_names(told, look.folders_above)))
     kind, entries = asked
-    static = static_digest(kind, entries)
+    static = compute_static_hash(kind, entries)
     fits = keyed(static) == told.static
     files = tuple(
         (path, here if keyed(here := look.digest(path)) == digest else digest)
@@ -50,13 +50,13 @@ def trace_here(
         static=static if fits else told.static,
         entries=entries if fits else (),
         files=files,
-        key=full_key(static, files, told.upstream),
+        key=compute_full_key(static, files, told.upstream),
     )
 
 
-def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
-    """Where those names would be met here that were searched for up to the top there."""
-    steps = {path: _steps_up(path) for path in trace.absent}
+def _list_higher_names(trace: Trace, folders_above: int) -> Iterator[str]:
+    """List the names that those searches would find here, up to the local root."""
+    steps = {path: _count_steps_up(path) for path in trace.absent}
     top = max(steps.values(), default=0)
     found = {path for path, _ in trace.files}
     for path in (one for one, count in steps.items() if top and count == top):
@@ -64,8 +64,8 @@ def _higher_up(trace: Trace, folders_above: int) -> Iterator[str]:
             yield from (_UP * more + path for more in range(1, folders_above - top + 1))
 
 
-def _steps_up(path: str) -> int:
-    """How many folders above the workspace it lies."""
+def _count_steps_up(path: str) -> int:
+    """Count how many directories above the workspace the path is."""
     count = 0
     while path.startswith(_UP, count * len(_UP)):
         count += 1

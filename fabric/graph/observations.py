@@ -1,4 +1,4 @@
-"""Looks at what runs as a graph: no service needs another, so it has one level."""
+"""A graph of observation queries. They are independent, so it has one level."""
 
 from collections.abc import Iterable
 
@@ -6,19 +6,19 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.observe_inputs import OBSERVE_INPUTS
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import TaskId, task_id
+from fabric.model.task_id import TaskId, build_task_id
 
 
-def observation_id(kind: str, ref: RecordRef) -> TaskId:
-    return task_id(kind, ref.service, provider=ref.provider)
+def build_observation_id(kind: str, ref: RecordRef) -> TaskId:
+    return build_task_id(kind, ref.service, provider=ref.provider)
 
 
-def observation_graph(kind: str, refs: Iterable[RecordRef]) -> TaskGraph:
+def build_observation_graph(kind: str, refs: Iterable[RecordRef]) -> TaskGraph:
     """`kind` is one of logs, metrics and traces."""
     inputs = OBSERVE_INPUTS[kind]
     by_id = {
-        observation_id(kind, ref): Task(
-            observation_id(kind, ref), inputs(ref.service, ref.provider, ref.stage)
+        build_observation_id(kind, ref): Task(
+            build_observation_id(kind, ref), inputs(ref.service, ref.provider, ref.stage)
         )
         for ref in refs
     }

@@ -1,6 +1,6 @@
-"""What a function had in its environment once, as far as that is known today.
+"""The known values of a function's earlier environment.
 
-A record holds digests of values: a value of today counts where its digest is that of then.
+A record has hashes of values: a current value with the same hash counts as the old value.
 """
 
 import re
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from fabric.graph.judge import keyed_values
-from fabric.model.late_values import filled_in, late_names, placeholder
+from fabric.graph.judge import hash_declared_values
+from fabric.model.late_values import fill_placeholders, find_late_names, format_placeholder
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
@@ -18,8 +18,10 @@ _OUTPUT = re.compile(r"FABRIC_OUTPUT_(\w+)_ENDPOINT")
 
 
 class KnownValues(Struct, frozen=True):
-    """Where values may be had: `today` from the config, with what upstreams give still open, and
-    `kept` from the record. `addresses` are what upstreams give today, by variable."""
+    """Sources of values: `today` from the config with open placeholders, `kept` from the record.
+
+    `addresses` are current upstream outputs by variable.
+    """
 
     today: Secret[Pairs] = NO_PAIRS
     kept: Secret[Pairs] = NO_PAIRS
@@ -27,8 +29,8 @@ class KnownValues(Struct, frozen=True):
 
 
 class PastValues(Struct, frozen=True):
-    """`same` are variables with their values of then, what upstreams give still open; `other` have
-    other values today, and of `unknown` there is no value at all."""
+    """`same` are variables with their old values, with open placeholders. `other` have different
+    current values. `unknown` have no value."""
 
     same: Secret[Pairs]
     other: tuple[str, ...] = ()
@@ -39,14 +41,15 @@ class PastValues(Struct, frozen=True):
         return tuple(sorted((*self.other, *self.unknown)))
 
 
-def past_values(one: FunctionRecord, known: KnownValues, salt: str) -> PastValues:
+def recover_past_values(one: FunctionRecord, known: KnownValues, salt: str) -> PastValues:
     today, kept = dict(known.today.reveal()), dict(known.kept.reveal())
     same: dict[str, str] = {}
     for name, digest in one.environment:
         # An address of an upstream is no value of then: it is given anew.
-        tried = (today.get(name), kept.get(name), placeholder(name))
+        tried = (today.get(name), kept.get(name), format_placeholder(name))
         found = next(
-            (text for text in tried if text is not None and _fits(text, digest, salt)), None
+            (text for text in tried if text is not None and _is_hash_match(text, digest, salt)),
+            None,
         )
         if found is not None and _is_known(found, known.addresses):
             same[name] = found
@@ -58,29 +61,31 @@ def past_values(one: FunctionRecord, known: KnownValues, salt: str) -> PastValue
     )
 
 
-def _fits(value: str, digest: str, salt: str) -> bool:
-    return keyed_values((("", value),), salt) == (("", digest),)
+def _is_hash_match(value: str, digest: str, salt: str) -> bool:
+    return hash_declared_values((("", value),), salt) == (("", digest),)
 
 
 def _is_known(value: str, addresses: Mapping[str, str]) -> bool:
-    return all(_address(name, addresses) is not None for name in late_names(value))
+    return all(_find_address(name, addresses) is not None for name in find_late_names(value))
 
 
-def filled_past(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
-    """With the addresses that upstreams have today, whatever provider they had then."""
-    late = {name for _, value in env for name in late_names(value)}
-    found = {name: address for name in late if (address := _address(name, addresses)) is not None}
-    return tuple((name, filled_in(value, found)) for name, value in env)
+def fill_past_addresses(env: Pairs, addresses: Mapping[str, str]) -> Pairs:
+    """Fill in current upstream addresses, regardless of the upstream's previous provider."""
+    late = {name for _, value in env for name in find_late_names(value)}
+    found = {
+        name: address for name in late if (address := _find_address(name, addresses)) is not None
+    }
+    return tuple((name, fill_placeholders(value, found)) for name, value in env)
 
 
-def _address(name: str, addresses: Mapping[str, str]) -> str | None:
+def _find_address(name: str, addresses: Mapping[str, str]) -> str | None:
     if name in addresses:
         return addresses[name]
-    return next(_elsewhere(name, addresses), None)
+    return next(_list_other_names(name, addresses), None)
 
 
-def _elsewhere(name: str, addresses: Mapping[str, str]) -> Iterator[str]:
-    """The provider is a part of one of its names: an upstream that moved has another one today."""
+def _list_other_names(name: str, addresses: Mapping[str, str]) -> Iterator[str]:
+    """List the same variable for other providers, because an upstream can have moved."""
     found = _OUTPUT.fullmatch(name)
     words = found[1].split("_") if found else []
     for count in range(len(words) - 1, 0, -1):

@@ -1,21 +1,21 @@
-"""A graph and what is remembered, to a plan: every task with its decision, nothing done yet."""
+"""Plan a graph with the cached results: a decision for every task, without execution."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.graph.decide import FROM_SHARED, Action, Decision, Question, decide, not_kept
+from fabric.graph.decide import FROM_SHARED, Action, Decision, Question, decide, mark_lost_result
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Look, Trace
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, remembered_as
+from fabric.model.task_id import TaskId, remove_target_suffix
 from fabric.model.task_inputs import RECORD_KINDS
 
 
 class Known(Struct, frozen=True):
-    """What is known of a task that changes the world, when it is to be judged."""
+    """The known facts of a deploy task when it is decided."""
 
     task: Task
     code: tuple[InputEntry, ...]
@@ -28,8 +28,8 @@ Judge = Callable[[Known], Decision | None]
 
 
 class Memory(Struct, frozen=True):
-    """What decisions are made from: code versions, remembered runs, the files as they are, and
-    whether a remembered result can still be had, and was made on another machine."""
+    """The inputs of decisions: code versions, traces, current files, and whether results are
+    available or remote."""
 
     code: Callable[[Task], tuple[InputEntry, ...]]
     traces: Callable[[TaskId], Sequence[Trace]]
@@ -62,7 +62,7 @@ def make_plan(graph: TaskGraph, memory: Memory) -> Plan:
 def judge(task: Task, needs: Sequence[tuple[TaskId, Decision]], memory: Memory) -> Decision:
     unknown = tuple(need for need, decision in needs if decision.output is None)
     digests = [
-        (remembered_as(need), decision.output.digest)
+        (remove_target_suffix(need), decision.output.digest)
         for need, decision in needs
         if decision.output is not None
     ]
@@ -85,15 +85,17 @@ def judge_known(
     question = Question(task.kind, entries, pairs, unknown)
     decision = decide(question, memory.traces(task.id), memory.look)
     if decision.output is not None and not memory.at_hand(task, decision):
-        return not_kept(decision)
+        return mark_lost_result(decision)
     if decision.trace is not None and memory.is_learned(task.id, decision.trace):
         return replace(decision, reason=FROM_SHARED)
     return decision
 
 
-def taken(plan: Plan) -> frozenset[TaskId]:
-    """The tasks whose files would be wanted by others: of all that are not up to date, what they
-    need, and what that is made of. A record's task takes only what is a file."""
+def list_wanted_tasks(plan: Plan) -> frozenset[TaskId]:
+    """List the tasks whose files others need: needs of outdated tasks, and their needs.
+
+    Deploy tasks need only files.
+    """
     graph = plan.graph
     wanted: set[int] = set()
     for number in reversed(range(len(graph))):

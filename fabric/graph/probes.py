@@ -1,11 +1,11 @@
-"""Looks at the surroundings of a service as a graph: none needs another, so it has one level."""
+"""A graph of environment checks. They are independent, so it has one level."""
 
 from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import task_id
+from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import ProbeInputs
 
 
@@ -18,7 +18,8 @@ def probe_graph(ref: RecordRef, checks: Iterable[str]) -> TaskGraph:
 
 
 def probe_task(ref: RecordRef, check: str) -> Task:
-    """Without a service, as where no config could be read, the check alone is the name."""
+    """Build a check task. Without a service, as with an unreadable config, the check alone is the
+    name."""
     inputs = ProbeInputs(ref.service, ref.provider, ref.stage, check)
-    whole = task_id("probe", ref.service, check, ref.provider)
-    return Task(whole if ref.service else task_id("probe", check), inputs)
+    whole = build_task_id("probe", ref.service, check, ref.provider)
+    return Task(whole if ref.service else build_task_id("probe", check), inputs)

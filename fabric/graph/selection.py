@@ -1,6 +1,6 @@
-"""Which services a command is about: by name, by what they depend on, by the files that changed.
+"""Select services by name, by dependencies, or by changed files.
 
-Values in, names out: who asks git, or the memory of past builds, is not known here.
+Pure functions: callers query git and the traces.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -8,7 +8,7 @@ from posixpath import basename, dirname, splitext
 
 from msgspec import Struct
 
-from fabric.model.walks import Needs, reached, turned
+from fabric.model.walks import Needs, find_reachable, reverse_edges
 
 # Text for people: outside of all services no build reads it unless it remembers having done so.
 _PROSE = frozenset({".md", ".rst", ".adoc"})
@@ -16,12 +16,11 @@ _PAPERS = frozenset({"LICENSE", ".gitignore", ".gitattributes", ".editorconfig"}
 
 
 class Territory(Struct, frozen=True):
-    """What a service hangs on; all paths absolute.
+    """The paths that a service depends on, all absolute.
 
-    `files` are its alone wherever they lie (its config, its `.env`); `seen` is what its remembered
-    builds read or looked for, `searched` the folders that they searched. `manifests` are names of
-    files that count in its folder and in every folder above. Without `remembered` nobody knows what
-    it reads outside its folder.
+    `files` are its own anywhere (config, `.env`). `seen` were read by cached builds, `searched` are
+    listed directories. `manifests` are file names that count in its directory and all parents.
+    Without `remembered`, its inputs outside its directory are unknown.
     """
 
     name: str
@@ -33,39 +32,39 @@ class Territory(Struct, frozen=True):
     remembered: bool = False
 
 
-def affected(
+def select_affected(
     territories: Sequence[Territory], shared: Collection[str], changed: Iterable[str]
 ) -> frozenset[str]:
-    """The services that one of these files may matter to; `shared` are files that matter to all."""
+    """Select the services that these files can affect. `shared` files affect all."""
     own = {file: one.name for one in territories for file in one.files}
     found: set[str] = set()
     for path in changed:
         if path in shared:
             return frozenset(one.name for one in territories)
-        home = _home(path, territories)
-        found.update(one.name for one in territories if _matters(path, one, home))
+        home = _find_innermost_folder(path, territories)
+        found.update(one.name for one in territories if _is_affected_by(path, one, home))
         if home is not None and path not in own:
             found.update(one.name for one in territories if one.folder == home)
     return frozenset(found)
 
 
-def _matters(path: str, one: Territory, home: str | None) -> bool:
+def _is_affected_by(path: str, one: Territory, home: str | None) -> bool:
     if path in one.files or path in one.seen or one.folder.startswith(f"{path}/"):
         return True
-    if any(_inside(path, folder) for folder in one.searched):
+    if any(_is_inside(path, folder) for folder in one.searched):
         return True
-    if basename(path) in one.manifests and _inside(one.folder, dirname(path)):
+    if basename(path) in one.manifests and _is_inside(one.folder, dirname(path)):
         return True
     return home is None and not one.remembered and not _is_prose(path)
 
 
-def _home(path: str, territories: Iterable[Territory]) -> str | None:
-    """The innermost folder of a service that a file lies in: services may lie in one another."""
-    around = sorted({one.folder for one in territories if _inside(path, one.folder)}, key=len)
+def _find_innermost_folder(path: str, territories: Iterable[Territory]) -> str | None:
+    """Find the innermost service directory of a file, because services can be nested."""
+    around = sorted({one.folder for one in territories if _is_inside(path, one.folder)}, key=len)
     return around[-1] if around else None
 
 
-def _inside(path: str, folder: str) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
@@ -74,15 +73,15 @@ def _is_prose(path: str) -> bool:
 
 
 class Widening(Struct, frozen=True):
-    """What else is taken than the services that were chosen themselves."""
+    """Which related services to add to the selected ones."""
 
     dependents: bool = False
     dependencies: bool = False
 
 
-def widened(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
-    """The names, with all that depend on them and all that they depend on, as far as asked for."""
+def expand_selection(names: Iterable[str], needs: Needs, by: Widening) -> frozenset[str]:
+    """Add dependents and dependencies to the names, as requested."""
     start = frozenset(names)
-    after = reached(start, turned(needs)) if by.dependents else start
-    before = reached(start, needs) if by.dependencies else start
+    after = find_reachable(start, reverse_edges(needs)) if by.dependents else start
+    before = find_reachable(start, needs) if by.dependencies else start
     return after | before

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from fabric.graph.taskgraph import TaskGraph
-from fabric.model.walks import depths
+from fabric.model.walks import compute_depths
 
 # The upstream first.
 Tie = tuple[str, str]
 
 
-def ties_of(graph: TaskGraph) -> tuple[Tie, ...]:
-    """Direct ties only: what follows from two others is left out."""
+def list_ties(graph: TaskGraph) -> tuple[Tie, ...]:
+    """List direct dependencies only. Dependencies that follow from others are omitted."""
     services = [task.inputs.service for task in graph.tasks]
     found = {
         (services[need], services[number])
@@ -21,20 +21,20 @@ def ties_of(graph: TaskGraph) -> tuple[Tie, ...]:
     after: dict[str, set[str]] = {}
     for upstream, service in found:
         after.setdefault(upstream, set()).add(service)
-    return tuple(sorted(tie for tie in found if not _follows(tie, after)))
+    return tuple(sorted(tie for tie in found if not _is_redundant(tie, after)))
 
 
-def _follows(tie: Tie, after: dict[str, set[str]]) -> bool:
+def _is_redundant(tie: Tie, after: dict[str, set[str]]) -> bool:
     upstream, service = tie
     return any(service in after.get(between, ()) for between in after[upstream])
 
 
-def levels_of(names: Iterable[str], ties: Iterable[Tie]) -> dict[str, int]:
-    """How many services stand before each one, on the longest way. Ties never go in a circle."""
-    return depths(names, _needs(ties))
+def compute_levels(names: Iterable[str], ties: Iterable[Tie]) -> dict[str, int]:
+    """Compute each service's level: the longest chain of services before it. Requires no cycles."""
+    return compute_depths(names, _map_needs(ties))
 
 
-def _needs(ties: Iterable[Tie]) -> dict[str, list[str]]:
+def _map_needs(ties: Iterable[Tie]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for upstream, service in ties:
         found.setdefault(service, []).append(upstream)

@@ -7,8 +7,10 @@ from fabric.model.task import Pairs
 
 
 class FunctionPackages(Struct, frozen=True):
-    """The packages of one Python function: the `text` that lists them, and its `folder` in the
-    workspace. `without` are those it names that the provider brings, `names` all the others."""
+    """The packages of one Python function: the lock `text` and its `folder` in the workspace.
+
+    `without` are those that the provider's runtime has, `names` all others.
+    """
 
     function: str
     folder: str
@@ -18,14 +20,12 @@ class FunctionPackages(Struct, frozen=True):
 
 
 class ServiceUnit(Struct, frozen=True):
-    """A service as it lies in the workspace: what the compiler must know beside its config.
+    """A service for the compiler, beside its config.
 
-    `upstream` are the services of this run that it waits for, direct and indirect; `outside` the
-    releases of those that are no part of it; `depends_on` all of them, also those whose outputs it
-    is not given. `upstream_outputs` pairs variables with the release that gives their value.
-    `account` says which account, and which address of the provider's API, the surroundings mean.
-    `apart` is the target that its builds are told apart by, where a run has several of a service;
-    with `leads_name` the router's name is led to them, whatever its config says of it.
+    `upstream` are its direct and indirect dependencies in this run, `outside` the releases of
+    others. `depends_on` are all, also those without outputs for it. `upstream_outputs` pairs
+    variables with releases. `account` is the account and API endpoint. `apart` is the target of its
+    builds, if a run has several. With `leads_name` DNS is updated whatever the config contains.
     """
 
     config: Config

@@ -1,4 +1,4 @@
-"""A run in parts: which of several machines makes what, by how long it took last time."""
+"""Divide a run into shards for several machines, by last durations."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,41 +7,45 @@ from msgspec import Struct
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.problems import FabricError, Problem
 from fabric.model.shard import Shard
-from fabric.model.walks import reached
+from fabric.model.walks import find_reachable
 
 # Of the most parts there may be: more machines than that build nothing sooner.
 _DIGITS = 3
 
 
 class SharedOut(Struct, frozen=True):
-    """The part of this machine, and how many tasks that somebody asked for are made by each."""
+    """The tasks of this shard, and the number of requested tasks in each shard."""
 
     graph: TaskGraph
     counts: tuple[int, ...]
     seconds: tuple[float, ...]
 
 
-def shared_out(graph: TaskGraph, seconds: Sequence[float], shard: Shard) -> SharedOut:
-    """Tasks that nobody needs are given out, the longest first, to who is done with all of it
-    soonest; what they need goes along, and counts once for each machine that makes it. Equal
-    knowledge of times gives equal parts on every machine."""
+def divide_tasks(graph: TaskGraph, seconds: Sequence[float], shard: Shard) -> SharedOut:
+    """Divide the final tasks, longest first, to the shard that is done soonest. Their needs are
+    added to each shard.
+
+    Equal durations give equal shards on every machine.
+    """
     needs = {number: frozenset(of_task) for number, of_task in enumerate(graph.needs)}
-    wanted = _last_ones(graph)
-    made_for = {number: reached((number,), needs) for number in wanted}
+    wanted = _list_unneeded_tasks(graph)
+    made_for = {number: find_reachable((number,), needs) for number in wanted}
     parts: list[set[int]] = [set() for _ in range(shard.count)]
     loads, counts = [0.0] * shard.count, [0] * shard.count
-    for number in sorted(wanted, key=lambda one: (-_cost(made_for[one], seconds), graph.ids[one])):
-        costs = [_cost(made_for[number] - part, seconds) for part in parts]
+    for number in sorted(
+        wanted, key=lambda one: (-_compute_cost(made_for[one], seconds), graph.ids[one])
+    ):
+        costs = [_compute_cost(made_for[number] - part, seconds) for part in parts]
         best = min(range(shard.count), key=lambda one: (loads[one] + costs[one], counts[one], one))
         parts[best] |= made_for[number]
         loads[best] += costs[best]
         counts[best] += 1
     own = sorted(parts[shard.number - 1])
-    return SharedOut(part_of(graph, own), tuple(counts), tuple(loads))
+    return SharedOut(select_subgraph(graph, own), tuple(counts), tuple(loads))
 
 
-def part_of(graph: TaskGraph, numbers: Sequence[int]) -> TaskGraph:
-    """These tasks alone, in their order; with each all that it needs has to be among them."""
+def select_subgraph(graph: TaskGraph, numbers: Sequence[int]) -> TaskGraph:
+    """Select a subgraph of these tasks in order. It must contain all their needs."""
     place = {number: position for position, number in enumerate(numbers)}
     return TaskGraph(
         tuple(graph.tasks[number] for number in numbers),
@@ -51,8 +55,8 @@ def part_of(graph: TaskGraph, numbers: Sequence[int]) -> TaskGraph:
     )
 
 
-def shard_in(text: str) -> Shard:
-    """`2/3` is the second of three."""
+def parse_shard(text: str) -> Shard:
+    """Parse a shard such as `2/3`, the second of three."""
     number, slash, count = text.partition("/")
     parts = (number, count)
     if slash and all(one.isascii() and one.isdecimal() and len(one) <= _DIGITS for one in parts):
@@ -64,10 +68,10 @@ def shard_in(text: str) -> Shard:
     raise FabricError(Problem("usage/bad-shard", message, hint))
 
 
-def _last_ones(graph: TaskGraph) -> list[int]:
+def _list_unneeded_tasks(graph: TaskGraph) -> list[int]:
     needed = {need for of_task in graph.needs for need in of_task}
     return [number for number in range(len(graph)) if number not in needed]
 
 
-def _cost(numbers: Iterable[int], seconds: Sequence[float]) -> float:
+def _compute_cost(numbers: Iterable[int], seconds: Sequence[float]) -> float:
     return sum(seconds[number] for number in sorted(numbers))

@@ -9,7 +9,7 @@ from fabric.model.task_id import TaskId, is_kind
 
 
 class TaskGraph(Struct, frozen=True):
-    """Tasks sorted by level, then id; a need always stands before what needs it."""
+    """Tasks sorted by level, then id. A need always comes before its dependents."""
 
     tasks: Sequence[Task]
     ids: Sequence[TaskId]
@@ -20,7 +20,7 @@ class TaskGraph(Struct, frozen=True):
         return len(self.ids)
 
     def numbers_of(self, kind: str) -> Iterator[int]:
-        """The tasks of a kind, told by their names: none of them is looked at."""
+        """Return the tasks of a kind by their names, without unpacking them."""
         return (number for number, one in enumerate(self.ids) if is_kind(one, kind))
 
     def inputs_of(self, kind: str) -> Iterator[TaskInputs]:

@@ -1,10 +1,10 @@
-"""What a task looked at and gave when it last ran: the memory that decisions are made from."""
+"""Traces: the inputs and outputs of a task's last runs, on which decisions are based."""
 
 from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs
 
@@ -21,8 +21,10 @@ class ListingTrace(Struct, frozen=True):
 
 
 class Trace(Struct, frozen=True):
-    """One remembered run. `entries` are declared inputs, the rest was found while running.
-    With `is_far` another machine made the output, and its files were not brought here."""
+    """One cached run. `entries` are declared inputs; the rest was recorded during the run.
+
+    With `is_far` another machine built the output, and its files were not fetched.
+    """
 
     static: Digest
     entries: tuple[InputEntry, ...]
@@ -41,36 +43,36 @@ class Look(Protocol):
     """The files as they are now."""
 
     def digest(self, path: str) -> str:
-        """The content digest of a file; empty when there is none."""
+        """Return the hash of a file; empty if it does not exist."""
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
-        """The digest of the names in a folder that match and are not ignored."""
+        """Return the hash of the names in a directory that match and are not ignored."""
 
     def real(self, path: str) -> str:
-        """Where a path leads in the end, links followed."""
+        """Return the final target of a path, following links."""
 
     @property
     def folders_above(self) -> int:
-        """In how many folders the workspace lies."""
+        """Return the number of directories above the workspace."""
 
 
-def static_digest(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
-    """The part of a key that is known before anything is looked at."""
-    return digest_fields((kind, *[part for entry in entries for part in entry]))
+def compute_static_hash(kind: str, entries: tuple[InputEntry, ...]) -> Digest:
+    """Compute the part of a key that is known before any file is read."""
+    return hash_fields((kind, *[part for entry in entries for part in entry]))
 
 
-def full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
-    """The key of a run: declared inputs, files with their content, and upstream outputs.
+def compute_full_key(static: Digest, trace_files: Pairs, upstream: Pairs) -> Digest:
+    """Compute the key of a run from declared inputs, file contents and upstream outputs.
 
-    Outputs of upstream tasks, not their keys: an archive that comes out equal must stop the wave.
+    Upstream outputs count, not keys: an unchanged archive stops the rebuild of dependents.
     """
     files = [part for pair in trace_files for part in pair]
     outputs = [part for pair in upstream for part in pair]
-    return digest_fields((static, "files", *files, "upstream", *outputs))
+    return hash_fields((static, "files", *files, "upstream", *outputs))
 
 
-def manifest(trace: Trace) -> tuple[InputEntry, ...]:
-    """All inputs of a run under their names, as `explain` lists them."""
+def list_manifest(trace: Trace) -> tuple[InputEntry, ...]:
+    """List all inputs of a run by name, as `explain` shows them."""
     return (
         *trace.entries,
         *(InputEntry(EntryKind.FILE, path, digest) for path, digest in trace.files),

@@ -1,4 +1,4 @@
-"""What several targets of one service share, and what is made for each of them by itself."""
+"""Builds that targets of one service share, and builds that are separate per target."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -15,7 +15,7 @@ _Key: TypeAlias = tuple[str, str, str]
 
 
 class Variants(Struct, frozen=True):
-    """The target whose name a build or an archive carries; none where all targets share it."""
+    """The target name of each build and archive; none if all targets share it."""
 
     builds: Mapping[_Key, str] = field(default_factory=dict)
     packages: Mapping[_Key, str] = field(default_factory=dict)
@@ -27,10 +27,10 @@ class Variants(Struct, frozen=True):
         return self.packages.get((unit.service, unit.apart, function.name), "")
 
 
-def variants_of(
+def group_variants(
     units: Sequence[ServiceUnit], build_parts: PartsOf, package_parts: PartsOf
 ) -> Variants:
-    """Each goes by the first target that has it so. A run that has a service but once has none."""
+    """Group equal builds under their first target. A service with one target has no variant."""
     several = [unit for unit in units if unit.apart]
     if not several:
         return Variants()
@@ -39,11 +39,13 @@ def variants_of(
         for unit in several
         for one in unit.config.functions
     ]
-    builds = _first_labels({key: built for key, built, _ in rows})
-    return Variants(builds, _first_labels({key: (builds[key], packed) for key, _, packed in rows}))
+    builds = _map_first_labels({key: built for key, built, _ in rows})
+    return Variants(
+        builds, _map_first_labels({key: (builds[key], packed) for key, _, packed in rows})
+    )
 
 
-def _first_labels(parts: Mapping[_Key, Hashable]) -> dict[_Key, str]:
+def _map_first_labels(parts: Mapping[_Key, Hashable]) -> dict[_Key, str]:
     first: dict[tuple[str, str, Hashable], str] = {}
     for (service, label, function), one in parts.items():
         first.setdefault((service, function, one), label)

@@ -1,4 +1,5 @@
-"""The functions of a service as one HTTP server: a request to a call, its end to an answer."""
+"""The functions of a service as one HTTP server: requests become calls, and results become
+responses."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -7,26 +8,26 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from fabric.local.connection import SendReply
-from fabric.local.cors import answer_headers, is_foreign, preflight_headers
-from fabric.local.exchange import Exchange, ServedCall, broken_answer, failed
-from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
-from fabric.local.http_event import Arrival, http_event
+from fabric.local.cors import build_answer_headers, build_preflight_headers, is_foreign
+from fabric.local.exchange import Exchange, ServedCall, build_failure_answer, build_problem_answer
+from fabric.local.http_answer import BadAnswerError, ServedAnswer, build_json_answer, convert_answer
+from fabric.local.http_event import Arrival, convert_request_to_event
 from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.local.routes import ANY, HttpRoute, Matched, RouteTable
 from fabric.local.tunnel_end import TunnelEnd
-from fabric.model.cors import Cors, cors_of
+from fabric.model.cors import Cors, parse_cors_setting
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import Problem
-from fabric.runtimes.calls.call_end import CallEnd, document_of, other_version
-from fabric.runtimes.calls.event_lines import as_line, event_in_text
+from fabric.runtimes.calls.call_end import CallEnd, decode_response, format_version_notice
+from fabric.runtimes.calls.event_lines import encode_call_event, parse_event
 from fabric.runtimes.calls.pool import HandlerPool
 
 _EVENTS = "/_fabric/events/"
 
 
 class ServedFunctions(Struct, frozen=True):
-    """What is served: routes, the names of all functions with their memory in megabytes and their
-    runtimes, and those that cannot be built now, with what is wrong with them."""
+    """The served functions: routes, names with memory in MB and runtimes, and functions that
+    currently fail to build, with their problems."""
 
     routes: RouteTable
     memory: Mapping[str, int]
@@ -35,8 +36,11 @@ class ServedFunctions(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """`tell` hears of each call; `template` is an event that those of requests are laid over. At
-    the end of a `tunnel` anybody may ask: only routes are answered there."""
+    """The environment of the server. `tell` receives each call; `template` is an event that request
+    events extend.
+
+    Behind a `tunnel` requests are public, so only routes are served there.
+    """
 
     now: Callable[[], datetime]
     new_id: Callable[[], str]
@@ -58,7 +62,7 @@ class LocalApi:
         self._said_once: set[str] = set()
 
     def answer(self, request: ServedRequest, reply: SendReply) -> None:
-        """To be called by an HTTP server."""
+        """Answer a request; called by the HTTP server."""
         exchange = Exchange(request, reply, self._around.tell)
         head, tunnel = request.head, self._around.tunnel
         proof = tunnel.proof(head) if tunnel else None
@@ -78,48 +82,49 @@ class LocalApi:
         # All of the path are looked for where it is not clear at once.
         is_plain = isinstance(found, Matched) and head.method != "OPTIONS"
         routes = () if is_plain else table.on_path(head.path)
-        cors = _cors_of(routes, found)
+        cors = _choose_cors(routes, found)
         is_routed = isinstance(found, Matched) or found.allowed
         if is_routed and self._is_refused(head, cors):
             exchange.refuse(
-                HTTPStatus.FORBIDDEN, f"CORS: {_page(head)} is not allowed: {_why_not(cors)}"
+                HTTPStatus.FORBIDDEN,
+                f"CORS: {_describe_page(head)} is not allowed: {_explain_rejection(cors)}",
             )
-        elif head.method == "OPTIONS" and routes and _is_ours(head, cors, found):
-            exchange.send(_options_answer(head, cors, routes))
+        elif head.method == "OPTIONS" and routes and _is_local_options(head, cors, found):
+            exchange.send(_build_options_answer(head, cors, routes))
         elif isinstance(found, Matched):
             self._call(exchange, found, cors)
         elif found.allowed:
             allow = (("allow", ", ".join(found.allowed)),)
-            exchange.send(json_answer(405, {"message": "Method Not Allowed"}, allow))
+            exchange.send(build_json_answer(405, {"message": "Method Not Allowed"}, allow))
         else:
             keys = [route.key for route in table.routes]
             exchange.refuse(HTTPStatus.NOT_FOUND, "Not Found", {"routes": keys})
 
     def _is_refused(self, head: RequestHead, cors: Cors | None) -> bool:
-        """Whoever asks through a tunnel could ask without a page as well; whose pages may read the
-        answers is said by what stands before it."""
+        """Return whether CORS rejects the request. A tunnel caller could omit the page, so the
+        check is left to the proxy in front."""
         if self._around.tunnel is not None or not is_foreign(head):
             return False
         return not (cors and cors.admits(head.header("origin")))
 
     def _call(self, exchange: Exchange, found: Matched, cors: Cors | None) -> None:
         head, name = exchange.head, found.route.function
-        shared = answer_headers(cors, head.header("origin")) if cors else ()
+        shared = build_answer_headers(cors, head.header("origin")) if cors else ()
         arrival = Arrival(self._around.now(), self._around.new_id())
-        event = http_event(exchange.request, found, arrival)
+        event = convert_request_to_event(exchange.request, found, arrival)
 
-        def answer_to(end: CallEnd) -> tuple[ServedAnswer, str]:
-            answer, warning = _answer_to(head, name, end)
+        def convert_end(end: CallEnd) -> tuple[ServedAnswer, str]:
+            answer, warning = _convert_response(head, name, end)
             own = {one for one, _ in answer.headers}
             more = tuple(one for one in shared if one[0] not in own)
             return ServedAnswer(answer.status, (*answer.headers, *more), answer.body), warning
 
-        self._run(exchange, name, laid_over(self._around.template, event), answer_to)
+        self._run(exchange, name, merge_event(self._around.template, event), convert_end)
 
     def _answer_event(self, exchange: Exchange, name: str) -> None:
         head, body = exchange.head, exchange.request.body
         if is_foreign(head):
-            exchange.refuse(HTTPStatus.FORBIDDEN, f"CORS: {_page(head)} is not allowed")
+            exchange.refuse(HTTPStatus.FORBIDDEN, f"CORS: {_describe_page(head)} is not allowed")
         elif head.method != "POST":
             exchange.refuse(HTTPStatus.METHOD_NOT_ALLOWED, "use POST to send an event")
         elif name not in self.functions.memory:
@@ -127,88 +132,89 @@ class LocalApi:
             exchange.refuse(404, f"unknown function `{name}`", {"functions": names})
         else:
             try:
-                event = event_in_text(body) if body else self._around.template
+                event = parse_event(body) if body else self._around.template
             except ValueError as error:
                 exchange.refuse(HTTPStatus.BAD_REQUEST, f"invalid JSON event: {error}")
                 return
-            self._run(exchange, name, event, lambda end: (_as_it_is(head, name, end), ""))
+            self._run(exchange, name, event, lambda end: (_convert_raw(head, name, end), ""))
 
     def _run(self, exchange: Exchange, name: str, event: Json, answer_to: AnswerTo) -> None:
         broken = self.functions.broken.get(name)
         if broken is not None:
-            exchange.send(broken_answer(exchange.head, broken), name)
+            exchange.send(build_problem_answer(exchange.head, broken), name)
             return
 
-        def done(end: CallEnd) -> None:
+        def send_answer(end: CallEnd) -> None:
             answer, warning = answer_to(end)
-            exchange.send(answer, name, end, warning or self._warning(name, end))
+            exchange.send(answer, name, end, warning or self._choose_warning(name, end))
 
-        self._pool.call(name, as_line(event), done)
+        self._pool.call(name, encode_call_event(event), send_answer)
 
-    def _warning(self, name: str, end: CallEnd) -> str:
-        """That a function runs on another version is said once."""
-        other = other_version(self.functions.runtimes.get(name, ""), end.version)
+    def _choose_warning(self, name: str, end: CallEnd) -> str:
+        """Return the warning about a different language version, once per function."""
+        other = format_version_notice(self.functions.runtimes.get(name, ""), end.version)
         if other and name not in self._said_once:
             self._said_once.add(name)
             return other
-        return self._over_memory(name, end)
+        return self._format_memory_warning(name, end)
 
-    def _over_memory(self, name: str, end: CallEnd) -> str:
+    def _format_memory_warning(self, name: str, end: CallEnd) -> str:
         most = self.functions.memory.get(name, 0)
         used = end.memory // (1024 * 1024)
         return f"it uses {used} MB; its `memory` is {most} MB" if most and used > most else ""
 
 
-def laid_over(template: Json, event: Json) -> Json:
-    """The event, with what only the template has."""
+def merge_event(template: Json, event: Json) -> Json:
+    """Add the fields that only the template has to the event."""
     if not isinstance(template, dict) or not isinstance(event, dict):
         return event
-    both = {name: laid_over(template.get(name), value) for name, value in event.items()}
+    both = {name: merge_event(template.get(name), value) for name, value in event.items()}
     return {**template, **both}
 
 
-def _cors_of(routes: tuple[HttpRoute, ...], found: object) -> Cors | None:
-    """That of the route itself; for what only asks, of any route of the path."""
+def _choose_cors(routes: tuple[HttpRoute, ...], found: object) -> Cors | None:
+    """Return the CORS settings of the route; for a preflight, of any route of the path."""
     if isinstance(found, Matched):
-        return cors_of(found.route.cors)
+        return parse_cors_setting(found.route.cors)
     said = (route.cors for route in routes if route.cors)
-    return cors_of(next(said, ""))
+    return parse_cors_setting(next(said, ""))
 
 
-def _is_ours(head: RequestHead, cors: Cors | None, found: object) -> bool:
-    """Whether OPTIONS is answered here: with `cors` always, else where no route takes it."""
+def _is_local_options(head: RequestHead, cors: Cors | None, found: object) -> bool:
+    """Return whether OPTIONS is answered here: always with `cors`, otherwise if no route handles
+    it."""
     is_preflight = bool(head.header("access-control-request-method"))
     takes_it = isinstance(found, Matched) and found.route.method in ("OPTIONS", ANY)
     return (cors is not None and is_preflight) or not takes_it
 
 
-def _options_answer(
+def _build_options_answer(
     head: RequestHead, cors: Cors | None, routes: tuple[HttpRoute, ...]
 ) -> ServedAnswer:
     methods = ", ".join(sorted({"OPTIONS", *(route.method for route in routes)} - {ANY}))
-    more = preflight_headers(cors, head) if cors else ()
+    more = build_preflight_headers(cors, head) if cors else ()
     return ServedAnswer(204, (("allow", methods), *more))
 
 
-def _why_not(cors: Cors | None) -> str:
+def _explain_rejection(cors: Cors | None) -> str:
     return "its origin is not in `cors` of the route" if cors else "the route has no `cors`"
 
 
-def _page(head: RequestHead) -> str:
+def _describe_page(head: RequestHead) -> str:
     return f"a page from {head.header('origin') or 'another site'}"
 
 
-def _answer_to(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer, str]:
-    failed_answer = failed(head, name, end)
+def _convert_response(head: RequestHead, name: str, end: CallEnd) -> tuple[ServedAnswer, str]:
+    failed_answer = build_failure_answer(head, name, end)
     if failed_answer is not None:
         return failed_answer, ""
     try:
-        return answer_of(document_of(end)), ""
+        return convert_answer(decode_response(end)), ""
     except (BadAnswerError, ValueError, RecursionError) as error:
         document = {"error": f"`{name}` returned an invalid response: {error}"}
-        return json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
+        return build_json_answer(HTTPStatus.BAD_GATEWAY, document), str(error)
 
 
-def _as_it_is(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:
+def _convert_raw(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer:
     kind = (("content-type", "application/json"),)
-    return failed(head, name, end) or ServedAnswer(HTTPStatus.OK, kind, end.response)
+    return build_failure_answer(head, name, end) or ServedAnswer(HTTPStatus.OK, kind, end.response)

@@ -1,4 +1,4 @@
-"""What becomes of a queue's batch once its function has answered: as the platform treats it."""
+"""The fate of a queue batch after its function has answered, as on the real platform."""
 
 import json
 from collections.abc import Sequence
@@ -9,17 +9,18 @@ from fabric.model.outcomes.json_struct import Json, JsonObject
 
 
 class BatchResult(Struct, frozen=True):
-    """The identifiers of messages that come back, and of those that are done with; `why` says more
-    where it is not what the function meant."""
+    """The ids of messages to retry and of processed messages. `why` explains a result that the
+    function did not intend."""
 
     back: tuple[str, ...]
     done: tuple[str, ...]
     why: str = ""
 
 
-def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | None:
-    """None where the event is no batch. With `reports` the trigger's answers name failures."""
-    names = _identifiers(event)
+def evaluate_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | None:
+    """Evaluate the response; None if the event is not a batch. With `reports`, the response lists
+    failed messages."""
+    names = _list_message_ids(event)
     if not names:
         return None
     failures = response.get("batchItemFailures") if isinstance(response, dict) else None
@@ -28,16 +29,16 @@ def of_batch(event: Json, response: Json, *, reports: bool) -> BatchResult | Non
         return BatchResult((), names, why if failures else "")
     if failures is None:
         return BatchResult((), names)
-    return _reported(names, failures)
+    return _evaluate_failures(names, failures)
 
 
-def failed_batch(event: Json) -> BatchResult | None:
-    """The function threw: all of them come back."""
-    names = _identifiers(event)
+def retry_batch(event: Json) -> BatchResult | None:
+    """Return a result that retries all messages, because the function threw."""
+    names = _list_message_ids(event)
     return BatchResult(names, (), "the invocation failed") if names else None
 
 
-def _identifiers(event: Json) -> tuple[str, ...]:
+def _list_message_ids(event: Json) -> tuple[str, ...]:
     records = event.get("Records") if isinstance(event, dict) else None
     if not isinstance(records, list | tuple):
         return ()
@@ -45,7 +46,7 @@ def _identifiers(event: Json) -> tuple[str, ...]:
     return tuple(str(one) for one in found if one)
 
 
-def _reported(names: tuple[str, ...], failures: Json) -> BatchResult:
+def _evaluate_failures(names: tuple[str, ...], failures: Json) -> BatchResult:
     if not isinstance(failures, list):
         return BatchResult(names, (), "batchItemFailures is not a list: the whole batch fails")
     said = [one.get("itemIdentifier") if isinstance(one, dict) else None for one in failures]
@@ -58,8 +59,8 @@ def _reported(names: tuple[str, ...], failures: Json) -> BatchResult:
     )
 
 
-def batch_of(event: JsonObject, count: int) -> JsonObject:
-    """The sample of a queue with so many messages, each with an identifier of its own."""
+def build_batch(event: JsonObject, count: int) -> JsonObject:
+    """Build a sample queue event with this number of messages, each with a separate id."""
     records = event.get("Records")
     if not isinstance(records, Sequence) or not records or not isinstance(records[0], dict):
         return event

@@ -1,4 +1,4 @@
-"""One connection of an HTTP server: who is slow here holds nobody else up."""
+"""One HTTP server connection; a slow client does not block others."""
 
 import contextlib
 import socket
@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fabric.local.http_answer import ServedAnswer, json_answer
+from fabric.local.http_answer import ServedAnswer, build_json_answer
 from fabric.local.http_request import (
     BadRequestError,
     RequestHead,
     ServedRequest,
-    body_in,
-    head_in,
+    take_body,
+    take_head,
 )
 from fabric.system.event_loop import READ, WRITE, Deadline, EventLoop
 
@@ -20,8 +20,10 @@ _CHUNK = 1 << 18
 
 
 class HttpLimits(Struct, frozen=True):
-    """Connections at once, and seconds: for a request that has begun, and between two of them.
-    `hosts` are names that requests may be for besides those of this machine."""
+    """Limits: number of connections, and seconds for a started request and between two requests.
+
+    `hosts` are additional host names that requests can have, besides those of this machine.
+    """
 
     connections: int = 500
     request_seconds: float = 30
@@ -56,7 +58,7 @@ class Connection:
         self._is_busy = self._ends = self._is_closed = self._is_deaf = False
         self._has_said_all = False
         self._waits = Deadline(loop, self._run_out)
-        self._loop.watch(self._fd, self._readable)
+        self._loop.watch(self._fd, self._handle_readable)
         self._waits.put_off(limits.idle_seconds)
 
     def close(self) -> None:
@@ -74,8 +76,8 @@ class Connection:
         else:
             self.close()
 
-    def _readable(self) -> None:
-        """What follows a request stays where it is until that one is answered."""
+    def _handle_readable(self) -> None:
+        """Read more data. Data after a request waits until that one is answered."""
         if self._is_busy:
             self._look_for_end()
         else:
@@ -94,10 +96,10 @@ class Connection:
         if not self._read and self._head is None:
             self._waits.put_off(self._limits.request_seconds)
         self._read += chunk
-        self._understand()
+        self._parse_next()
 
-    def _understand(self) -> None:
-        """The next request, if all of it is there and the one before is answered."""
+    def _parse_next(self) -> None:
+        """Parse the next request, if it is complete and the previous one is answered."""
         if self._is_busy or self._is_closed:
             return
         try:
@@ -114,19 +116,20 @@ class Connection:
 
     def _request(self) -> ServedRequest | None:
         if self._head is None:
-            self._head = head_in(self._read, self._limits.hosts)
+            self._head = take_head(self._read, self._limits.hosts)
             if self._head is None:
                 return None
             if self._head.expects and self._head.size:
                 self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body = body_in(self._read, self._head.size, self._chunks)
+        body = take_body(self._read, self._head.size, self._chunks)
         if body is None:
             return None
         head, self._head, self._chunks = self._head, None, bytearray()
         return ServedRequest(head, body)
 
     def _look_for_end(self) -> None:
-        """One that says more waits for its answer, and so may one that says nothing more."""
+        """Detect a closed connection. A client that has sent more, or has stopped sending, can
+        still wait for its response."""
         try:
             chunk = self._socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -147,18 +150,20 @@ class Connection:
             self._ends = not keeps
             with_body = request.head.method != "HEAD"
             self._send(answer.as_bytes(keeps=keeps, with_body=with_body))
-            self._after_sending()
+            self._continue_after_send()
 
         return reply
 
     def _refuse(self, error: BadRequestError) -> None:
-        """Nothing of what comes behind could be trusted."""
+        """Reject the request and close: later data cannot be trusted."""
         self._ends = True
         self._read.clear()
-        self._send(json_answer(error.status, {"message": error.message}).as_bytes(keeps=False))
-        self._after_sending()
+        self._send(
+            build_json_answer(error.status, {"message": error.message}).as_bytes(keeps=False)
+        )
+        self._continue_after_send()
 
-    def _after_sending(self) -> None:
+    def _continue_after_send(self) -> None:
         if not self._is_closed and not self._unsent:
             self._go_on()
 
@@ -170,10 +175,10 @@ class Connection:
             self._listen()
         self._waits.put_off(self._limits.idle_seconds)
         if self._read:
-            self._understand()
+            self._parse_next()
 
     def _leave(self) -> None:
-        """Say that nothing more comes, and let the client read what was said before."""
+        """Signal the end and let the client read the rest of the response."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         self._loop.watch(self._fd, self._drain)
@@ -217,4 +222,4 @@ class Connection:
 
     def _listen(self) -> None:
         self._is_deaf = False
-        self._loop.watch(self._fd, self._readable, READ)
+        self._loop.watch(self._fd, self._handle_readable, READ)

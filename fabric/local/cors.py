@@ -1,4 +1,4 @@
-"""What browsers of other origins are told by the local server."""
+"""CORS headers of the local server."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -8,8 +8,8 @@ from fabric.model.cors import Cors
 from fabric.model.task import Pairs
 
 
-def answer_headers(cors: Cors, origin: str) -> Pairs:
-    """What every answer to a page of that origin carries."""
+def build_answer_headers(cors: Cors, origin: str) -> Pairs:
+    """Return the headers of every response to a page of that origin."""
     if not origin or not cors.admits(origin):
         return ()
     is_open = "*" in cors.origins and not cors.credentials
@@ -17,25 +17,26 @@ def answer_headers(cors: Cors, origin: str) -> Pairs:
     return (
         ("access-control-allow-origin", "*" if is_open else origin),
         *named,
-        *_listed("access-control-expose-headers", cors.exposed),
+        *_build_list_header("access-control-expose-headers", cors.exposed),
         *((("access-control-allow-credentials", "true"),) if cors.credentials else ()),
     )
 
 
-def preflight_headers(cors: Cors, head: RequestHead) -> Pairs:
-    """What a browser wants to know before it asks."""
+def build_preflight_headers(cors: Cors, head: RequestHead) -> Pairs:
+    """Return the headers of a preflight response."""
     wanted = head.header("access-control-request-headers")
     headers = cors.headers or tuple(filter(None, (wanted,)))
     return (
-        *answer_headers(cors, head.header("origin")),
-        *_listed("access-control-allow-methods", cors.methods),
-        *_listed("access-control-allow-headers", headers),
+        *build_answer_headers(cors, head.header("origin")),
+        *_build_list_header("access-control-allow-methods", cors.methods),
+        *_build_list_header("access-control-allow-headers", headers),
         *((("access-control-max-age", cors.max_age),) if cors.max_age else ()),
     )
 
 
 def is_foreign(head: RequestHead) -> bool:
-    """Whether a page from elsewhere asks: those of this machine are the developer's own."""
+    """Return whether a page from another site sent the request; pages of this machine belong to the
+    developer."""
     origin = head.header("origin")
     if not origin:
         return head.header("sec-fetch-site") == "cross-site" and head.method not in ("GET", "HEAD")
@@ -45,5 +46,5 @@ def is_foreign(head: RequestHead) -> bool:
         return True
 
 
-def _listed(name: str, values: Sequence[str]) -> Pairs:
+def _build_list_header(name: str, values: Sequence[str]) -> Pairs:
     return ((name, ", ".join(values)),) if values else ()

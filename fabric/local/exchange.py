@@ -1,4 +1,4 @@
-"""A request and how it was answered: each is told once, whatever the answer is."""
+"""A request with its response; each is reported exactly once."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -6,7 +6,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from fabric.local.connection import SendReply
-from fabric.local.http_answer import ServedAnswer, json_answer
+from fabric.local.http_answer import ServedAnswer, build_json_answer
 from fabric.local.http_request import RequestHead, ServedRequest
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Problem
@@ -20,8 +20,8 @@ _STATUS = {
 
 
 class ServedCall(Struct, frozen=True):
-    """One request that was answered; `function` is empty where none was called. `warning` is said
-    of its answer."""
+    """One answered request; `function` is empty if none was called. `warning` is about the
+    response."""
 
     method: str
     path: str
@@ -48,28 +48,30 @@ class Exchange(Struct, frozen=True):
         self.tell(ServedCall(head.method, head.path, answer.status, name, end, warning))
 
     def refuse(self, status: int, message: str, more: JsonObject | None = None) -> None:
-        self.send(json_answer(status, {"message": message, **(more or {})}))
+        self.send(build_json_answer(status, {"message": message, **(more or {})}))
 
 
-def failed(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer | None:
+def build_failure_answer(head: RequestHead, name: str, end: CallEnd) -> ServedAnswer | None:
     failure = end.failure
     if failure is None:
         return None
     status = _STATUS.get(failure.why, HTTPStatus.BAD_GATEWAY)
-    return _error_answer(head, status, f"`{name}` {failure.message}")
+    return _build_error_answer(head, status, f"`{name}` {failure.message}")
 
 
-def broken_answer(head: RequestHead, problem: Problem) -> ServedAnswer:
+def build_problem_answer(head: RequestHead, problem: Problem) -> ServedAnswer:
     where = f"{problem.where}: " if problem.where else ""
     text = f"{where}{problem.message}"
-    return _error_answer(head, HTTPStatus.INTERNAL_SERVER_ERROR, text, problem.frame)
+    return _build_error_answer(head, HTTPStatus.INTERNAL_SERVER_ERROR, text, problem.frame)
 
 
-def _error_answer(head: RequestHead, status: int, message: str, frame: str = "") -> ServedAnswer:
-    """As JSON, or as text for who reads that rather."""
+def _build_error_answer(
+    head: RequestHead, status: int, message: str, frame: str = ""
+) -> ServedAnswer:
+    """Build an error as JSON, or as text for clients that prefer it."""
     accepted = head.header("accept")
     if "text/" in accepted and "json" not in accepted:
         text = "\n\n".join(filter(None, (message, frame))) + "\n"
         kind = (("content-type", "text/plain; charset=utf-8"),)
         return ServedAnswer(status, kind, text.encode(errors="replace"))
-    return json_answer(status, {"error": message, **({"frame": frame} if frame else {})})
+    return build_json_answer(status, {"error": message, **({"frame": frame} if frame else {})})

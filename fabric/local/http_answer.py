@@ -1,4 +1,4 @@
-"""What a function answered to an HTTP answer, as the hosts of functions read it."""
+"""Convert a function result to an HTTP response, like the hosts of functions."""
 
 import base64
 import binascii
@@ -19,7 +19,7 @@ _LOWEST, _HIGHEST = 200, 599
 
 
 class BadAnswerError(Exception):
-    """An answer that no host would pass on."""
+    """A result that no host would accept."""
 
 
 class ServedAnswer(Struct, frozen=True):
@@ -30,56 +30,57 @@ class ServedAnswer(Struct, frozen=True):
     def as_bytes(self, *, keeps: bool, with_body: bool = True) -> bytes:
         has_body = self.status not in _WITHOUT_BODY
         lines = [
-            f"HTTP/1.1 {self.status} {reason_of(self.status)}",
+            f"HTTP/1.1 {self.status} {find_reason(self.status)}",
             *(f"{name}: {value}" for name, value in self.headers),
             *([f"content-length: {len(self.body)}"] if has_body else []),
             f"connection: {'keep-alive' if keeps else 'close'}",
         ]
-        head = b"\r\n".join(map(_encoded, lines)) + b"\r\n\r\n"
+        head = b"\r\n".join(map(_encode_header, lines)) + b"\r\n\r\n"
         return head + self.body if has_body and with_body else head
 
 
-def _encoded(line: str) -> bytes:
-    """As headers are, and what they have no letters for as most would read it."""
+def _encode_header(line: str) -> bytes:
+    """Encode a header line as Latin-1, other characters as UTF-8, which most clients use."""
     try:
         return line.encode("latin-1")
     except UnicodeEncodeError:
         return line.encode(errors="replace")
 
 
-def reason_of(status: int) -> str:
+def find_reason(status: int) -> str:
     try:
         return http.HTTPStatus(status).phrase
     except ValueError:
         return "Unknown"
 
 
-def json_answer(
+def build_json_answer(
     status: int, document: Json, headers: tuple[tuple[str, str], ...] = ()
 ) -> ServedAnswer:
     body = json.dumps(document, ensure_ascii=False).encode(errors="surrogatepass")
     return ServedAnswer(status, (("content-type", "application/json"), *headers), body)
 
 
-def answer_of(response: Json) -> ServedAnswer:
-    """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
+def convert_answer(response: Json) -> ServedAnswer:
+    """Convert `{statusCode, headers, body, …}`, or any other value, which becomes the JSON of a 200
+    response."""
     if not isinstance(response, dict):
-        return json_answer(200, response)
+        return build_json_answer(200, response)
     status = response.get("statusCode")
     if status is None and isinstance(response.get("status"), int):
         status = response["status"]
     if status is None:
-        return json_answer(200, response)
-    body = _body(response)
-    headers = (*_headers(response), *_cookies(response))
-    number = _status(status)
+        return build_json_answer(200, response)
+    body = _decode_body(response)
+    headers = (*_list_headers(response), *_list_cookies(response))
+    number = _parse_status(status)
     has_type = any(name == "content-type" for name, _ in headers)
     if not has_type and number not in _WITHOUT_BODY:
         headers = (("content-type", "text/plain; charset=utf-8"), *headers)
     return ServedAnswer(number, headers, body)
 
 
-def _status(status: Json) -> int:
+def _parse_status(status: Json) -> int:
     number = int(status) if isinstance(status, str) and status.isdecimal() else status
     if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
         raise BadAnswerError(f"its statusCode is {json.dumps(status):.80}, which is not a number")
@@ -88,7 +89,7 @@ def _status(status: Json) -> int:
     return int(number)
 
 
-def _body(response: JsonObject) -> bytes:
+def _decode_body(response: JsonObject) -> bytes:
     body = response.get("body")
     if body is None:
         return b""
@@ -109,18 +110,18 @@ def _body(response: JsonObject) -> bytes:
         raise BadAnswerError("its body is not valid base64, but isBase64Encoded is true") from error
 
 
-def _headers(response: JsonObject) -> tuple[tuple[str, str], ...]:
+def _list_headers(response: JsonObject) -> tuple[tuple[str, str], ...]:
     found = [
         (name, one)
         for part in ("headers", "multiValueHeaders")
-        for name, value in _members(response, part).items()
+        for name, value in _read_members(response, part).items()
         for one in (value if isinstance(value, list) else [value])
         if one is not None
     ]
-    return tuple(_header(name, one) for name, one in found if name.lower() not in _OURS)
+    return tuple(_format_header(name, one) for name, one in found if name.lower() not in _OURS)
 
 
-def _members(response: JsonObject, part: str) -> JsonObject:
+def _read_members(response: JsonObject, part: str) -> JsonObject:
     value = response.get(part)
     if value is None:
         return {}
@@ -129,7 +130,7 @@ def _members(response: JsonObject, part: str) -> JsonObject:
     return value
 
 
-def _header(name: str, value: Json) -> tuple[str, str]:
+def _format_header(name: str, value: Json) -> tuple[str, str]:
     if isinstance(value, bool):
         text = "true" if value else "false"
     elif isinstance(value, str | int | float):
@@ -145,10 +146,10 @@ def _header(name: str, value: Json) -> tuple[str, str]:
     return name.lower(), text
 
 
-def _cookies(response: JsonObject) -> tuple[tuple[str, str], ...]:
+def _list_cookies(response: JsonObject) -> tuple[tuple[str, str], ...]:
     cookies = response.get("cookies")
     if cookies is None:
         return ()
     if not isinstance(cookies, list):
         raise BadAnswerError("its cookies are not a list")
-    return tuple(_header("set-cookie", one) for one in cookies)
+    return tuple(_format_header("set-cookie", one) for one in cookies)

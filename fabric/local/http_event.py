@@ -1,4 +1,4 @@
-"""A request to the event that a function is given: version 2.0, with the older names besides."""
+"""Convert a request to the event of a function: version 2.0, with the older names in addition."""
 
 import base64
 import functools
@@ -18,14 +18,16 @@ _NO_ACCOUNT = "000000000000"
 
 
 class Arrival(Struct, frozen=True):
-    """When a request came, by which id, and from where."""
+    """The time, id and source address of a request."""
 
     at: datetime
     id: str
     address: str = "127.0.0.1"
 
 
-def http_event(request: ServedRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+def convert_request_to_event(
+    request: ServedRequest, matched: Matched, arrival: Arrival
+) -> JsonObject:
     head = request.head
     path = head.path
     parameters: JsonObject = dict(matched.parameters)
@@ -34,43 +36,43 @@ def http_event(request: ServedRequest, matched: Matched, arrival: Arrival) -> Js
         "routeKey": matched.route.key,
         "rawPath": path,
         "rawQueryString": head.query,
-        **_if_any("cookies", _cookies(request)),
-        "headers": _headers(request),
-        **_if_any("queryStringParameters", _query(head.query)),
-        **_if_any("pathParameters", parameters),
-        "requestContext": _context(request, matched, arrival),
-        **_body(request),
+        **_omit_empty("cookies", _list_cookies(request)),
+        "headers": _join_headers(request),
+        **_omit_empty("queryStringParameters", _query(head.query)),
+        **_omit_empty("pathParameters", parameters),
+        "requestContext": _build_context(request, matched, arrival),
+        **_encode_body(request),
         "httpMethod": head.method,
         "path": path,
     }
 
 
-def _if_any(name: str, value: Json) -> JsonObject:
+def _omit_empty(name: str, value: Json) -> JsonObject:
     return {name: value} if value else {}
 
 
-def _cookies(request: ServedRequest) -> list[Json]:
+def _list_cookies(request: ServedRequest) -> list[Json]:
     found = (value for name, value in request.head.headers if name == "cookie")
     return [one.strip() for value in found for one in value.split(";") if one.strip()]
 
 
-def _headers(request: ServedRequest) -> JsonObject:
-    """Values of one name stand behind each other; cookies have a place of their own."""
-    return _joined((name, value) for name, value in request.head.headers if name != "cookie")
+def _join_headers(request: ServedRequest) -> JsonObject:
+    """Join values of one name with commas; cookies have a separate field."""
+    return _join_pairs((name, value) for name, value in request.head.headers if name != "cookie")
 
 
 def _query(text: str) -> JsonObject:
-    return _joined(parse_qsl(text, keep_blank_values=True))
+    return _join_pairs(parse_qsl(text, keep_blank_values=True))
 
 
-def _joined(pairs: Iterable[tuple[str, str]]) -> JsonObject:
+def _join_pairs(pairs: Iterable[tuple[str, str]]) -> JsonObject:
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     return {name: ",".join(values) for name, values in found.items()}
 
 
-def _context(request: ServedRequest, matched: Matched, arrival: Arrival) -> JsonObject:
+def _build_context(request: ServedRequest, matched: Matched, arrival: Arrival) -> JsonObject:
     head = request.head
     host = head.header("host")
     return {
@@ -88,18 +90,18 @@ def _context(request: ServedRequest, matched: Matched, arrival: Arrival) -> Json
         "requestId": arrival.id,
         "routeKey": matched.route.key,
         "stage": "$default",
-        "time": _spoken(arrival.at.replace(microsecond=0)),
+        "time": _format_time(arrival.at.replace(microsecond=0)),
         "timeEpoch": int(arrival.at.timestamp() * 1000),
     }
 
 
 @functools.lru_cache(1)
-def _spoken(second: datetime) -> str:
+def _format_time(second: datetime) -> str:
     return second.strftime("%d/%b/%Y:%H:%M:%S +0000")
 
 
-def _body(request: ServedRequest) -> JsonObject:
-    """Text where its type says so and it is; all else as base64."""
+def _encode_body(request: ServedRequest) -> JsonObject:
+    """Encode a body as text if its type and content allow it, otherwise as base64."""
     if not request.body:
         return {"isBase64Encoded": False}
     kind = request.head.header("content-type").lower()

@@ -1,4 +1,4 @@
-"""Bytes to one HTTP request: strict where a loose reader would be led astray."""
+"""Parse bytes to one HTTP request, strictly, to prevent request smuggling."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class BadRequestError(Exception):
-    """The connection says nothing more that could be understood."""
+    """An invalid request; later data on the connection cannot be interpreted."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -27,8 +27,8 @@ class BadRequestError(Exception):
 
 
 class RequestHead(Struct, frozen=True):
-    """`size` is that of the body, -1 where it comes in chunks. `headers` are as they came, their
-    names in small letters."""
+    """A request head. `size` is the body size, -1 for a chunked body. `headers` are unchanged, with
+    lowercase names."""
 
     method: str
     target: str
@@ -54,9 +54,9 @@ class ServedRequest(Struct, frozen=True):
     body: bytes = b""
 
 
-def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHead | None:
-    """Take a request's head from the front of the buffer; None until all of it is there. It may be
-    for these hosts too, besides this machine."""
+def take_head(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHead | None:
+    """Take a request head from the front of the buffer; None until it is complete. `hosts` are
+    accepted in addition to this machine."""
     while buffer[:2] == b"\r\n":
         del buffer[:2]
     end = buffer.find(b"\r\n\r\n")
@@ -68,20 +68,20 @@ def head_in(buffer: bytearray, hosts: frozenset[str] = frozenset()) -> RequestHe
         return None
     lines = bytes(buffer[:end]).split(b"\r\n")
     del buffer[: end + 4]
-    return _head(lines, hosts)
+    return _parse_head(lines, hosts)
 
 
-def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
+def _parse_head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
     first = _LINE.fullmatch(lines[0])
     if first is None:
         raise BadRequestError(400, "invalid request line")
     if len(lines) > _MOST_HEADERS:
         raise BadRequestError(431, f"more than {_MOST_HEADERS} headers")
-    headers = tuple(_header(line) for line in lines[1:])
+    headers = tuple(_parse_header(line) for line in lines[1:])
     names = [name for name, _ in headers]
     is_new = first[3] == b"1"
     found = dict(headers)
-    target, host = _target(first[2].decode("latin-1"), found.get("host", ""))
+    target, host = _parse_target(first[2].decode("latin-1"), found.get("host", ""))
     if names.count("host") > 1 or (is_new and "host" not in found):
         raise BadRequestError(400, "exactly one Host header is required")
     if host and not is_loopback(host) and _name_of(host) not in hosts:
@@ -91,21 +91,21 @@ def _head(lines: Sequence[bytes], hosts: frozenset[str]) -> RequestHead:
         first[1].decode(),
         target,
         headers,
-        _size(headers, is_new=is_new),
+        _parse_body_size(headers, is_new=is_new),
         keeps="close" not in connection if is_new else "keep-alive" in connection,
         expects=found.get("expect", "").lower() == "100-continue",
     )
 
 
-def _header(line: bytes) -> tuple[str, str]:
+def _parse_header(line: bytes) -> tuple[str, str]:
     found = _HEADER.fullmatch(line)
     if found is None:
         raise BadRequestError(400, "invalid header")
     return found[1].decode().lower(), found[2].rstrip(b" \t").decode("latin-1")
 
 
-def _target(target: str, host: str) -> tuple[str, str]:
-    """The target from its path on, and the host that is meant: an absolute one says it itself."""
+def _parse_target(target: str, host: str) -> tuple[str, str]:
+    """Return the path with query, and the host: an absolute target contains the host itself."""
     if target.startswith("/") or target == "*":
         return target, host
     try:
@@ -118,16 +118,17 @@ def _target(target: str, host: str) -> tuple[str, str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host is a name of this machine; a page from elsewhere has another."""
+    """Return whether a Host header names this machine; a page from another site has another
+    host."""
     return _LOOPBACK.fullmatch(_name_of(host)) is not None
 
 
 def _name_of(host: str) -> str:
-    """Without its port."""
+    """Return the host without its port."""
     return re.sub(r":\d*\Z", "", host).lower()
 
 
-def _size(headers: Headers, *, is_new: bool) -> int:
+def _parse_body_size(headers: Headers, *, is_new: bool) -> int:
     sizes = {value for name, value in headers if name == "content-length"}
     coding = ", ".join(value for name, value in headers if name == "transfer-encoding").lower()
     if coding:
@@ -145,15 +146,15 @@ def _size(headers: Headers, *, is_new: bool) -> int:
     if len(sizes) > 1 or not (size.isascii() and size.isdecimal()):
         raise BadRequestError(400, "Content-Length must be one number")
     if len(size) > 9 or int(size) > LARGEST_BODY:  # noqa: PLR2004 - digits
-        raise _too_large()
+        raise _body_too_large_error()
     return int(size)
 
 
-def body_in(buffer: bytearray, size: int, chunks: bytearray) -> bytes | None:
-    """Take a body from the front of the buffer; None until all of it is there. `chunks` holds what
-    came of one in chunks."""
+def take_body(buffer: bytearray, size: int, chunks: bytearray) -> bytes | None:
+    """Take a body from the front of the buffer; None until it is complete. `chunks` collects a
+    chunked body."""
     if size < 0:
-        return _chunked(buffer, chunks)
+        return _take_chunks(buffer, chunks)
     if len(buffer) < size:
         return None
     body = bytes(buffer[:size])
@@ -161,16 +162,16 @@ def body_in(buffer: bytearray, size: int, chunks: bytearray) -> bytes | None:
     return body
 
 
-def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
+def _take_chunks(buffer: bytearray, chunks: bytearray) -> bytes | None:
     while (end := buffer.find(b"\r\n")) >= 0:
         found = _CHUNK.fullmatch(bytes(buffer[:end]))
         if found is None:
             raise BadRequestError(400, "invalid chunk size")
         size = int(found[1], 16)
         if len(chunks) + size > LARGEST_BODY:
-            raise _too_large()
+            raise _body_too_large_error()
         if size == 0:
-            return _last_chunk(buffer, end, chunks)
+            return _take_last_chunk(buffer, end, chunks)
         if len(buffer) < end + 2 + size + 2:
             return None
         if buffer[end + 2 + size : end + 4 + size] != b"\r\n":
@@ -183,12 +184,12 @@ def _chunked(buffer: bytearray, chunks: bytearray) -> bytes | None:
 
 
 def _has_bare_lf(buffer: bytearray) -> bool:
-    """A line that ends in LF alone would be waited for until the request times out."""
+    """Return whether a line ends only in LF; the parser would wait for it until the timeout."""
     return b"\n" in buffer.replace(b"\r\n", b"")
 
 
-def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
-    """Trailers are passed over."""
+def _take_last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
+    """Take the end of a chunked body and ignore trailers."""
     if buffer[end + 2 : end + 4] == b"\r\n":
         del buffer[: end + 4]
         return bytes(chunks)
@@ -203,5 +204,5 @@ def _last_chunk(buffer: bytearray, end: int, chunks: bytearray) -> bytes | None:
     return bytes(chunks)
 
 
-def _too_large() -> BadRequestError:
+def _body_too_large_error() -> BadRequestError:
     return BadRequestError(413, "body exceeds 10 MB")

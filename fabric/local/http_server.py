@@ -1,4 +1,4 @@
-"""An HTTP server on an event loop: who listens, and who is let in."""
+"""An HTTP server on an event loop: listening and accepting connections."""
 
 import contextlib
 import errno
@@ -6,7 +6,7 @@ import os
 import socket
 
 from fabric.local.connection import USUAL, Answering, Connection, HttpLimits
-from fabric.local.http_answer import json_answer
+from fabric.local.http_answer import build_json_answer
 from fabric.model.problems import FabricError, Problem
 from fabric.system.event_loop import EventLoop
 
@@ -16,7 +16,7 @@ _PAUSE = 0.1
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; 0 is any port that is free."""
+    """Open a listening socket; port 0 means any free port."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -24,12 +24,12 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise FabricError(_taken(host, port, error)) from error
+        raise FabricError(_port_in_use_problem(host, port, error)) from error
     os.set_blocking(listening.fileno(), False)
     return listening
 
 
-def _taken(host: str, port: int, error: OSError) -> Problem:
+def _port_in_use_problem(host: str, port: int, error: OSError) -> Problem:
     why = (error.strerror or str(error)).lower()
     free = next((one for one in range(port + 1, min(port + 100, 65536)) if _is_free(host, one)), 0)
     hint = f"use --port {free}, which is free" if free else "choose another --port"
@@ -47,7 +47,8 @@ def _is_free(host: str, port: int) -> bool:
 
 
 class HttpServer:
-    """Belongs to the thread of its loop. `answering` is given each request, and how to reply."""
+    """A server, used only by the thread of its loop. `answering` receives each request and a reply
+    function."""
 
     def __init__(
         self,
@@ -74,23 +75,25 @@ class HttpServer:
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
             while True:
-                taken, _ = self._next()
+                taken, _ = self._accept_next()
                 if len(self._connections) >= self._limits.connections:
                     with taken, contextlib.suppress(OSError):
-                        taken.send(json_answer(503, {"message": "busy"}).as_bytes(keeps=False))
+                        taken.send(
+                            build_json_answer(503, {"message": "busy"}).as_bytes(keeps=False)
+                        )
                     continue
                 os.set_blocking(taken.fileno(), False)
                 with contextlib.suppress(OSError):
                     taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._connections.add(self._connection(taken))
+                self._connections.add(self._create_connection(taken))
 
-    def _connection(self, taken: socket.socket) -> Connection:
+    def _create_connection(self, taken: socket.socket) -> Connection:
         return Connection(self._loop, taken, self._limits, self._answering, self._forget)
 
     def _forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
 
-    def _next(self) -> tuple[socket.socket, object]:
+    def _accept_next(self) -> tuple[socket.socket, object]:
         try:
             return self._listening.accept()
         except OSError as error:
@@ -99,7 +102,7 @@ class HttpServer:
             raise
 
     def _pause(self) -> None:
-        """No descriptor is left: who waits to be let in waits until one may be."""
+        """Stop accepting: no descriptor is free, so clients wait until one is."""
         fd = self._listening.fileno()
         self._loop.unwatch(fd)
         self._loop.later(_PAUSE, self._go_on)

@@ -1,4 +1,4 @@
-"""Routes of functions, and which one a request takes."""
+"""Routes of functions, and route matching."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote
@@ -9,7 +9,7 @@ ANY = "ANY"
 
 
 class HttpRoute(Struct, frozen=True):
-    """`cors` is as the trigger has it: empty, or what browsers of other origins may do."""
+    """A route. `cors` is the text of the trigger: empty, or the CORS settings."""
 
     method: str
     path: str
@@ -27,72 +27,73 @@ class Matched(Struct, frozen=True):
 
 
 class Unrouted(Struct, frozen=True):
-    """No route; `allowed` are the methods that its path has."""
+    """No matching route; `allowed` are the methods of the path."""
 
     allowed: tuple[str, ...] = ()
 
 
 class _Shape(Struct):
-    """Routes of one shape of path, by their methods; `names` of parameters are each route's own."""
+    """The routes of one path shape, by method; `names` are the parameter names of each route."""
 
     segments: list[str]
     by_method: dict[str, HttpRoute]
 
 
 class RouteTable:
-    """Literal segments win over templates, those over `{name+}`; a method over ANY."""
+    """The route table. Literal segments rank before parameters, and those before `{name+}`; a
+    method ranks before ANY."""
 
     def __init__(self, routes: Iterable[HttpRoute]) -> None:
         self.routes = tuple(sorted(routes, key=_rank))
         self._literal: dict[tuple[str, ...], _Shape] = {}
         templates: dict[tuple[str, ...], _Shape] = {}
         for route in self.routes:
-            segments = _segments(route.path)
+            segments = _split_path(route.path)
             shapes = templates if "{" in route.path else self._literal
-            shape = shapes.setdefault(_shape(segments), _Shape(segments, {}))
+            shape = shapes.setdefault(_build_shape(segments), _Shape(segments, {}))
             shape.by_method.setdefault(route.method, route)
         self._templates = tuple(templates.values())
 
     def find(self, method: str, path: str) -> Matched | Unrouted:
-        segments = _decoded(path)
+        segments = _decode_segments(path)
         # What browsers and tools ask first is answered as GET is.
         wanted = (method, "GET", ANY) if method == "HEAD" else (method, ANY)
         allowed: list[str] = []
-        for shape in self._shapes(segments):
+        for shape in self._list_shapes(segments):
             for one in wanted:
                 if route := shape.by_method.get(one):
-                    return Matched(route, _matched(_segments(route.path), segments) or {})
+                    return Matched(route, _match_template(_split_path(route.path), segments) or {})
             allowed += shape.by_method
         return Unrouted(tuple(sorted(set(allowed))))
 
     def on_path(self, path: str) -> tuple[HttpRoute, ...]:
-        """All routes that a path has, whatever their method; the closest first."""
-        shapes = self._shapes(_decoded(path))
+        """Return all routes of a path, whatever their method; most specific first."""
+        shapes = self._list_shapes(_decode_segments(path))
         return tuple(route for shape in shapes for route in shape.by_method.values())
 
-    def _shapes(self, segments: list[str]) -> Iterator[_Shape]:
+    def _list_shapes(self, segments: list[str]) -> Iterator[_Shape]:
         if literal := self._literal.get(tuple(segments)):
             yield literal
         for one in self._templates:
-            if _matched(one.segments, segments) is not None:
+            if _match_template(one.segments, segments) is not None:
                 yield one
 
 
-def _decoded(path: str) -> list[str]:
-    """Each segment by itself: a `/` in it does not make two of it."""
-    return [unquote(one) if "%" in one else one for one in _segments(path)]
+def _decode_segments(path: str) -> list[str]:
+    """Decode each segment separately, so that an encoded `/` does not split it."""
+    return [unquote(one) if "%" in one else one for one in _split_path(path)]
 
 
-def _segments(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return path.strip("/").split("/")
 
 
-def _shape(segments: list[str]) -> tuple[str, ...]:
+def _build_shape(segments: list[str]) -> tuple[str, ...]:
     return tuple("{+}" if _order(one) > 1 else "{}" if _order(one) else one for one in segments)
 
 
 def _rank(route: HttpRoute) -> tuple[tuple[int, ...], str]:
-    return tuple(_order(one) for one in _segments(route.path)), route.method
+    return tuple(_order(one) for one in _split_path(route.path)), route.method
 
 
 def _order(segment: str) -> int:
@@ -101,7 +102,7 @@ def _order(segment: str) -> int:
     return 2 if segment.endswith("+}") else 1
 
 
-def _matched(template: list[str], segments: list[str]) -> dict[str, str] | None:
+def _match_template(template: list[str], segments: list[str]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for place, one in enumerate(template):
         order = _order(one)

@@ -1,4 +1,4 @@
-"""This machine's end of a tunnel: how it proves that the tunnel leads here."""
+"""The local end of a tunnel, with a proof that the tunnel points here."""
 
 from msgspec import Struct
 
@@ -9,8 +9,11 @@ _PATH = "/.fabric/dev/"
 
 
 class TunnelEnd(Struct, frozen=True):
-    """`host` is the tunnel's name, which requests through it are for. Whoever is told `nonce` at
-    its own address has met this very process: nobody else knows it."""
+    """The local end. `host` is the tunnel's hostname.
+
+    A caller that receives `nonce` from that address has reached this process: no other process
+    knows it.
+    """
 
     host: str
     nonce: str
@@ -20,7 +23,7 @@ class TunnelEnd(Struct, frozen=True):
         return _PATH + self.nonce
 
     def proof(self, head: RequestHead) -> ServedAnswer | None:
-        """The answer to who asks for it."""
+        """Return the response to a proof request."""
         if head.path != self.path:
             return None
         kind = (("content-type", "text/plain"), ("cache-control", "no-store"))

@@ -1,7 +1,7 @@
-"""Waits until one of many paths moves: what is there by its stat, what is not by its coming.
+"""Wait until one of many paths changes: existing paths by stat, missing ones by appearing.
 
-The stats are the truth. Where the system can tell of events (the extra `watch`), they say when to
-look; else it is looked ten times a second.
+Stats decide. If system events are available (the extra `watch`), they trigger the checks; otherwise
+paths are polled ten times a second.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ _PASSED_OVER = frozenset({".git", ".fabric", "node_modules", "__pycache__", ".ve
 Stats = Mapping[str, tuple[int, ...] | None]
 
 
-def stats_of(paths: Iterable[str]) -> Stats:
-    """None where nothing is there."""
-    return {path: _stat(path) for path in paths}
+def read_stats(paths: Iterable[str]) -> Stats:
+    """Return the stat of each path, None if it does not exist."""
+    return {path: _read_stat(path) for path in paths}
 
 
-def _stat(path: str) -> tuple[int, ...] | None:
+def _read_stat(path: str) -> tuple[int, ...] | None:
     try:
         found = os.stat(path)  # noqa: PTH116 - thousands of them, ten times a second
     except OSError:
@@ -34,12 +34,12 @@ def _stat(path: str) -> tuple[int, ...] | None:
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
-def moved(before: Stats, now: Stats) -> tuple[str, ...]:
+def find_moved(before: Stats, now: Stats) -> tuple[str, ...]:
     return tuple(sorted(path for path, stat in now.items() if before.get(path, stat) != stat))
 
 
-def all_below(folder: Path) -> Iterator[str]:
-    """Files and folders, but for what tools keep there."""
+def list_all_below(folder: Path) -> Iterator[str]:
+    """Yield files and directories, except those of tools."""
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in _PASSED_OVER]
         yield base
@@ -47,13 +47,13 @@ def all_below(folder: Path) -> Iterator[str]:
 
 
 class Hint(Protocol):
-    """Returns when something may have moved, or when `stop` is set."""
+    """Returns when something has possibly changed, or when `stop` is set."""
 
     def wait(self, paths: Iterable[str], stop: threading.Event) -> None: ...
 
 
 class Looking:
-    """Ten times a second."""
+    """Polling ten times a second."""
 
     def wait(self, paths: Iterable[str], stop: threading.Event) -> None:
         del paths
@@ -61,14 +61,14 @@ class Looking:
 
 
 class Events:
-    """As the system tells them, of the folders that the paths lie in."""
+    """System events of the directories that contain the paths."""
 
     def __init__(self) -> None:
         self._folders: frozenset[str] = frozenset()
         self._notify: object = None
 
     def wait(self, paths: Iterable[str], stop: threading.Event) -> None:
-        folders = frozenset(_folder_of(path) for path in paths)
+        folders = frozenset(_find_watch_folder(path) for path in paths)
         try:
             # Between the last look and the first watch something may have moved: look again.
             if not self._is_new(folders):
@@ -87,15 +87,15 @@ class Events:
         return True
 
 
-def _folder_of(path: str) -> str:
-    """The folder that tells of a path: the nearest one that is there."""
+def _find_watch_folder(path: str) -> str:
+    """Return the directory to watch for a path: the nearest existing one."""
     while path and not os.path.isdir(path):  # noqa: PTH112
         path = os.path.dirname(path)  # noqa: PTH120
     return path or "/"
 
 
-def hint_of() -> Hint:
-    """Events where the extra is installed."""
+def choose_watch_hint() -> Hint:
+    """Return system events if the extra is installed, otherwise polling."""
     with contextlib.suppress(ImportError):
         import watchfiles  # noqa: F401
 
@@ -103,22 +103,25 @@ def hint_of() -> Hint:
     return Looking()
 
 
-def burst(hint: Hint, before: Stats, stop: threading.Event) -> tuple[tuple[str, ...], Stats]:
-    """What moved, once it has come to rest, and how everything stood then; nothing if stopped."""
+def wait_for_burst(
+    hint: Hint, before: Stats, stop: threading.Event
+) -> tuple[tuple[str, ...], Stats]:
+    """Wait for changes to settle. Returns the changed paths and all stats at that time; no paths if
+    stopped."""
     while not stop.is_set():
-        now = stats_of(before)
-        if found := moved(before, now):
-            return _at_rest(before, now, found, stop)
+        now = read_stats(before)
+        if found := find_moved(before, now):
+            return _wait_until_quiet(before, now, found, stop)
         hint.wait(before, stop)
     return (), before
 
 
-def _at_rest(
+def _wait_until_quiet(
     before: Stats, now: Stats, found: tuple[str, ...], stop: threading.Event
 ) -> tuple[tuple[str, ...], Stats]:
     while not stop.wait(_QUIET_SECONDS):
-        again = stats_of(before)
+        again = read_stats(before)
         if again == now:
             return found, now
-        now, found = again, moved(before, again)
+        now, found = again, find_moved(before, again)
     return (), now

@@ -1,14 +1,14 @@
-"""Amounts in words, for every text and picture alike."""
+"""Counts and durations as text, for all output."""
 
 _SECOND_MS = 1000
 _MINUTE_S = 60
 
 
-def plural(count: int, noun: str) -> str:
+def format_count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def duration(ms: int) -> str:
+def format_duration(ms: int) -> str:
     if ms < _SECOND_MS:
         return f"{ms} ms"
     seconds = ms / _SECOND_MS

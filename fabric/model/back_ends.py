@@ -1,6 +1,6 @@
-"""The pure facts on every kind of state back end: one row each, read by whoever has to tell them.
+"""The facts of every kind of state backend, one row each.
 
-A new kind is a row here, a file of its own in `state/backends`, and the function that opens it.
+A new kind needs a row here, a file in `state/backends`, and the function that opens it.
 """
 
 from enum import StrEnum
@@ -17,17 +17,16 @@ class BackendKind(StrEnum):
 
 
 class BackEndFacts(Struct, frozen=True):
-    """What is so of a kind. What has no row of its own has none of these virtues.
+    """The facts of a kind; by default it has none of these properties.
 
-    `settings` are its keys below `backend`, `needed` the one that it cannot do without,
-    `address_setting` the one that names the variable with its address. The names of the
-    variables that its client reads begin with `variables`, or with what other clients read as well.
+    `settings` are its keys below `backend`, `needed` the required one. `address_setting` names the
+    variable with its address. Variables of its client begin with `variables` or a shared prefix.
 
-    `credentials` are what its client needs: of the ways that are listed one is enough, and each is
-    all of its variables. `endpoint` names another address of its service.
+    `credentials` are alternatives, each with all its variables. `endpoint` names another service
+    address.
 
-    `is_own_folder`: it lies in the project's `.fabric`, beside logs and archives; nobody elsewhere
-    reads it. `keeps_conditions`: its conditional writes hold, and need not be tried out first.
+    `is_own_folder`: it is in the project's `.fabric`, read by this machine only.
+    `keeps_conditions`: conditional writes are reliable without a test.
     """
 
     kind: str
@@ -97,12 +96,12 @@ def back_end_facts(kind: str) -> BackEndFacts:
     return _BY_KIND.get(kind) or BackEndFacts(kind)
 
 
-def reads_variable(kind: str, name: str) -> bool:
-    """Whether a store of that kind goes by a variable of that name."""
+def is_store_variable(kind: str, name: str) -> bool:
+    """Return whether a store of that kind reads the variable."""
     facts = back_end_facts(kind)
     return name.startswith((*facts.variables, *facts.shared_variables))
 
 
 def is_of_other_back_end(kind: str, name: str) -> bool:
-    """Whether a variable counts for stores of another kind, and for nothing else."""
+    """Return whether only stores of another kind read the variable."""
     return any(one.kind != kind and name.startswith(one.variables) for one in BACK_ENDS)

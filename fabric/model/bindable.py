@@ -1,4 +1,4 @@
-"""What of the surroundings a config may bind: all of it, or what its writer may know."""
+"""The environment variables that a config can bind, depending on its trust."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ from enum import Enum
 
 from msgspec import Struct
 
-from fabric.model.secrecy import looks_secret, without_credentials
+from fabric.model.secrecy import is_secret_name, redact_credentials
 
 _CLOUD = "AWS_"
 # Names that say less than TOKEN or PASSWORD, and mean the same.
@@ -24,8 +24,7 @@ _VALUES = re.compile(
 
 
 class SecretUse(Enum):
-    """What becomes of secrets: their values are read, or nobody is going to use them, or nobody
-    may."""
+    """How secrets are handled: read, not needed, or forbidden."""
 
     READ = "read"
     HIDDEN = "hidden"
@@ -33,20 +32,21 @@ class SecretUse(Enum):
 
 
 class GivenVariables(Struct, frozen=True):
-    """Variables that a config may bind, and the names of those that are kept from it."""
+    """Bindable variables, and the names of withheld ones."""
 
     env: Mapping[str, str]
     withheld: frozenset[str] = frozenset()
 
 
 class Bindable(Struct, frozen=True):
-    """What a config may bind; one's own may bind everything.
+    """The variables and files that a config can bind; the user's own config can bind all.
 
-    A stranger's gets only variables that begin with one of the `prefixes`, as a credential can have
-    any name, and none that looks like a credential by its name or by a password in its URL. One
-    that is trusted may read the project's files and use the server besides. `backend` is the only
-    one that a stranger's may name besides the local one: the section of the server's own config, as
-    canonical JSON. `hidden` are files of the server that it may not pack.
+    An untrusted config gets only variables with one of the `prefixes`, and none that looks like a
+    credential by its name or by a password in its URL. A trusted one can also read project files
+    and use the server.
+
+    An untrusted config can name only the local backend and `backend`, the server's own section as
+    canonical JSON. `hidden` are server files that it must not package.
     """
 
     is_own: bool = True
@@ -61,7 +61,7 @@ class Bindable(Struct, frozen=True):
         return not (self.is_own or self.is_trusted)
 
     def of(self, env: Mapping[str, str]) -> GivenVariables:
-        """Asked once `.env` lies under the environment: it is kept from strangers as well."""
+        """Select the bindable variables. Call this after merging `.env`, which is withheld too."""
         if self.is_own:
             return GivenVariables(env)
         given = {name: value for name, value in env.items() if self._lets(name, value)}
@@ -75,9 +75,9 @@ class Bindable(Struct, frozen=True):
 
 @functools.lru_cache(4096)  # every request looks through the same environment
 def _is_credential(name: str, value: str) -> bool:
-    if looks_secret(name) or _NAMES.search(name) or name.upper().startswith(_CLOUD):
+    if is_secret_name(name) or _NAMES.search(name) or name.upper().startswith(_CLOUD):
         return True
-    return _VALUES.search(value) is not None or without_credentials(value) != value
+    return _VALUES.search(value) is not None or redact_credentials(value) != value
 
 
 EVERYTHING = Bindable()

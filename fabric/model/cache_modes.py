@@ -1,4 +1,4 @@
-"""Which caches a command reads and writes: `--cache local:rw,remote:r`, or what fits its place."""
+"""The caches that a command reads and writes: `--cache local:rw,remote:r`, or a default."""
 
 from collections.abc import Mapping
 
@@ -33,21 +33,23 @@ class CacheModes(Struct, frozen=True):
 
 
 def cache_modes(said: str, env: Mapping[str, str]) -> CacheModes:
-    """As the option says, else the variable, else read-only; in CI it writes too, but for what
-    runs of pull requests make."""
+    """Choose the modes: option, variable, or default. The shared cache is read-only by default.
+
+    In CI it is also written, except in pull request runs.
+    """
     text = said or env.get(CACHE_VARIABLE, "")
     if text:
-        return _parsed(text, "--cache" if said else CACHE_VARIABLE)
-    return CacheModes(reads_remote=True, writes_remote=in_ci(env) and not of_pull_request(env))
+        return _parse_modes(text, "--cache" if said else CACHE_VARIABLE)
+    return CacheModes(reads_remote=True, writes_remote=is_ci(env) and not is_pull_request(env))
 
 
-def in_ci(env: Mapping[str, str]) -> bool:
-    """Whether this is a build machine; `CI` itself has the last word."""
+def is_ci(env: Mapping[str, str]) -> bool:
+    """Return whether this is a CI machine. The variable `CI` has priority."""
     said = env.get("CI", "")
     return said not in _NO if said else any(env.get(name) for name in _CI_OF_ITS_OWN)
 
 
-def of_pull_request(env: Mapping[str, str]) -> bool:
+def is_pull_request(env: Mapping[str, str]) -> bool:
     return (
         env.get("GITHUB_EVENT_NAME", "").startswith(_OF_OTHERS)
         or env.get("BUILD_REASON") == "PullRequest"
@@ -55,19 +57,19 @@ def of_pull_request(env: Mapping[str, str]) -> bool:
     )
 
 
-def _parsed(text: str, name: str) -> CacheModes:
+def _parse_modes(text: str, name: str) -> CacheModes:
     ways: dict[str, str] = {}
     for part in text.split(","):
         where, colon, way = part.strip().partition(":")
         is_known = where in ("local", "remote") and where not in ways
         if not (is_known and colon and way in _WAYS):
-            raise _bad(f"invalid value for {name}: `{text}`")
+            raise _bad_modes_error(f"invalid value for {name}: `{text}`")
         ways[where] = way
     if set(ways.get("local", "rw")) != {"r", "w"}:
-        raise _bad(f"invalid value for {name}: `{text}`: the local cache is always rw")
+        raise _bad_modes_error(f"invalid value for {name}: `{text}`: the local cache is always rw")
     remote = ways.get("remote", "")
     return CacheModes(reads_remote="r" in remote, writes_remote="w" in remote)
 
 
-def _bad(message: str) -> FabricError:
+def _bad_modes_error(message: str) -> FabricError:
     return FabricError(Problem("usage/bad-value", message, hint=f"use {_FORM}"))

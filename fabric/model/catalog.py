@@ -7,21 +7,21 @@ from enum import StrEnum
 from msgspec import Struct
 
 from fabric.model.names import TriggerKind
-from fabric.model.spelling import nearest
+from fabric.model.spelling import find_nearest
 
 # Of glibc 2: that of manylinux2014, the oldest system that wheels are still made for.
 OLDEST_GLIBC = 17
 
 
 class DeployUnit(StrEnum):
-    """What one deploy at a provider replaces."""
+    """The unit that one deploy at a provider replaces."""
 
     FUNCTION = "function"
     SERVICE = "service"
 
 
 class Credentials(Struct, frozen=True):
-    """Variables that the provider needs; of each group in `required` one name is enough."""
+    """Variables that the provider needs. Of each group in `required` one is sufficient."""
 
     required: tuple[tuple[str, ...], ...]
     optional: tuple[str, ...] = ()
@@ -32,22 +32,22 @@ class Credentials(Struct, frozen=True):
 
 
 class ProviderFacts(Struct, frozen=True):
-    """`prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`; `env_bytes` caps a function's environment
-    (names and values together), 0 where the provider sets no limit of its own. `account` are
-    variables that tell one account, project or namespace from another, `endpoints` those that name
-    another address of its API: no credentials. `memory` (MB) and `timeout` (seconds) are the least
-    and the most, `name_length` is that of a whole name, with service and stage in it.
+    """The facts of a provider.
 
-    `role_variable` names the role that functions run under, where one has to be given.
-    `tells_documents`: deploy commands are told of queues, rules and the like. `long_batches_wait`:
-    a big batch needs a window. `deletes_by_own_switch`: the switch for all providers is not enough
-    to delete there. `cron_leaves_a_day_open`: in six fields one of the two days is `?`.
-    `node_packages` are those that its Node runtimes bring, `python_packages` those of its Python
-    runtimes, each with the module that it is. `runtimes` are the families that new projects may
-    begin with there, `begins_with` the versions that they do begin with. `is_one_version`: all
-    functions of a service are one version, and some of them alone are none. `hides_secrets`: values
-    that are secrets are sent as secrets, which nobody there can read back. `glibc` has the minor
-    version of glibc 2 in its images, by the minor version of Python from which it counts.
+    `prefix` is the P in `FABRIC_<P>_REAL_DEPLOY`. `env_bytes` limits a function's environment
+    (names and values); 0 means no limit. `account` variables identify the account, `endpoints` the
+    API address; neither are credentials. `memory` (MB), `timeout` (seconds) are minimum and
+    maximum. `name_length` limits the full name.
+
+    `role_variable` names the required role of functions. `tells_documents`: deploy commands get
+    queues and rules. `long_batches_wait`: a large batch needs a window. `deletes_by_own_switch`:
+    deletion needs this provider's own switch. `cron_leaves_a_day_open`: in six fields one of the
+    two days is `?`.
+
+    `node_packages` and `python_packages` are in its runtimes, the latter with module names.
+    `runtimes` are the families for new projects, `begins_with` their versions. `is_one_version`:
+    all functions of a service share one version. `hides_secrets`: secrets are stored unreadable.
+    `glibc` maps the minor version of Python to that of glibc 2.
     """
 
     id: str
@@ -87,7 +87,8 @@ class ProviderFacts(Struct, frozen=True):
 
     @property
     def account_variables(self) -> tuple[str, ...]:
-        """What decides which account a deploy reaches, at which address: part of its key."""
+        """Return the variables that determine the account and API address. They are part of the
+        key."""
         own = (f"{self.prefix}_REGION", f"{self.prefix}_API_BASE_URL")
         return (*self.account, *own, *self.endpoints)
 
@@ -110,7 +111,7 @@ _EVENTS = _WEB | {TriggerKind.QUEUE, TriggerKind.STORAGE}
 _KB = 1024
 
 
-def _one_each(*names: str) -> tuple[tuple[str, ...], ...]:
+def _group_each(*names: str) -> tuple[tuple[str, ...], ...]:
     return tuple((name,) for name in names)
 
 
@@ -125,7 +126,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         packages=("boto3",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            _one_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
+            _group_each("CLOUD1_ACCESS_KEY_ID", "CLOUD1_SECRET_ACCESS_KEY", "CLOUD1_REGION"),
             ("CLOUD1_SESSION_TOKEN", "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"),
         ),
         env_bytes=4 * _KB,
@@ -192,7 +193,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_EVENTS,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
-            _one_each(
+            _group_each(
                 "CLOUD3_TENANT_ID",
                 "CLOUD3_CLIENT_ID",
                 "CLOUD3_CLIENT_SECRET",
@@ -212,7 +213,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_WEB,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
-            _one_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
+            _group_each("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
         ),
         name_length=63,
     ),
@@ -226,7 +227,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            _one_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
+            _group_each("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID"), ("EDGE1_ZONE_ID",)
         ),
         name_length=63,
         archive_bytes=10 * _KB * _KB,
@@ -244,7 +245,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_WEB,
         packages=("httpx",),
         unit=DeployUnit.SERVICE,
-        credentials=Credentials(_one_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
+        credentials=Credentials(_group_each("HOST1_TOKEN", "HOST1_PROJECT_ID"), ("HOST1_ORG_ID",)),
         env_bytes=64 * _KB,
         archive_bytes=250 * _KB * _KB,
         endpoints=("HOST1_SITES_URL",),
@@ -260,7 +261,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_WEB,
         packages=("httpx",),
         unit=DeployUnit.SERVICE,
-        credentials=Credentials(_one_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
+        credentials=Credentials(_group_each("HOST2_AUTH_TOKEN", "HOST2_SITE_ID")),
         env_bytes=4 * _KB,
         archive_bytes=50 * _KB * _KB,
         runtimes=("nodejs",),
@@ -276,7 +277,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         triggers=_HTTP,
         unit=DeployUnit.SERVICE,
         credentials=Credentials(
-            _one_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
+            _group_each("HOST3_API_TOKEN", "HOST3_APP_NAME"), ("HOST3_ORG_ID", "HOST3_IMAGE")
         ),
     ),
     ProviderFacts(
@@ -289,7 +290,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            _one_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
+            _group_each("CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CLOUD4_REGION"),
             ("CLOUD4_ACCOUNT_ID",),
         ),
         env_bytes=4 * _KB,
@@ -308,7 +309,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            _one_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
+            _group_each("CLOUD5_ACCESS_TOKEN", "CLOUD5_NAMESPACE"), ("CLOUD5_API_HOST",)
         ),
         memory=(128, 1_024),
         timeout=(1, 900),
@@ -325,7 +326,7 @@ PROVIDERS: tuple[ProviderFacts, ...] = (
         packages=("httpx",),
         unit=DeployUnit.FUNCTION,
         credentials=Credentials(
-            _one_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
+            _group_each("CLOUD6_API_KEY", "CLOUD6_REGION", "CLOUD6_NAMESPACE"), ("CLOUD6_API_HOST",)
         ),
         archive_bytes=36 * _KB * _KB,
         env_bytes=_KB * _KB,
@@ -339,28 +340,28 @@ DEPLOYABLE_TRIGGERS: frozenset[TriggerKind] = frozenset().union(
 _BY_ID = {facts.id: facts for facts in PROVIDERS}
 
 
-def glibc_of(facts: ProviderFacts, python: str) -> int:
+def find_glibc_version(facts: ProviderFacts, python: str) -> int:
     """The minor version of glibc 2 that functions of a Python version find at a provider."""
     minor = int(found[1]) if (found := re.match(r"3\.(\d+)", python)) else 0
     return max(glibc for since, glibc in facts.glibc if minor >= since)
 
 
-def facts_of(provider_id: str) -> ProviderFacts | None:
-    """The facts on a provider, or None when there is no such provider."""
+def find_provider_facts(provider_id: str) -> ProviderFacts | None:
+    """Return the facts of a provider, or None for an unknown provider."""
     return _BY_ID.get(provider_id)
 
 
-def titled(provider: str) -> str:
+def format_provider_title(provider: str) -> str:
     """The product name of a provider with its id: "AWS Lambda (`cloud1-lambda`)"."""
-    facts = facts_of(provider)
+    facts = find_provider_facts(provider)
     return f"{facts.title} (`{facts.id}`)" if facts else f"`{provider}`"
 
 
-def suggested_provider(word: str, labels: Sequence[str] = ()) -> str:
+def suggest_provider(word: str, labels: Sequence[str] = ()) -> str:
     """A hint with the provider that a product name or a misspelled id means, or ""."""
     by_name = {name: facts for facts in PROVIDERS for name in facts.common_names}
-    known = nearest(word, (*labels, *PROVIDER_IDS)) or nearest(word, by_name)
-    facts = by_name.get(known) or facts_of(known)
+    known = find_nearest(word, (*labels, *PROVIDER_IDS)) or find_nearest(word, by_name)
+    facts = by_name.get(known) or find_provider_facts(known)
     if facts:
         return f"did you mean `{facts.id}` ({facts.title})?"
     return f"did you mean `{known}`?" if known else ""

@@ -1,4 +1,4 @@
-"""What one look at the surroundings found, and how much it matters."""
+"""The result of one environment check and its severity."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ class Severity(StrEnum):
 
 
 class Check(Struct, frozen=True):
-    """`severity` says how much it matters where it is not `ok`; `code` is that of the problem."""
+    """A check result. `severity` matters if it is not `ok`. `code` is that of the problem."""
 
     name: str
     ok: bool
@@ -34,19 +34,19 @@ class Check(Struct, frozen=True):
         return Problem(self.code or f"doctor/{self.name}", self.message, hint=self.fix)
 
 
-def passed(name: str, message: str) -> Check:
+def make_passed_check(name: str, message: str) -> Check:
     return Check(name, True, Severity.ERROR, message)  # noqa: FBT003 - what the name says
 
 
-def failed(name: str, problem: Problem) -> Check:
-    return _found(name, problem, Severity.ERROR)
+def make_failed_check(name: str, problem: Problem) -> Check:
+    return _make_problem_check(name, problem, Severity.ERROR)
 
 
-def warned(name: str, problem: Problem) -> Check:
-    return _found(name, problem, Severity.WARNING)
+def make_warning_check(name: str, problem: Problem) -> Check:
+    return _make_problem_check(name, problem, Severity.WARNING)
 
 
-def _found(name: str, problem: Problem, severity: Severity) -> Check:
+def _make_problem_check(name: str, problem: Problem, severity: Severity) -> Check:
     place = f"{problem.where}: " if problem.where and problem.where.line else ""
     message = f"{place}{problem.message}"
     return Check(name, False, severity, message, problem.hint, problem.code)  # noqa: FBT003

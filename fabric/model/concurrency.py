@@ -7,24 +7,26 @@ _HASHED = re.compile(r"\((None|\d+), (None|\d+)\)")
 _SETTING = "concurrency"
 
 
-def hashed_concurrency(reserved: int | None, provisioned: int | None) -> str:
+def encode_concurrency(reserved: int | None, provisioned: int | None) -> str:
     return repr((reserved, provisioned))
 
 
-def told_settings(settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Settings in plain words, such as `reserved=5`; records of earlier versions have the other
-    form, and say the same."""
-    return tuple((name, _told(value) if name == _SETTING else value) for name, value in settings)
+def format_settings(settings: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Format settings such as `reserved=5`. Older records with another form give the same text."""
+    return tuple(
+        (name, _upgrade_concurrency(value) if name == _SETTING else value)
+        for name, value in settings
+    )
 
 
-def told_counts(text: str) -> tuple[int | None, int | None]:
-    """Reserved and provisioned, as `reserved=5,provisioned=1` tells them."""
+def parse_concurrency(text: str) -> tuple[int | None, int | None]:
+    """Parse reserved and provisioned concurrency from `reserved=5,provisioned=1`."""
     counts = dict(part.split("=", 1) for part in text.split(",") if "=" in part)
     reserved, provisioned = counts.get("reserved"), counts.get("provisioned")
     return int(reserved) if reserved else None, int(provisioned) if provisioned else None
 
 
-def _told(text: str) -> str:
+def _upgrade_concurrency(text: str) -> str:
     found = _HASHED.fullmatch(text)
     if found is None:
         return text

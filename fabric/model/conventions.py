@@ -1,4 +1,4 @@
-"""How providers call what a module exports: one table that builds, calls and the guide agree on."""
+"""Calling conventions of handlers by provider: one table for builds, calls and the guide."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class Convention(StrEnum):
-    """What a handler is given. How it is chosen for one export: `calling` of each runtime."""
+    """The arguments of a handler. Each runtime's `calling` selects it for an export."""
 
     # (event, context), in Node also with a callback
     EVENT = "event"
@@ -34,9 +34,12 @@ class Convention(StrEnum):
 
 
 class LanguageCalls(Struct, frozen=True):
-    """`http` is for functions with an http trigger or none at all, `others` for the rest. `names`
-    are the exports that count where `entry` names none and there is no `handler`; an object is a
-    handler where it has one of `methods`."""
+    """The conventions of a language. `http` is for functions with an http trigger or no trigger,
+    `others` for the rest.
+
+    `names` are the fallback exports without `handler`. An object is a handler if it has one of
+    `methods`.
+    """
 
     http: Convention = Convention.EVENT
     others: Convention = Convention.EVENT
@@ -44,7 +47,7 @@ class LanguageCalls(Struct, frozen=True):
     methods: tuple[str, ...] = ()
 
     def convention(self, kinds: Iterable[str]) -> Convention:
-        """`kinds` are those of the function's triggers."""
+        """Return the convention. `kinds` are the trigger kinds of the function."""
         found = frozenset(kinds)
         return self.others if found and "http" not in found else self.http
 
@@ -115,6 +118,7 @@ CONVENTIONS: Mapping[str, HandlerCalls] = {
 }
 
 
-def conventions_of(provider_id: str) -> HandlerCalls:
-    """Where there is no such provider, events: every language knows them."""
+def find_conventions(provider_id: str) -> HandlerCalls:
+    """Find the conventions. For an unknown provider return events, which every language
+    supports."""
     return CONVENTIONS.get(provider_id, AS_EVENTS)

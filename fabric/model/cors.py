@@ -1,4 +1,4 @@
-"""What browsers of other origins may do, as a trigger's `cors` says it."""
+"""Cross-origin permissions from a trigger's `cors`."""
 
 import functools
 import json
@@ -32,26 +32,26 @@ class Cors(Struct, frozen=True):
 
 
 @functools.lru_cache(256)
-def cors_of(text: str) -> Cors | None:
-    """`cors` as a trigger has it: `true`, an origin, or settings as JSON; None for none."""
+def parse_cors_setting(text: str) -> Cors | None:
+    """Parse `cors` of a trigger: `true`, an origin, or settings as JSON. None if disabled."""
     if not text:
         return None
     if not text.startswith("{"):
         return Cors() if text == "true" else Cors((text,))
     said = json.loads(text)
     return Cors(
-        _texts(said, _ORIGINS) or _ALL,
-        _texts(said, _ALLOWED_METHODS) or _METHODS,
-        _texts(said, _HEADERS),
-        _texts(said, _EXPOSED),
-        credentials=_first(said, _CREDENTIALS) is True,
-        max_age=str(_first(said, _AGE) or ""),
+        _read_texts(said, _ORIGINS) or _ALL,
+        _read_texts(said, _ALLOWED_METHODS) or _METHODS,
+        _read_texts(said, _HEADERS),
+        _read_texts(said, _EXPOSED),
+        credentials=_find_first_setting(said, _CREDENTIALS) is True,
+        max_age=str(_find_first_setting(said, _AGE) or ""),
     )
 
 
-def cors_row(said: object) -> JsonObject | None:
-    """The same for who answers elsewhere; `said` is the `cors` of a trigger's JSON."""
-    cors = cors_of(_as_text(said))
+def encode_cors(said: object) -> JsonObject | None:
+    """Encode CORS settings for another server. `said` is the `cors` of a trigger's JSON."""
+    cors = parse_cors_setting(_encode_as_text(said))
     if cors is None:
         return None
     return {
@@ -64,18 +64,18 @@ def cors_row(said: object) -> JsonObject | None:
     }
 
 
-def _as_text(said: object) -> str:
+def _encode_as_text(said: object) -> str:
     if isinstance(said, bool):
         return "true" if said else ""
     return json.dumps(said, sort_keys=True) if isinstance(said, Mapping) else str(said or "")
 
 
-def _first(said: dict[str, Json], names: Sequence[str]) -> Json:
+def _find_first_setting(said: dict[str, Json], names: Sequence[str]) -> Json:
     return next((said[name] for name in names if name in said), None)
 
 
-def _texts(said: dict[str, Json], names: Sequence[str]) -> tuple[str, ...]:
-    value = _first(said, names)
+def _read_texts(said: dict[str, Json], names: Sequence[str]) -> tuple[str, ...]:
+    value = _find_first_setting(said, names)
     if isinstance(value, str):
         return (value,)
     return tuple(map(str, value)) if isinstance(value, list) else ()

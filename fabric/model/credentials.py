@@ -1,4 +1,4 @@
-"""Which of a provider's credentials are missing, by the names of variables alone."""
+"""Find missing provider credentials by variable names only."""
 
 from collections.abc import Collection
 
@@ -25,20 +25,22 @@ _STAND_INS = {
 }
 
 
-def missing_groups(facts: ProviderFacts, given: Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """The groups of which no name is given; of each, one would be enough."""
+def find_missing_groups(
+    facts: ProviderFacts, given: Collection[str]
+) -> tuple[tuple[str, ...], ...]:
+    """Find the groups without a set variable. One variable per group is sufficient."""
     return tuple(
         group
         for group in facts.credentials.required
-        if not any(name in given for name in _that_do(group))
+        if not any(name in given for name in _select_usable(group))
     )
 
 
-def _that_do(group: tuple[str, ...]) -> tuple[str, ...]:
+def _select_usable(group: tuple[str, ...]) -> tuple[str, ...]:
     return (*group, *(other for name in group for other in _STAND_INS.get(name, ())))
 
 
-def credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
-    """All variables that decide whether credentials are missing."""
-    groups = (name for group in facts.credentials.required for name in _that_do(group))
+def list_credential_variables(facts: ProviderFacts) -> tuple[str, ...]:
+    """List all variables that determine whether credentials are missing."""
+    groups = (name for group in facts.credentials.required for name in _select_usable(group))
     return tuple(dict.fromkeys((*groups, *facts.credentials.optional)))

@@ -1,7 +1,6 @@
-"""The names under which fabric is published, and the optional packages of its extras.
+"""The published names of fabric, and the optional packages of its extras.
 
-Every hint, generated file and test reads them here: a name that is published by a stranger must
-not appear anywhere.
+Every hint, generated file and test uses them, so that no foreign package name appears anywhere.
 """
 
 from collections.abc import Mapping
@@ -46,25 +45,28 @@ _EXTRA_OF = {one: extra for extra in reversed([*MODULES]) for one in MODULES[ext
 
 
 class PackageNeed(Struct, frozen=True):
-    """Something that needs an optional package. `user` begins the message, with its verb, as in
-    `deploys to AWS need`; `code` is the code of the problem."""
+    """A need for an optional package. `user` begins the message, as in `deploys to AWS need`.
+
+    `code` is the code of the problem.
+    """
 
     user: str
     extra: Extra
     code: str
 
 
-def extra_of(module: str) -> Extra:
+def find_extra(module: str) -> Extra:
     return _EXTRA_OF[module]
 
 
-def requirement(*extras: Extra) -> str:
+def format_requirement(*extras: Extra) -> str:
     """The distribution with its extras, as in `serverless-fabric[cloud,postgres]`."""
     listed = ",".join(sorted(set(extras)))
     return f"{DISTRIBUTION}[{listed}]" if listed else DISTRIBUTION
 
 
-def pinned_requirement(version: str, *extras: Extra) -> str:
-    """For machines that install fabric on each run: no version with another major number."""
+def format_pinned_requirement(version: str, *extras: Extra) -> str:
+    """Format the requirement without other major versions, for machines that install fabric on each
+    run."""
     major = int(version.split(".", 1)[0])
-    return f"{requirement(*extras)}>={version},<{major + 1}"
+    return f"{format_requirement(*extras)}>={version},<{major + 1}"

@@ -1,4 +1,4 @@
-"""What happens while a run happens: the only channel for progress."""
+"""The events of a run: the only channel for progress."""
 
 from typing import TypeAlias
 

@@ -1,4 +1,4 @@
-"""Where builds are carried out, if not on this machine. Pure."""
+"""The executor of builds, if not this machine. Pure functions."""
 
 import re
 
@@ -30,7 +30,7 @@ class DaskAddress(Struct, frozen=True):
         return f"{self.host}:{self.port}"
 
 
-def executor_of(word: str) -> DaskAddress:
+def parse_executor(word: str) -> DaskAddress:
     found = _ADDRESS.fullmatch(word)
     if found is None or not 0 < int(found[2]) <= _LAST_PORT:
         message = f"invalid value for --executor: `{word}`"

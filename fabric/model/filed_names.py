@@ -1,7 +1,7 @@
-"""Which variables of a project's `.env` reach provider clients and children.
+"""The variables of a project's `.env` that provider clients and child processes receive.
 
-A `.env` comes with a checkout. Names that decide how a process loads code, such as LD_PRELOAD or
-NODE_OPTIONS, would make it run what the checkout brings.
+A `.env` comes with a checkout. Variables that control code loading, such as LD_PRELOAD or
+NODE_OPTIONS, would execute code of the checkout.
 """
 
 import re
@@ -34,9 +34,9 @@ _LOADING = re.compile(
 )
 
 
-def reaches_children(name: str, declared: Collection[str] = ()) -> bool:
-    """Whether a variable of a `.env` counts beyond the bindings of the config: one that a provider
-    or a backend reads, or one that the config declares."""
+def is_passed_to_children(name: str, declared: Collection[str] = ()) -> bool:
+    """Return whether a `.env` variable is used beyond bindings: read by a provider or backend, or
+    declared by the config."""
     if name.startswith(_PREFIXES) or _AWS.fullmatch(name):
         return True
     return name in declared and not _LOADING.fullmatch(name)

@@ -8,7 +8,7 @@ from fabric.model.names import Digest
 _LENGTH = 64
 
 
-def digest_bytes(content: bytes) -> Digest:
+def hash_bytes(content: bytes) -> Digest:
     return Digest(hashlib.sha256(content).hexdigest())
 
 
@@ -16,8 +16,8 @@ def is_digest(text: str) -> bool:
     return len(text) == _LENGTH and not text.strip("0123456789abcdef")
 
 
-def digest_fields(fields: Iterable[str]) -> Digest:
-    """The digest of a list of texts; ("ab", "c") and ("a", "bc") differ."""
+def hash_fields(fields: Iterable[str]) -> Digest:
+    """Hash a list of texts unambiguously: ("ab", "c") and ("a", "bc") differ."""
     # One text and one update: a thousand small updates cost ten times as much.
     text = "".join([f"{len(field)}:{field}" for field in fields])
-    return digest_bytes(text.encode("utf-8", "surrogatepass"))
+    return hash_bytes(text.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,4 @@
-"""The host in an address: read whatever the address is, and checked before a name leads to it."""
+"""Extract the host of an address, and check it before DNS points to it."""
 
 import ipaddress
 import re
@@ -12,25 +12,24 @@ _ONE_PART = re.compile(r"[a-z0-9]+(-+[a-z0-9]+)*")
 
 
 def is_name_in_host(text: str) -> bool:
-    """Whether it stays one name where it is put between the dots of a host: all else could make
-    another host of it."""
+    """Return whether the text stays a single host label. Other texts could form another host."""
     return bool(_ONE_PART.fullmatch(text))
 
 
-def host_of(url: str) -> str:
-    """Also of one without a scheme; empty where there is none."""
+def extract_host(url: str) -> str:
+    """Extract the host, also without a scheme; empty if there is none."""
     parts = _split(url)
     return (parts.hostname or "") if parts else ""
 
 
-def routable_host(url: str) -> str:
-    """As DNS would be asked for it; empty where the address has no host that a name can lead to."""
-    host = host_of(url).removesuffix(".")
+def extract_routable_host(url: str) -> str:
+    """Extract the host in DNS form; empty if no hostname can point to it."""
+    host = extract_host(url).removesuffix(".")
     return host if _NAME.fullmatch(host) else ""
 
 
-def port_of(url: str) -> int | None:
-    """Only one that is said."""
+def extract_port(url: str) -> int | None:
+    """Extract an explicit port."""
     parts = _split(url)
     try:
         return parts.port if parts else None
@@ -38,14 +37,14 @@ def port_of(url: str) -> int | None:
         return None
 
 
-def path_of(url: str) -> str:
-    """Without the strokes around it."""
+def extract_path(url: str) -> str:
+    """Extract the path without surrounding slashes."""
     parts = _split(url)
     return parts.path.strip("/") if parts else ""
 
 
-def target_of(said: str) -> str:
-    """What is asked for at a host, with its query: of a whole address the rest does not count."""
+def extract_request_target(said: str) -> str:
+    """Extract the request target: path and query, without the rest of the address."""
     if "://" not in said:
         return f"/{said.lstrip('/')}"
     parts = _split(said)
@@ -62,7 +61,7 @@ def is_ip_address(host: str) -> bool:
 
 
 def _split(url: str) -> SplitResult | None:
-    """None where it is no address at all, such as one with half of a bracket."""
+    """Split an address; None if invalid, for example with an unclosed bracket."""
     try:
         parts = urlsplit(url if "://" in url else f"//{url}")
         _ = parts.hostname

@@ -1,7 +1,7 @@
-"""Values that are known only once an upstream is released: what stands for them until then.
+"""Placeholders for values that are known only after an upstream's release.
 
-A placeholder is a name between two characters that no config may hold. It is for this process
-alone: whatever leaves it, to a child, a file or an address, is held against `all_known` first.
+A placeholder is a name between two characters that no config can contain. Texts must pass
+`all_known` before they leave this process to a child, a file or an address.
 """
 
 import re
@@ -16,49 +16,49 @@ _ESCAPED = ("\\ue000", "\\ue001")
 WHERE_LATE = "`env`, `params`, `extensions`, the address of a resource and the secrets of an addon"
 
 
-def placeholder(name: str) -> str:
-    """What stands for a variable whose value is not known yet."""
+def format_placeholder(name: str) -> str:
+    """Format the placeholder of a variable without a known value."""
     return f"{_OPEN}{name}{_CLOSE}"
 
 
-def late_names(text: str) -> tuple[str, ...]:
+def find_late_names(text: str) -> tuple[str, ...]:
     """The variables that a text still waits for."""
     return tuple(_PLACEHOLDER.findall(text)) if _OPEN in text else ()
 
 
-def filled_in(text: str, values: Mapping[str, str]) -> str:
-    """The text with what is known by now in place of its placeholders."""
+def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
+    """Replace placeholders by known values."""
     if _OPEN not in text:
         return text
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def filled_in_document(node: object, values: Mapping[str, str]) -> object:
-    """A JSON document, all of whose texts are filled in; its keys as well."""
+def fill_document(node: object, values: Mapping[str, str]) -> object:
+    """Replace placeholders in all texts of a JSON document, including keys."""
     match node:
         case str():
-            return filled_in(node, values)
+            return fill_placeholders(node, values)
         case Mapping():
             return {
-                filled_in(str(key), values): filled_in_document(value, values)
+                fill_placeholders(str(key), values): fill_document(value, values)
                 for key, value in node.items()
             }
         case Sequence():
-            return [filled_in_document(item, values) for item in node]
+            return [fill_document(item, values) for item in node]
         case _:
             return node
 
 
-def all_known(what: str, texts: Iterable[str]) -> None:
-    """Raises where one of the texts, which are about to leave this process, is not known yet."""
+def require_known_values(what: str, texts: Iterable[str]) -> None:
+    """Raise if a text that is about to leave this process has an unknown value."""
     for text in texts:
         if _OPEN in text or _ESCAPED[0] in text:
-            names = late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))
+            names = find_late_names(text.replace(_ESCAPED[0], _OPEN).replace(_ESCAPED[1], _CLOSE))
             if names:
-                raise FabricError(late_problem(what, names[0]))
+                raise FabricError(unknown_value_problem(what, names[0]))
 
 
-def late_problem(what: str, name: str) -> Problem:
+def unknown_value_problem(what: str, name: str) -> Problem:
     return Problem(
         "config/late-value",
         f"{what} depends on a value that is not known yet: `{name}`",

@@ -1,4 +1,4 @@
-"""How grave a line of a log is, by what it says of itself."""
+"""The severity of a log line, from its own text."""
 
 import json
 import re
@@ -27,26 +27,26 @@ _WORD = re.compile(r"^(?:[\d:.TZ,+\-/ ]*[\s|])?[\[(<]?([A-Za-z]{3,9})[\])>]?(?=[
 _NUMBERS = ((50, "error"), (40, "warn"), (30, "info"), (0, "debug"))
 
 
-def level_named(word: str) -> str:
-    """Empty for a word that is no level."""
+def normalize_level(word: str) -> str:
+    """Normalize a level name; empty for an unknown word."""
     return _NAMES.get(word.lower(), "")
 
 
-def level_of(text: str) -> str:
-    """Empty where a line does not say."""
+def find_level(text: str) -> str:
+    """Find the level of a line; empty if it has none."""
     if text.startswith("{"):
-        return _in_document(text)
+        return _read_json_level(text)
     fields = text.split("\t", 3)
-    if len(fields) > 2 and level_named(fields[2].strip()):  # noqa: PLR2004 - time, request, level
-        return level_named(fields[2].strip())
+    if len(fields) > 2 and normalize_level(fields[2].strip()):  # noqa: PLR2004 - time, request, level
+        return normalize_level(fields[2].strip())
     found = _WORD.match(text)
     word = found[1] if found else ""
     # "Info about users" is a sentence, "INFO …" and "info: …" are not.
     is_meant = word.isupper() or (found is not None and text[found.end() :].startswith(":"))
-    return level_named(word) if is_meant or text.startswith(("[", "(", "<")) else ""
+    return normalize_level(word) if is_meant or text.startswith(("[", "(", "<")) else ""
 
 
-def _in_document(text: str) -> str:
+def _read_json_level(text: str) -> str:
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -54,9 +54,9 @@ def _in_document(text: str) -> str:
     found = next((said[key] for key in _KEYS if key in said), "")
     if isinstance(found, int | float) and not isinstance(found, bool):
         return next(name for least, name in _NUMBERS if found >= least or not least)
-    return level_named(found) if isinstance(found, str) else ""
+    return normalize_level(found) if isinstance(found, str) else ""
 
 
 def is_as_grave(level: str, least: str) -> bool:
-    """A line that says nothing of itself counts as `info`."""
+    """Return whether a line has at least this level. A line without a level counts as `info`."""
     return not least or LEVELS.index(level or "info") >= LEVELS.index(least)

@@ -1,4 +1,4 @@
-"""The words of the domain: ids that must not be mixed up."""
+"""Domain ids as distinct types, so that they are not mixed up."""
 
 from enum import StrEnum
 from typing import NewType
@@ -18,7 +18,7 @@ class TriggerKind(StrEnum):
 
 
 class Verb(StrEnum):
-    """How far a command goes: each verb includes the ones before it."""
+    """The extent of a command. Each verb includes those before it."""
 
     BUILD = "build"
     PACKAGE = "package"

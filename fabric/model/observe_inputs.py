@@ -1,11 +1,11 @@
-"""Inputs of tasks that look at what runs: what they find holds for this moment only."""
+"""Inputs of observation tasks. Their results are valid only at that time."""
 
 from typing import ClassVar
 
 from msgspec import Struct
 
 from fabric.model.task import InputEntry, Lane
-from fabric.model.task_inputs import option_entries
+from fabric.model.task_inputs import list_option_entries
 
 
 class _ObserveInputs(Struct, frozen=True):
@@ -22,7 +22,7 @@ class _ObserveInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service")
+        return list_option_entries(self, "service")
 
 
 class LogsInputs(_ObserveInputs, frozen=True):

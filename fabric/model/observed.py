@@ -1,5 +1,4 @@
-"""What is known of calls that were made: lines, numbers and traces. Times are nanoseconds since
-1970."""
+"""Data about invocations: lines, numbers and traces. Times are nanoseconds since 1970."""
 
 import datetime
 from collections.abc import Iterable
@@ -28,13 +27,12 @@ class TimeWindow(Struct, frozen=True):
         return max((self.until - self.since) // PARTS, 1)
 
     def whole_minutes(self, parts: int = PARTS) -> int:
-        """How long a part is, in seconds, for whoever counts by the minute."""
+        """Return the length of a part in seconds, as whole minutes."""
         seconds = (self.until - self.since) // SECOND // parts
         return max(-(-seconds // _MINUTE), 1) * _MINUTE
 
     def in_parts(self, counted: Iterable[tuple[int, float]], part: int = 0) -> tuple[int, ...]:
-        """What was counted at these times, for each part; of what lies outside the nearest has
-        it."""
+        """Sum the counts by part. Counts outside the window are added to the nearest part."""
         sums = [0] * PARTS
         for at, count in counted:
             place = (at - self.since) // (part or self.part)
@@ -43,8 +41,8 @@ class TimeWindow(Struct, frozen=True):
 
 
 class LogLine(Struct, frozen=True):
-    """`id` tells it from all others of its function; `is_platform` is what a provider says itself,
-    of the beginning and the end of a call."""
+    """A log line. `id` is unique within its function. `is_platform` marks provider messages about a
+    call's start and end."""
 
     at: int
     service: str
@@ -62,8 +60,8 @@ class LogLine(Struct, frozen=True):
 
 
 class FunctionNumbers(Struct, frozen=True):
-    """`over_time` are calls in equal parts of the time that was asked about; no percentile where
-    nobody knows one."""
+    """Numbers of a function. `over_time` are calls in equal parts of the window. A percentile can
+    be unknown."""
 
     service: str
     function: str
@@ -87,7 +85,7 @@ class TracedStep(Struct, frozen=True):
 
 
 class TracedCall(Struct, frozen=True):
-    """One call, with what was done in it."""
+    """One call with its steps."""
 
     id: str
     service: str
@@ -99,18 +97,18 @@ class TracedCall(Struct, frozen=True):
     steps: tuple[TracedStep, ...] = ()
 
 
-def moment(at: int) -> str:
-    """As it stands in JSON."""
+def format_moment(at: int) -> str:
+    """Format a time for JSON."""
     whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND // _MS:03d}Z"
 
 
-def nanoseconds(at: datetime.datetime) -> int:
+def convert_to_nanoseconds(at: datetime.datetime) -> int:
     return round(at.timestamp() * 1_000_000) * 1_000
 
 
-def nanoseconds_in(text: str) -> int:
-    """Of a moment in UTC with up to nine digits behind the point; a ValueError for what is none."""
+def parse_nanoseconds(text: str) -> int:
+    """Parse a UTC time with up to nine decimal digits. Raises a ValueError if invalid."""
     head, _, rest = text.rstrip("Z").partition(".")
     whole = datetime.datetime.fromisoformat(head).replace(tzinfo=datetime.UTC)
-    return nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)
+    return convert_to_nanoseconds(whole) + int(rest[:9].ljust(9, "0") or 0)

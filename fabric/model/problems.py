@@ -1,4 +1,4 @@
-"""What went wrong, where, and what to do about it: a value that every layer can raise."""
+"""Problems: what failed, where, and the remedy. Every layer can raise them."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 
 
 class Place(Struct, frozen=True):
-    """A spot in a file; line and column count from 1, 0 means the whole file."""
+    """A place in a file. Line and column count from 1; 0 means the whole file."""
 
     file: str
     line: int = 0
@@ -37,16 +37,18 @@ class Place(Struct, frozen=True):
 
 
 class ConfigSpot(Struct, frozen=True):
-    """What of a config something is about: a function, and which of its triggers. Without a
-    function it is about the service as a whole."""
+    """A config location: a function and one of its triggers. Without a function it means the
+    service."""
 
     function: str = ""
     trigger: int | None = None
 
 
 class Problem(Struct, frozen=True):
-    """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning. `about` is for
-    whoever knows the config's text, and makes `where` of it."""
+    """One finding. `code` is `<area>/<kebab-case>` and never changes its meaning.
+
+    With the config's text, `about` is converted to `where`.
+    """
 
     code: str
     message: str
@@ -61,8 +63,9 @@ class Problem(Struct, frozen=True):
         return replace(self, service=service)
 
 
-def each_once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Several services or targets may lack the same. A problem with its place reports more."""
+def drop_repeated_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Drop repeated problems, because several services or targets can share one. The one with a
+    place is kept."""
     listed = dict.fromkeys(one.of("") for one in problems)
     placed = {(one.code, one.message) for one in listed if one.where}
     return tuple(one for one in listed if one.where or (one.code, one.message) not in placed)
@@ -90,7 +93,7 @@ _CODES = {
 
 
 def exit_code_of(problem: Problem) -> ExitCode:
-    """The exit code that a problem's own code stands for."""
+    """Return the exit code of a problem code."""
     if problem.code in _CODES:
         return _CODES[problem.code]
     return _AREAS.get(problem.code.partition("/")[0], ExitCode.FAILED)
@@ -113,7 +116,7 @@ class FabricError(Exception):
 
 
 class WithheldError(FabricError):
-    """Nothing was tried: what the whole run needs is not to be had. Told once, by who met it."""
+    """Nothing was tried because a requirement of the whole run is missing. Reported once."""
 
     def __init__(self, problems: tuple[Problem, ...], *, is_told: bool) -> None:
         super().__init__(*problems)
@@ -121,11 +124,11 @@ class WithheldError(FabricError):
 
 
 class UntouchedError(FabricError):
-    """It was refused before anybody was called: what there is stays as it was known."""
+    """The request was rejected before any call, so the known state is unchanged."""
 
 
-def retold(error: FabricError, problems: Iterable[Problem]) -> FabricError:
-    """The same failure in other words: whether anybody was called stays known."""
+def replace_problems(error: FabricError, problems: Iterable[Problem]) -> FabricError:
+    """Replace the problems of an error. Whether a call was made stays known."""
     kind = UntouchedError if isinstance(error, UntouchedError) else FabricError
     return kind(*problems)
 

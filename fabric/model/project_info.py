@@ -1,4 +1,4 @@
-"""What a run must know of its project besides the graph."""
+"""The facts of a project that a run needs beside the graph."""
 
 from msgspec import Struct
 

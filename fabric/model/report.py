@@ -18,12 +18,10 @@ class Case(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """`outcome` is what was asked for, as a value; `notes` go to stderr.
+    """`outcome` is the result as a value. `notes` are printed to stderr.
 
-    `text` is what people are told in place of what views would make of the outcome. `owners` are
-    the services of the problems, one for each, where they are known. `cases` are all tasks, `ties`
-    pairs of services of which the second waits for the first: only in a report that was asked for
-    in detail.
+    `text` replaces the text form of the outcome. `owners` are the services of the problems, if
+    known. `cases` are all tasks and `ties` dependency pairs, only in a detailed report.
     """
 
     command: str
@@ -38,11 +36,11 @@ class Report(Struct, frozen=True):
     ties: tuple[tuple[str, str], ...] = ()
 
 
-def failure(command: str, error: FabricError) -> Report:
+def make_failure_report(command: str, error: FabricError) -> Report:
     return Report(command, problems=error.problems, exit_code=error.exit_code)
 
 
-def problem_json(problem: Problem) -> JsonObject:
+def encode_problem(problem: Problem) -> JsonObject:
     where = problem.where
     place: JsonObject | None = None
     if where:

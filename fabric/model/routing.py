@@ -1,12 +1,12 @@
-"""One name over several endpoints: what is wanted, what a back end has, what is to be done."""
+"""One hostname for several endpoints: desired state, backend state and actions."""
 
 from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
-from fabric.model.hosts import path_of, routable_host
+from fabric.model.hashing import hash_fields
+from fabric.model.hosts import extract_path, extract_routable_host
 from fabric.model.names import Digest
 
 # What all weights add up to: they are read as percent.
@@ -21,7 +21,7 @@ Weights: TypeAlias = tuple[tuple[str, int], ...]
 
 
 class EndpointShare(Struct, frozen=True):
-    """One endpoint, and how much of the traffic it is to get, in parts of the whole."""
+    """One endpoint and its weight."""
 
     label: str
     url: str
@@ -29,13 +29,15 @@ class EndpointShare(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """Letters, digits, `-`, `_` and dots only, whatever the address is; else empty."""
-        return routable_host(self.url)
+        """Return the host of letters, digits, `-`, `_` and dots only; empty otherwise."""
+        return extract_routable_host(self.url)
 
 
 class DesiredRouting(Struct, frozen=True):
-    """What a name is to lead to. `owner` is the service and stage whose records these are;
-    `check_path` is what health checks ask for, empty where none are wanted."""
+    """The desired routing of a hostname. `owner` is the service and stage.
+
+    `check_path` is the health check path; empty to disable checks.
+    """
 
     hostname: str
     owner: str
@@ -46,16 +48,16 @@ class DesiredRouting(Struct, frozen=True):
 
     @property
     def weights(self) -> Weights:
-        return weights_of(self.shares)
+        return list_weights(self.shares)
 
     @property
     def heaviest(self) -> EndpointShare:
-        """The first of those with the most weight: where a back end can lead to one alone."""
+        """Return the endpoint with the highest weight, for backends that support only one."""
         return max(self.shares, key=lambda one: one.weight)
 
     def checked_path(self, share: EndpointShare) -> str:
-        """Below the path that the endpoint has itself."""
-        own = path_of(share.url) if self.check_path else ""
+        """Return the health check path below the endpoint's own path."""
+        own = extract_path(share.url) if self.check_path else ""
         if not own:
             return self.check_path
         return f"/{own}" if self.check_path == "/" else f"/{own}{self.check_path}"
@@ -64,15 +66,15 @@ class DesiredRouting(Struct, frozen=True):
     def digest(self) -> Digest:
         shares = (text for one in self.shares for text in (one.label, one.url, str(one.weight)))
         own = (self.hostname, self.owner, str(self.ttl), self.strategy, self.check_path)
-        return digest_fields((*own, *shares))
+        return hash_fields((*own, *shares))
 
 
-def weights_of(shares: tuple[EndpointShare, ...]) -> Weights:
+def list_weights(shares: tuple[EndpointShare, ...]) -> Weights:
     return tuple((one.label, one.weight) for one in shares)
 
 
 class RouterResource(StrEnum):
-    """The kinds of things that a back end keeps for a name."""
+    """The kinds of resources at a DNS backend."""
 
     DNS_RECORD = "dns_record"
     MONITOR = "lb_monitor"
@@ -81,9 +83,10 @@ class RouterResource(StrEnum):
 
 
 class RouterPart(Struct, frozen=True):
-    """One thing at a back end, as it is or as it is to be. `detail` says all that matters of it,
-    and is what is compared; `ident` is the back end's own name for it. `weights` are those of
-    the labels that it tells of."""
+    """One resource at a DNS backend, current or desired. `detail` has all compared facts.
+
+    `ident` is the backend's id. `weights` are those of its labels.
+    """
 
     resource: RouterResource
     name: str
@@ -108,7 +111,7 @@ CHANGING = (RouterVerb.CREATE, RouterVerb.UPDATE)
 
 
 class RouterAction(Struct, frozen=True):
-    """What is to be done to one thing; nothing is ever done to a candidate for deletion."""
+    """The action for one resource. Deletion candidates are never changed."""
 
     resource: RouterResource
     action: RouterVerb

@@ -8,14 +8,17 @@ from msgspec.json import decode
 from fabric.model.outcomes.json_struct import Json, JsonObject
 
 
-def matching(pattern: object) -> JsonObject:
-    """For `{source: [a, b]}` it is `{source: a}`; a pattern may be given as JSON."""
+def build_matching_detail(pattern: object) -> JsonObject:
+    """Build an event detail that matches a pattern: `{source: [a, b]}` gives `{source: a}`.
+
+    The pattern can be JSON text.
+    """
     if isinstance(pattern, str):
-        pattern = _decoded(pattern)
-    return _matching_fields(pattern) if isinstance(pattern, Mapping) else {}
+        pattern = _decode_pattern(pattern)
+    return _build_matching_fields(pattern) if isinstance(pattern, Mapping) else {}
 
 
-def _decoded(text: str) -> object:
+def _decode_pattern(text: str) -> object:
     try:
         found: object = decode(text)
     except DecodeError:
@@ -23,18 +26,18 @@ def _decoded(text: str) -> object:
     return found
 
 
-def _matching_fields(pattern: Mapping[str, object]) -> JsonObject:
-    found = {key: _value(rule) for key, rule in pattern.items() if not key.startswith("$")}
+def _build_matching_fields(pattern: Mapping[str, object]) -> JsonObject:
+    found = {key: _choose_value(rule) for key, rule in pattern.items() if not key.startswith("$")}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _value(rule: object) -> Json:
-    """None where nothing must be there."""
+def _choose_value(rule: object) -> Json:
+    """Return a matching value; None if the field must be absent."""
     match rule:
         case Mapping():
-            return _matching_fields(rule)
+            return _build_matching_fields(rule)
         case [Mapping() as first, *_]:
-            return _by_rule(first)
+            return _choose_by_rule(first)
         case [str() | bool() | int() | float() as first, *_]:
             return first
         case str() | bool() | int() | float():
@@ -43,15 +46,15 @@ def _value(rule: object) -> Json:
             return None
 
 
-def _by_rule(rule: Mapping[str, object]) -> Json:
+def _choose_by_rule(rule: Mapping[str, object]) -> Json:
     for word, wanted in rule.items():
         if word in _RULES:
             return _RULES[word](wanted)
     return "sample"
 
 
-def _numeric(wanted: object) -> Json:
-    """A number within the bounds; each bound is a comparison and a number."""
+def _choose_number(wanted: object) -> Json:
+    """Return a number within the bounds. Each bound is a comparison and a number."""
     items = wanted if isinstance(wanted, list | tuple) else []
     least, most = float("-inf"), float("inf")
     for comparison, bound in zip(items[::2], items[1::2], strict=False):
@@ -64,21 +67,21 @@ def _numeric(wanted: object) -> Json:
                 least = max(least, bound)
             case _:
                 most = min(most, bound)
-    return _between(least, most)
+    return _choose_between(least, most)
 
 
-def _between(least: float, most: float) -> Json:
+def _choose_between(least: float, most: float) -> Json:
     if least == float("-inf"):
-        return 0 if most > 0 else _plain(most - 1)
-    return _plain(least + 1 if least + 1 < most else (least + most) / 2)
+        return 0 if most > 0 else _normalize_number(most - 1)
+    return _normalize_number(least + 1 if least + 1 < most else (least + most) / 2)
 
 
-def _plain(number: float) -> Json:
+def _normalize_number(number: float) -> Json:
     return int(number) if float(number).is_integer() else number
 
 
-def _one_of(wanted: object) -> str:
-    """The first text of those that would do; a rule may wrap them once more."""
+def _choose_text(wanted: object) -> str:
+    """Return the first accepted text. A rule can wrap texts in another list."""
     while isinstance(wanted, list | tuple) and wanted:
         wanted = wanted[0]
     if isinstance(wanted, Mapping):
@@ -87,12 +90,12 @@ def _one_of(wanted: object) -> str:
 
 
 _RULES: Mapping[str, Callable[[object], Json]] = {
-    "prefix": _one_of,
-    "suffix": _one_of,
-    "equals-ignore-case": _one_of,
-    "wildcard": lambda wanted: _one_of(wanted).replace("*", "sample"),
-    "anything-but": lambda wanted: f"not-{_one_of(wanted)}",
+    "prefix": _choose_text,
+    "suffix": _choose_text,
+    "equals-ignore-case": _choose_text,
+    "wildcard": lambda wanted: _choose_text(wanted).replace("*", "sample"),
+    "anything-but": lambda wanted: f"not-{_choose_text(wanted)}",
     "exists": lambda wanted: "sample" if wanted else None,
-    "numeric": _numeric,
-    "cidr": lambda wanted: _one_of(wanted).partition("/")[0],
+    "numeric": _choose_number,
+    "cidr": lambda wanted: _choose_text(wanted).partition("/")[0],
 }

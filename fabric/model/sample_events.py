@@ -1,6 +1,6 @@
-"""One sample event for each kind of trigger, made to fit a trigger's own fields: one table.
+"""Sample events for each trigger kind, adapted to the trigger's fields.
 
-Ids and times never change, so that what is made of them is the same each day.
+Ids and times are constant, so that results are reproducible.
 """
 
 from base64 import b64encode
@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from fabric.model.names import TriggerKind
 from fabric.model.outcomes.json_struct import Json, JsonObject
-from fabric.model.sample_detail import matching
-from fabric.model.sample_request import http_event
+from fabric.model.sample_detail import build_matching_detail
+from fabric.model.sample_request import build_sample_http_event
 
 Fields = Mapping[str, object]
 
@@ -23,29 +23,29 @@ _BODY_MD5 = "fbc24bcc7a1794758fc1327fcfebdaf6"
 
 
 def sample_event(kind: str, fields: Fields) -> JsonObject:
-    """`fields` are those of the trigger, under their names in the config; each has a default.
+    """Build a sample event. `fields` are the trigger's config fields; each has a default.
 
-    The pattern of an eventbus may be JSON as well. A schedule shows in no event of the platform.
+    An eventbus pattern can be JSON text. A schedule appears in no platform event.
     """
     return _SAMPLES[TriggerKind(kind)](fields)
 
 
-def _text(fields: Fields, name: str, default: str) -> str:
-    """A field's text, also where it is there and empty."""
+def _read_text(fields: Fields, name: str, default: str) -> str:
+    """Return a field's text, also if it is empty."""
     return str(fields.get(name) or default)
 
 
-def _first(fields: Fields, name: str, default: str) -> str:
+def _read_first_text(fields: Fields, name: str, default: str) -> str:
     found = fields.get(name)
     return str(found[0]) if isinstance(found, list | tuple) and found else default
 
 
-def _base64(text: str) -> str:
+def _encode_base64(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
 def _queue(fields: Fields) -> JsonObject:
-    name = _text(fields, "queue", "my-queue")
+    name = _read_text(fields, "queue", "my-queue")
     attributes = {
         "ApproximateReceiveCount": "1",
         "SentTimestamp": str(_MILLISECONDS),
@@ -69,12 +69,12 @@ def _queue(fields: Fields) -> JsonObject:
     return {"Records": [record]}
 
 
-def _storage(fields: Fields) -> JsonObject:
+def _build_storage_event(fields: Fields) -> JsonObject:
     from urllib.parse import quote_plus  # an event of any other kind is there sooner
 
-    bucket = _text(fields, "bucket", "my-bucket")
-    key = f"{_text(fields, 'prefix', '')}sample{_text(fields, 'suffix', '.txt')}"
-    told = _first(fields, "events", "objstore1:ObjectCreated:*").partition(":")[2]
+    bucket = _read_text(fields, "bucket", "my-bucket")
+    key = f"{_read_text(fields, 'prefix', '')}sample{_read_text(fields, 'suffix', '.txt')}"
+    told = _read_first_text(fields, "events", "objstore1:ObjectCreated:*").partition(":")[2]
     record: JsonObject = {
         "eventVersion": "2.1",
         "eventSource": "aws:s3",
@@ -93,7 +93,9 @@ def _storage(fields: Fields) -> JsonObject:
     return {"Records": [record]}
 
 
-def _on_bus(detail_type: str, source: str, detail: Json, resources: tuple[str, ...]) -> JsonObject:
+def _build_bus_event(
+    detail_type: str, source: str, detail: Json, resources: tuple[str, ...]
+) -> JsonObject:
     return {
         "version": "0",
         "id": _ID,
@@ -106,23 +108,23 @@ def _on_bus(detail_type: str, source: str, detail: Json, resources: tuple[str, .
     }
 
 
-def _cron(_fields: Fields) -> JsonObject:
+def _build_cron_event(_fields: Fields) -> JsonObject:
     rule = f"arn:aws:events:{_REGION}:{_ACCOUNT}:rule/sample"
-    return _on_bus("Scheduled Event", "aws.events", {}, (rule,))
+    return _build_bus_event("Scheduled Event", "aws.events", {}, (rule,))
 
 
-def _eventbus(fields: Fields) -> JsonObject:
-    plain = _on_bus("Sample", "my.app", {"hello": "world"}, ())
-    return {**plain, **matching(fields.get("pattern"))}
+def _build_eventbus_event(fields: Fields) -> JsonObject:
+    plain = _build_bus_event("Sample", "my.app", {"hello": "world"}, ())
+    return {**plain, **build_matching_detail(fields.get("pattern"))}
 
 
-def _pubsub(fields: Fields) -> JsonObject:
-    topic = _text(fields, "topic", "my-topic")
-    subscription = _text(fields, "subscription", topic)
+def _build_pubsub_event(fields: Fields) -> JsonObject:
+    topic = _read_text(fields, "topic", "my-topic")
+    subscription = _read_text(fields, "subscription", topic)
     is_whole = "/" in subscription
     return {
         "message": {
-            "data": _base64(_BODY),
+            "data": _encode_base64(_BODY),
             "attributes": {},
             "messageId": "1",
             "publishTime": _TIME,
@@ -133,8 +135,8 @@ def _pubsub(fields: Fields) -> JsonObject:
     }
 
 
-def _logstream(fields: Fields) -> JsonObject:
-    topic = _text(fields, "topic", "my-topic")
+def _build_logstream_event(fields: Fields) -> JsonObject:
+    topic = _read_text(fields, "topic", "my-topic")
     brokers = fields.get("brokers")
     addresses = brokers if isinstance(brokers, list | tuple) else ()
     record: JsonObject = {
@@ -142,8 +144,8 @@ def _logstream(fields: Fields) -> JsonObject:
         "partition": 0,
         "offset": 0,
         "timestamp": _MILLISECONDS,
-        "key": _base64("sample"),
-        "value": _base64(_BODY),
+        "key": _encode_base64("sample"),
+        "value": _encode_base64(_BODY),
         "headers": [],
     }
     return {
@@ -152,8 +154,8 @@ def _logstream(fields: Fields) -> JsonObject:
     }
 
 
-def _amqp(fields: Fields) -> JsonObject:
-    queue = _text(fields, "queue", "my-queue")
+def _build_amqp_event(fields: Fields) -> JsonObject:
+    queue = _read_text(fields, "queue", "my-queue")
     message: JsonObject = {
         "basicProperties": {
             "contentType": "application/json",
@@ -163,20 +165,20 @@ def _amqp(fields: Fields) -> JsonObject:
             "timestamp": _TIME,
         },
         "redelivered": False,
-        "data": _base64(_BODY),
+        "data": _encode_base64(_BODY),
     }
     return {
-        "amqpMessagesByQueue": {f"{queue}::{_text(fields, 'virtualHost', '/')}": [message]},
+        "amqpMessagesByQueue": {f"{queue}::{_read_text(fields, 'virtualHost', '/')}": [message]},
     }
 
 
 _SAMPLES: Mapping[TriggerKind, Callable[[Fields], JsonObject]] = {
-    TriggerKind.HTTP: http_event,
+    TriggerKind.HTTP: build_sample_http_event,
     TriggerKind.QUEUE: _queue,
-    TriggerKind.STORAGE: _storage,
-    TriggerKind.CRON: _cron,
-    TriggerKind.EVENTBUS: _eventbus,
-    TriggerKind.PUBSUB: _pubsub,
-    TriggerKind.LOGSTREAM: _logstream,
-    TriggerKind.AMQP: _amqp,
+    TriggerKind.STORAGE: _build_storage_event,
+    TriggerKind.CRON: _build_cron_event,
+    TriggerKind.EVENTBUS: _build_eventbus_event,
+    TriggerKind.PUBSUB: _build_pubsub_event,
+    TriggerKind.LOGSTREAM: _build_logstream_event,
+    TriggerKind.AMQP: _build_amqp_event,
 }

@@ -11,9 +11,11 @@ _AGENT = "fabric"
 _HOST = "localhost"
 
 
-def http_event(fields: Mapping[str, object]) -> JsonObject:
-    """Of `route`, or of `method` and `path`; parameters of the path have the value `1`. What older
-    handlers read is kept at the top."""
+def build_sample_http_event(fields: Mapping[str, object]) -> JsonObject:
+    """Build an HTTP event from `route`, or `method` and `path`. Path parameters have the value `1`.
+
+    Fields for older handlers are at the top level.
+    """
     method, route_path = _route(fields)
     path = _PARAMETER.sub("1", route_path)
     sent = "GET" if method == "ANY" else method
@@ -29,7 +31,7 @@ def http_event(fields: Mapping[str, object]) -> JsonObject:
         "headers": headers,
         "queryStringParameters": {},
         "pathParameters": dict.fromkeys(_PARAMETER.findall(route_path), "1"),
-        "requestContext": _context(f"{method} {route_path}", sent, path),
+        "requestContext": _build_request_context(f"{method} {route_path}", sent, path),
         "body": body,
         "isBase64Encoded": False,
         "httpMethod": sent,
@@ -44,7 +46,7 @@ def _route(fields: Mapping[str, object]) -> tuple[str, str]:
     return method.upper(), path
 
 
-def _context(route: str, method: str, path: str) -> JsonObject:
+def _build_request_context(route: str, method: str, path: str) -> JsonObject:
     return {
         "accountId": "000000000000",
         "apiId": "local",

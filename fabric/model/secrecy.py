@@ -1,4 +1,4 @@
-"""What must not be shown: names that look like credentials, and passwords inside URLs."""
+"""Redaction: names that look like credentials, and passwords in URLs."""
 
 import functools
 import json
@@ -41,49 +41,49 @@ _USERINFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*@")
 
 
 @functools.lru_cache(4096)  # every call of a provider looks through the same environment
-def looks_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a variable of this name most likely holds a credential."""
     return _NAME.search(name) is not None
 
 
-def names_secret(key: str) -> bool:
+def is_secret_key(key: str) -> bool:
     """Whether a key of a config most likely holds a credential, in any spelling."""
-    return looks_secret(key) or _KEY.search(key) is not None
+    return is_secret_name(key) or _KEY.search(key) is not None
 
 
-def without_userinfo(text: str) -> str:
+def redact_userinfo(text: str) -> str:
     """The text with `user:password@` of every URL in it hidden."""
     return _USERINFO.sub(f"{REDACTED}@", text) if "://" in text else text
 
 
-def without_credentials(text: str) -> str:
-    """The text of a foreign tool with what looks like a credential hidden: by name or by form."""
+def redact_credentials(text: str) -> str:
+    """Redact credentials in a foreign tool's text, by name or by form."""
     named = _ASSIGNED.sub(rf"\g<1>{REDACTED}", _SHAPES.sub(REDACTED, text))
-    return without_userinfo(named)
+    return redact_userinfo(named)
 
 
-def without_values(text: str, values: Collection[str]) -> str:
-    """The text with each of these values in it hidden, also as a part of JSON, and with any white
-    space in place of its own: words are folded into lines, and broken into others."""
+def redact_values(text: str, values: Collection[str]) -> str:
+    """Redact each value, also within JSON and with other white space, because tools wrap lines."""
     parts: list[str] = []
     end = 0
-    for start, stop in _merged(_spans(text, values)):
+    for start, stop in _merge_spans(_find_spans(text, values)):
         parts += (text[end:start], REDACTED)
         end = stop
     return "".join((*parts, text[end:]))
 
 
-def without_beginning(text: str, values: Collection[str], least: int) -> str:
-    """The text without what of a value stands at its end: somebody has cut it off there."""
-    once = {form for value in values for form in (value, *_quoted(value))}
-    forms = {form for one in once for form in (one, *_quoted(one))}
+def redact_cut_off_value(text: str, values: Collection[str], least: int) -> str:
+    """Redact the beginning of a value at the end of a truncated text."""
+    once = {form for value in values for form in (value, *_list_quoted_forms(value))}
+    forms = {form for one in once for form in (one, *_list_quoted_forms(one))}
     forms |= {" ".join(form.split()) for form in forms}
-    cut = min((_beginning(text, form, least) for form in forms), default=len(text))
+    cut = min((_find_cut_off_start(text, form, least) for form in forms), default=len(text))
     return text if cut == len(text) else text[:cut] + REDACTED
 
 
-def _beginning(text: str, form: str, least: int) -> int:
-    """Where the text ends with so much of the beginning of a form; its length where it does not."""
+def _find_cut_off_start(text: str, form: str, least: int) -> int:
+    """Find where the text ends with at least this much of a value's beginning; otherwise its
+    length."""
     head = form[:least]
     at = text.find(head, max(0, len(text) - len(form))) if len(head) == least else -1
     while at >= 0 and not form.startswith(text[at:]):
@@ -91,20 +91,20 @@ def _beginning(text: str, form: str, least: int) -> int:
     return at if at >= 0 else len(text)
 
 
-def _spans(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
+def _find_spans(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
     for value in values:
-        for form in {value, *_quoted(value)} if value else ():
+        for form in {value, *_list_quoted_forms(value)} if value else ():
             at = text.find(form)
             while at >= 0:
                 yield at, at + len(form)
                 at = text.find(form, at + len(form))
-            folded = _folded(form)
+            folded = _build_folded_pattern(form)
             if folded is not None:
                 yield from (found.span() for found in folded.finditer(text))
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Those that lie over one another as one: a secret may be a part of another."""
+def _merge_spans(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Merge overlapping spans, because one secret can be part of another."""
     begin = end = 0
     for start, stop in sorted(spans):
         if start >= end:
@@ -116,17 +116,17 @@ def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _folded(form: str) -> re.Pattern[str] | None:
-    """None for what no folding and no further quoting changes. Without the blanks around it little
-    may be left, which is a part of common words."""
+def _build_folded_pattern(form: str) -> re.Pattern[str] | None:
+    """Build a pattern for wrapped forms. Returns None if wrapping changes nothing, or too little
+    text remains."""
     words = form.split()
     is_plain = words == [form] and not _MARK.search(form)
     if is_plain or sum(map(len, words)) < _SHORTEST_FOLDED:
         return None
-    return re.compile(_GAP.join(map(_unquoted, words)))
+    return re.compile(_GAP.join(map(_strip_quotes, words)))
 
 
-def _unquoted(word: str) -> str:
+def _strip_quotes(word: str) -> str:
     found: list[str] = []
     end = 0
     for mark in _MARK.finditer(word):
@@ -135,7 +135,7 @@ def _unquoted(word: str) -> str:
     return "".join((*found, re.escape(word[end:])))
 
 
-def _quoted(value: str) -> tuple[str, ...]:
-    """As writers of JSON spell it, letters beyond ASCII as they are or escaped, and as Python."""
+def _list_quoted_forms(value: str) -> tuple[str, ...]:
+    """List the quoted forms in JSON, with and without escaped non-ASCII, and in Python."""
     spelled = (json.dumps(value, ensure_ascii=False), json.dumps(value), repr(value))
     return tuple(one[1:-1] for one in spelled)

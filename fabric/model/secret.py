@@ -7,9 +7,9 @@ _REFUSAL = "a secret cannot be used as text: call `reveal()`"
 
 
 class Secret(Generic[T]):
-    """Wherever a value of ours is shown or written whole, this part of it says nothing.
+    """A value that is redacted wherever it is printed or serialized.
 
-    `reveal()` is the one way to what it holds, so every place that takes it can be found.
+    Only `reveal()` returns it, so every use can be found.
     """
 
     __slots__ = ("_held",)

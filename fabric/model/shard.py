@@ -1,4 +1,4 @@
-"""One of several parts of a run."""
+"""One shard of a run."""
 
 from msgspec import Struct
 

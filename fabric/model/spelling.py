@@ -1,4 +1,4 @@
-"""Did you mean: the known word that a mistyped one is closest to."""
+"""Spelling suggestions: the known word nearest to a mistyped one."""
 
 from collections.abc import Iterable
 
@@ -6,24 +6,24 @@ _LONGEST = 64
 _MOST = 2
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """The closest of `words`, or "" when none is close; ties go to the first in order."""
+def find_nearest(word: str, words: Iterable[str]) -> str:
+    """Find the closest of `words`, or "" if none is close. Of equal ones the first is returned."""
     if len(word) > _LONGEST:
         return ""
     near = (known for known in sorted(words) if abs(len(known) - len(word)) <= _MOST)
-    steps = ((distance(word.lower(), known.lower()), known) for known in near)
-    close = [pair for pair in steps if pair[0] <= _allowance(word, pair[1])]
+    steps = ((compute_edit_distance(word.lower(), known.lower()), known) for known in near)
+    close = [pair for pair in steps if pair[0] <= _compute_allowance(word, pair[1])]
     return min(close)[1] if close else ""
 
 
-def did_you_mean(word: str, words: Iterable[str]) -> str:
+def suggest_spelling(word: str, words: Iterable[str]) -> str:
     """A hint for people, or "" when nothing comes close."""
-    known = nearest(word, words)
+    known = find_nearest(word, words)
     return f"did you mean `{known}`?" if known else ""
 
 
-def distance(left: str, right: str) -> int:
-    """Edits between two words: insert, drop, replace a letter, or swap two neighbours."""
+def compute_edit_distance(left: str, right: str) -> int:
+    """Compute the edit distance: insert, drop, replace a character, or swap two neighbors."""
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, one in enumerate(left, 1):
@@ -36,6 +36,7 @@ def distance(left: str, right: str) -> int:
     return row[-1]
 
 
-def _allowance(word: str, known: str) -> int:
-    """Two edits, fewer for short words: `a` is not a misspelt `go`."""
+def _compute_allowance(word: str, known: str) -> int:
+    """Return the accepted distance: two edits, fewer for short words, so that `a` does not match
+    `go`."""
     return min(_MOST, (max(len(word), len(known)) - 1) // 2)

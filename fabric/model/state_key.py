@@ -12,9 +12,9 @@ KEY_BYTES = 32
 _ALPHABET = str.maketrans("-_", "+/")
 
 
-def state_key(text: str) -> Secret[bytes]:
-    """Raises for whatever is no key, without a word of it."""
-    raw = _from_hex(text.strip()) or _from_base64(text.strip())
+def decode_state_key(text: str) -> Secret[bytes]:
+    """Decode a key. Raises if invalid, without showing its text."""
+    raw = _decode_hex(text.strip()) or _decode_base64(text.strip())
     if raw is None:
         raise FabricError(
             Problem(
@@ -26,20 +26,20 @@ def state_key(text: str) -> Secret[bytes]:
     return Secret(raw)
 
 
-def _from_hex(text: str) -> bytes | None:
+def _decode_hex(text: str) -> bytes | None:
     try:
-        return _whole(binascii.unhexlify(text))
+        return _require_key_size(binascii.unhexlify(text))
     except ValueError:
         return None
 
 
-def _from_base64(text: str) -> bytes | None:
+def _decode_base64(text: str) -> bytes | None:
     bare = text.translate(_ALPHABET).rstrip("=")
     try:
-        return _whole(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
+        return _require_key_size(base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True))
     except ValueError:
         return None
 
 
-def _whole(raw: bytes) -> bytes | None:
+def _require_key_size(raw: bytes) -> bytes | None:
     return raw if len(raw) == KEY_BYTES else None

@@ -9,7 +9,7 @@ _OFF = frozenset({"", "0", "false", "no", "off"})
 
 
 def is_on(name: str, env: Mapping[str, str]) -> bool:
-    """A switch says yes or no, in whatever letters; another word would be taken for either."""
+    """Parse a switch: yes or no in any case. Other words raise."""
     said = env.get(name, "").strip().lower()
     if said in _ON:
         return True

@@ -1,4 +1,4 @@
-"""A task is data: its kind, its needs, its inputs. What to do with it is looked up elsewhere."""
+"""Tasks as data: kind, needs and inputs. The registry knows how to execute them."""
 
 from enum import StrEnum
 from typing import ClassVar, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -17,14 +17,14 @@ Pairs: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Lane(StrEnum):
-    """What a task is bound by; CPU tasks are capped at the number of cores besides."""
+    """The bottleneck of a task. CPU tasks are also limited to the number of cores."""
 
     CPU = "cpu"
     IO = "io"
 
 
 class EntryKind(StrEnum):
-    """What kind of thing an input is, in reasons and in `explain`."""
+    """The kind of an input, for reasons and `explain`."""
 
     FILE = "file"
     ENV = "env"
@@ -34,7 +34,7 @@ class EntryKind(StrEnum):
 
 
 class InputEntry(NamedTuple):
-    """One named input of a task: the list of them is both hashed and explained."""
+    """One named input of a task. The list is both hashed and explained."""
 
     kind: str
     name: str
@@ -52,11 +52,11 @@ class TaskInputs(Protocol):
     def lane(self) -> Lane: ...
     @property
     def shown_in(self) -> str:
-        """The folder, relative to the workspace, where people see its output; empty: nowhere."""
+        """Return the visible output directory relative to the workspace; empty for none."""
 
     @property
     def owns_folder(self) -> bool:
-        """Whether nothing else belongs in that folder."""
+        """Return whether the output directory belongs to this task only."""
 
     @property
     def service(self) -> str: ...
@@ -85,13 +85,16 @@ class OutputFile(Struct, frozen=True):
 
     @property
     def shown_as(self) -> str:
-        """The digest of the file where people see it: whether it may be run is part of it."""
+        """Return the hash of the visible file, including whether it is executable."""
         return self.digest + EXECUTABLE if self.executable else self.digest
 
 
 class Output(Struct, frozen=True):
-    """What downstream receives. Only `digest` counts for keys; facts are for reading. Where people
-    see its files is said by the task's inputs: what is remembered must not say where to write."""
+    """The output for dependents. Only `digest` affects keys; facts are informational.
+
+    The task's inputs define the output directory, because a cached result must not control where to
+    write.
+    """
 
     digest: Digest
     files: tuple[OutputFile, ...] = ()

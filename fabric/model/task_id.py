@@ -1,7 +1,7 @@
-"""Names of tasks: `kind:service[/function][@provider]`. Nobody else builds or cuts one.
+"""Task ids: `kind:service[/function][@provider]`, built and parsed only here.
 
-A vendor task has the digest of what it fetches in the place of a service, a look at the
-surroundings the name of the check, where no config says whose they are.
+A vendor task has a content hash instead of a service. A check without a known config has its check
+name.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _MADE = ("build", "package")
 
 
 class TaskName(NamedTuple):
-    """The parts of a name; empty where it has none."""
+    """The parts of a task id; empty if absent."""
 
     kind: str
     service: str
@@ -33,7 +33,7 @@ def name_of(task: str) -> TaskName:
     return TaskName(kind, service, function, provider)
 
 
-def kind_of(task: str) -> str:
+def parse_task_kind(task: str) -> str:
     return task.partition(":")[0]
 
 
@@ -42,31 +42,31 @@ def is_kind(task: str, kind: str) -> bool:
     return task.startswith(f"{kind}:")
 
 
-def task_id(kind: str, service: str, function: str = "", provider: str = "") -> TaskId:
+def build_task_id(kind: str, service: str, function: str = "", provider: str = "") -> TaskId:
     return TaskName(kind, service, function, provider).id
 
 
 def package_id(service: str, function: str) -> TaskId:
-    return task_id("package", service, function)
+    return build_task_id("package", service, function)
 
 
 def package_of(needs: Iterable[TaskId], service: str, function: str) -> TaskId:
     """The task among these that packs a function, whatever target it is for."""
     own = package_id(service, function)
-    return next((one for one in needs if remembered_as(one) == own), own)
+    return next((one for one in needs if remove_target_suffix(one) == own), own)
 
 
-def remembered_as(task: TaskId) -> TaskId:
-    """What is made for one of several targets goes down under the name that it has where a run is
-    for that target alone: neither makes anew what the other has made."""
-    is_made = "@" in task and kind_of(task) in _MADE
+def remove_target_suffix(task: TaskId) -> TaskId:
+    """Return the cache name of a task without its target, so that single-target runs share the
+    result."""
+    is_made = "@" in task and parse_task_kind(task) in _MADE
     return TaskId(task.partition("@")[0]) if is_made else task
 
 
-def dns_sync_id(service: str, stage: str) -> TaskId:
-    """One for each name, however many targets it leads to."""
-    return task_id("dns-sync", service, provider=stage)
+def build_dns_sync_id(service: str, stage: str) -> TaskId:
+    """Build the DNS task id, one per hostname regardless of its targets."""
+    return build_task_id("dns-sync", service, provider=stage)
 
 
 def release_id(service: str, provider: str) -> TaskId:
-    return task_id("release", service, provider=provider)
+    return build_task_id("release", service, provider=provider)

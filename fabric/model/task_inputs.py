@@ -1,6 +1,6 @@
-"""What each kind of task is made from, and which of it counts for its key.
+"""The inputs of each task kind, and which of them affect its key.
 
-A new kind is a class here, its row below, and a file of its own in `tasks`.
+A new kind needs a class here, a row below, and a file in `tasks`.
 """
 
 from typing import ClassVar, TypeAlias
@@ -8,23 +8,25 @@ from typing import ClassVar, TypeAlias
 from msgspec import Struct
 
 from fabric.model.catalog import OLDEST_GLIBC
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Lane, Pairs, TaskInputs
 
 
-def option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
-    """Every field of a frozen inputs class as an option entry, so that none is forgotten."""
+def list_option_entries(inputs: Struct, *skip: str) -> tuple[InputEntry, ...]:
+    """List every field of a frozen inputs class as an option entry, so that none is forgotten."""
     left_out = frozenset(skip)
     names = [name for name in inputs.__struct_fields__ if name not in left_out]
-    return tuple(InputEntry(EntryKind.OPTION, name, _text(getattr(inputs, name))) for name in names)
+    return tuple(
+        InputEntry(EntryKind.OPTION, name, _encode_option(getattr(inputs, name))) for name in names
+    )
 
 
-def _text(value: object) -> str:
+def _encode_option(value: object) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def output_folder(root: str, service: str, apart: str = "") -> str:
-    """Where people find what was built for a service, and for which target of several."""
+def build_output_folder(root: str, service: str, apart: str = "") -> str:
+    """Build the output directory of a service, for one of several targets."""
     prefix = "" if root in ("", ".") else f"{root}/"
     return f"{prefix}.fabric/build/{service}{'@' if apart else ''}{apart}"
 
@@ -32,8 +34,8 @@ def output_folder(root: str, service: str, apart: str = "") -> str:
 class VendorInputs(Struct, frozen=True):
     """Third-party packages of one lock file, for one platform and interpreter version.
 
-    `root` is the folder of that file; `without` are packages it names that the provider brings;
-    `glibc` is the minor version of glibc 2 on the platform.
+    `root` is the lock file's directory. `without` are packages that the provider's runtime has.
+    `glibc` is the platform's minor version of glibc 2.
     """
 
     kind: ClassVar[str] = "vendor"
@@ -54,9 +56,9 @@ class VendorInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        """`source` is the text of the lock: its digest is enough to tell that it changed."""
-        lock = InputEntry(EntryKind.OPTION, "requirements", digest_fields((self.source,)))
-        return (lock, *option_entries(self, "service", "root", "source", "without"))
+        """Return the entries. `source` is the lock text, hashed."""
+        lock = InputEntry(EntryKind.OPTION, "requirements", hash_fields((self.source,)))
+        return (lock, *list_option_entries(self, "service", "root", "source", "without"))
 
 
 _NAMES = ("service", "function", "root", "apart", "is_wanted", "is_portable")
@@ -67,18 +69,17 @@ _ASKED_FOR = (
 
 
 class BuildInputs(Struct, frozen=True):
-    """One function's source: where it is and how it is to be built.
+    """One function's source and build settings.
 
-    `external` to `banner` are what the bundler is told besides, `provided` the packages that the
-    provider's runtime brings; `architecture` counts where packages come along as they are.
-    With `is_last` no archive follows, and the build itself reports unknown imports. `brought` are
-    the modules of the provider's runtime; None if packages, layers or a command bring unknown ones.
-    Neither changes the files of a build.
-    `handlers` are the exports that count after `handler` where the entry names none; an object is
-    a handler where it has one of `methods`. With `apart` it is shown beside those for other
-    targets. Where it is not wanted for itself, only for what needs it, a folder that is not there
-    is not made for what is merely remembered. A command that is portable gives the same wherever
-    the files of the workspace are.
+    `external` to `banner` are bundler settings. `provided` are the runtime's packages.
+    `architecture` counts only for unbundled packages.
+
+    With `is_last` no archive follows, and the build reports unknown imports. `brought` are the
+    runtime's modules; None if unknown. Neither changes the built files.
+
+    `handlers` are fallback exports; an object is a handler if it has one of `methods`. With `apart`
+    the output is beside that of other targets. An output directory that was not requested is not
+    created for a cached result. A portable command gives the same result anywhere.
     """
 
     kind: ClassVar[str] = "build"
@@ -121,25 +122,24 @@ class BuildInputs(Struct, frozen=True):
 
     @property
     def shown_in(self) -> str:
-        return f"{output_folder(self.root, self.service, self.apart)}/{self.function}"
+        return f"{build_output_folder(self.root, self.service, self.apart)}/{self.function}"
 
     def entries(self) -> tuple[InputEntry, ...]:
         env = tuple(
-            InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in self.env
+            InputEntry(EntryKind.ENV, name, hash_fields((value,))) for name, value in self.env
         )
         # What nobody asked for is no input: functions that were live before an option came stay so.
         unasked = (name for name in _ASKED_FOR if not getattr(self, name))
         return (
-            *option_entries(self, *_NAMES, "env", "is_last", "brought", *unasked),
+            *list_option_entries(self, *_NAMES, "env", "is_last", "brought", *unasked),
             *env,
         )
 
 
 class PackageInputs(Struct, frozen=True):
-    """The archive of one function: its build, and the packages vendored for it.
+    """The archive of one function: its build and vendored packages.
 
-    `brought` are the modules that the provider's runtime has; None where layers bring some that
-    nobody here can look into.
+    `brought` are the modules of the provider's runtime; None if layers add unknown ones.
     """
 
     kind: ClassVar[str] = "package"
@@ -154,10 +154,10 @@ class PackageInputs(Struct, frozen=True):
 
     @property
     def shown_in(self) -> str:
-        return output_folder(self.root, self.service, self.apart)
+        return build_output_folder(self.root, self.service, self.apart)
 
     def entries(self) -> tuple[InputEntry, ...]:
-        """Its parts say it all: what is brought decides what is told, not what is packed."""
+        """Return the entries: only the parts count. `brought` affects warnings, not the archive."""
         return ()
 
 
@@ -166,11 +166,10 @@ Spec: TypeAlias = tuple[str, Pairs, Pairs]
 
 
 class DeployInputs(Struct, frozen=True):
-    """What one deploy replaces at a provider: a function, or a whole service (no `function`).
+    """The unit of one deploy: a function, or a whole service without `function`.
 
-    `place` says which account it is, at which address; it is in the key of every function.
-    `others` are functions that the config names and this deploy leaves as they are; `outside` are
-    releases that it stands on and that are no tasks of this run.
+    `place` is the account and API address, part of every function's key. `others` are config
+    functions that this deploy leaves unchanged. `outside` are needed releases of other runs.
     """
 
     kind: ClassVar[str] = "deploy"
@@ -194,7 +193,7 @@ class DeployInputs(Struct, frozen=True):
         )
 
     def entries_of(self, spec: Spec, *, inside: bool = False) -> tuple[InputEntry, ...]:
-        """The inputs of one function; `inside` a unit of many they carry its name."""
+        """Return the inputs of one function, with its name if `inside` a larger unit."""
         name, settings, env = spec
         prefix = f"{name}." if inside and not self.function else ""
         shared = (("mode", self.mode), ("provider", self.provider), ("stage", self.stage))
@@ -206,9 +205,9 @@ class DeployInputs(Struct, frozen=True):
 
 
 class ReleaseInputs(Struct, frozen=True):
-    """What a service has as a whole at a provider, after its functions are there.
+    """The service-wide resources at a provider, after its functions are deployed.
 
-    `functions` are all that the config names, also when just some of them are deployed.
+    `functions` are all functions of the config, even if only some are deployed.
     """
 
     kind: ClassVar[str] = "release"
@@ -234,7 +233,7 @@ class ReleaseInputs(Struct, frozen=True):
 
 
 class RemoveInputs(Struct, frozen=True):
-    """A function that is no longer wanted at a provider, or a whole service (no `function`)."""
+    """A function to delete, or a whole service without `function`."""
 
     kind: ClassVar[str] = "remove"
     lane: ClassVar[Lane] = Lane.IO
@@ -248,13 +247,13 @@ class RemoveInputs(Struct, frozen=True):
     mode: str
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service", "function")
+        return list_option_entries(self, "service", "function")
 
 
 class RestoreInputs(Struct, frozen=True):
-    """Functions that go back to what they were in an earlier deployment, from kept archives.
+    """Functions to restore from an earlier deployment's archives.
 
-    Without functions it is the service as a whole that goes back, after its functions did.
+    Without functions it is the service-wide release after them.
     """
 
     kind: ClassVar[str] = "restore"
@@ -271,12 +270,14 @@ class RestoreInputs(Struct, frozen=True):
     functions: tuple[str, ...] = ()
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service", "function")
+        return list_option_entries(self, "service", "function")
 
 
 class DnsSyncInputs(Struct, frozen=True):
-    """A router's name that is led to what was released. `router` is the digest of all that the
-    config says of it; where the endpoints are is known from records."""
+    """A router's hostname to point to released endpoints. `router` is the hash of its config.
+
+    Records contain the endpoints.
+    """
 
     kind: ClassVar[str] = "dns-sync"
     lane: ClassVar[Lane] = Lane.IO
@@ -293,11 +294,11 @@ class DnsSyncInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service")
+        return list_option_entries(self, "service")
 
 
 class ProbeInputs(Struct, frozen=True):
-    """One look at the surroundings of a service; what it finds holds for this moment only."""
+    """One environment check of a service. Its result is valid only at that time."""
 
     kind: ClassVar[str] = "probe"
     lane: ClassVar[Lane] = Lane.IO
@@ -314,7 +315,7 @@ class ProbeInputs(Struct, frozen=True):
         return ""
 
     def entries(self) -> tuple[InputEntry, ...]:
-        return option_entries(self, "service")
+        return list_option_entries(self, "service")
 
 
 # Tasks that change more than files on this machine.

@@ -9,7 +9,7 @@ _FORM = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds_of(option: str, text: str, code: str = "usage/bad-duration") -> float:
+def parse_seconds(option: str, text: str, code: str = "usage/bad-duration") -> float:
     found = _FORM.fullmatch(text.strip())
     if found is None:
         hint = f"use a number and a unit, such as {FORMS}"

@@ -1,4 +1,4 @@
-"""Walks over what needs what: the one place where names, or numbers, are followed to others."""
+"""Graph walks over dependencies of names or numbers."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
@@ -7,8 +7,8 @@ Needs: TypeAlias = Mapping[str, Iterable[str]]
 N = TypeVar("N", bound=Hashable)
 
 
-def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
-    """All that edges lead to from these, themselves too. A circle ends where it began."""
+def find_reachable(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
+    """Find all nodes reachable from these, including themselves. Stops at a cycle."""
     found = set(start)
     waiting = list(found)
     while waiting:
@@ -19,8 +19,8 @@ def reached(start: Iterable[N], edges: Mapping[N, Iterable[N]]) -> frozenset[N]:
     return frozenset(found)
 
 
-def turned(edges: Needs) -> dict[str, set[str]]:
-    """Edges the other way around."""
+def reverse_edges(edges: Needs) -> dict[str, set[str]]:
+    """Reverse the edges."""
     found: dict[str, set[str]] = {}
     for name, needs in edges.items():
         for need in needs:
@@ -28,8 +28,8 @@ def turned(edges: Needs) -> dict[str, set[str]]:
     return found
 
 
-def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
-    """Every name after all that it needs, as far as there is such an order; else as they come."""
+def sort_needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
+    """Yield every name after its needs, as far as possible; otherwise in the given order."""
     entered: set[str] = set()
     given: set[str] = set()
     waiting = list(reversed(list(names)))
@@ -48,25 +48,26 @@ def needs_first(names: Iterable[str], needs: Needs) -> Iterator[str]:
             yield name
 
 
-def depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
-    """How many names stand before each one, on the longest way. There must be no circle."""
+def compute_depths(names: Iterable[str], needs: Needs) -> dict[str, int]:
+    """Compute the longest chain of names before each one. Requires no cycle."""
     found: dict[str, int] = {}
-    for name in needs_first(names, needs):
+    for name in sort_needs_first(names, needs):
         found[name] = max((found[need] + 1 for need in needs.get(name, ())), default=0)
     return found
 
 
-def cycle_in(needs: Needs) -> tuple[str, ...]:
-    """A circle with its first name again at the end, or (); no recursion, so depth is no limit."""
+def find_cycle(needs: Needs) -> tuple[str, ...]:
+    """Find a cycle, with its first name repeated at the end, or (). Iterative, so depth is
+    unlimited."""
     done: set[str] = set()
     for start in needs:
-        cycle = _cycle_from(start, needs, done)
+        cycle = _find_cycle_from(start, needs, done)
         if cycle:
             return cycle
     return ()
 
 
-def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
+def _find_cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
     path = [start]
     rest = [iter(needs.get(start, ()))]
     on_path = {start}
@@ -86,7 +87,7 @@ def _cycle_from(start: str, needs: Needs, done: set[str]) -> tuple[str, ...]:
 
 
 def with_dependents(start: Iterable[int], dependents: Callable[[int], Iterable[int]]) -> set[int]:
-    """These and all that need one of them: only of what is reached it is asked who needs it."""
+    """Add all dependents of these. Dependents are queried only for reached nodes."""
     found = set(start)
     waiting = list(found)
     while waiting:

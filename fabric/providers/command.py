@@ -1,4 +1,4 @@
-"""The user's own command in place of a provider: run once for a service, its answer is JSON."""
+"""Deploy with a custom command: run it once per service and read the JSON object that it prints."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,17 +9,17 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.command_output import read_output
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.naming import build_function_endpoint, format_resource_name
 from fabric.providers.order_document import deploy_order, remove_order
 from fabric.providers.payloads import (
     deploy_documents,
@@ -27,13 +27,14 @@ from fabric.providers.payloads import (
     destroy_documents,
     destroy_words,
 )
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import Redaction, build_redaction
 from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 from fabric.system.bounded_process import Overheard
 
 
 class Command(Struct, frozen=True):
-    """Either line may be empty: then the call that needs it names the variable to set."""
+    """A deployer that runs custom commands. Either line can be empty; a call that needs it reports
+    the variable to set."""
 
     facts: ProviderFacts
     deploy_line: str
@@ -46,8 +47,8 @@ class Command(Struct, frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        """What a command can do only the command knows."""
+    ) -> Sequence[Unsupported]:
+        """Return no problems: only the command knows its limits."""
         del address, functions
         return ()
 
@@ -55,11 +56,13 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         if not self.deploy_line.strip():
-            raise FabricError(no_deployer(self.facts))
-        redaction = self._redaction(pair for order in functions for pair in order.env.reveal())
+            raise FabricError(no_deployer_problem(self.facts))
+        redaction = self._build_redaction(
+            pair for order in functions for pair in order.env.reveal()
+        )
         variable = self.facts.deploy_command_variable
         call = Call(variable, self.deploy_line, "deploy/command-failed", redaction)
         told = Told(
@@ -68,8 +71,8 @@ class Command(Struct, frozen=True):
             deploy_order(address, functions),
         )
         heard = run_line(call, told, self.around, watch)
-        outputs = _outputs(call, heard, functions)
-        live = tuple(_live(address, order, dict(outputs)) for order in functions)
+        outputs = _read_outputs(call, heard, functions)
+        live = tuple(_build_live_function(address, order, dict(outputs)) for order in functions)
         return Deployed(live, outputs)
 
     def release(
@@ -77,11 +80,11 @@ class Command(Struct, frozen=True):
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
-        """Nothing is called: the deploy has said it all."""
+        """Do nothing: the deploy command has done everything already."""
         outputs = dict(given)
-        endpoint = _endpoint(outputs)
+        endpoint = _find_endpoint(outputs)
         if address.region:
             outputs.setdefault("region", address.region)
         for one in functions:
@@ -94,7 +97,7 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> None:
         raise TypeError(
             f"a custom command deletes all of {address.service}, not {len(functions)} of its "
@@ -105,12 +108,12 @@ class Command(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         variable = self.facts.destroy_command_variable
         if not self.destroy_line.strip():
-            raise FabricError(_no_destroy_command(address, variable))
-        call = Call(variable, self.destroy_line, "remove/command-failed", self._redaction(()))
+            raise FabricError(_no_destroy_command_problem(address, variable))
+        call = Call(variable, self.destroy_line, "remove/command-failed", self._build_redaction(()))
         told = Told(
             destroy_words(address, functions),
             destroy_documents(address, functions),
@@ -121,17 +124,18 @@ class Command(Struct, frozen=True):
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """No command answers questions: what is not known is settled by running it again."""
+        """Return nothing: a command cannot be queried. An unknown state is settled by running it
+        again."""
         del address, function, mark
         return None
 
-    def _redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
-        return redaction_of(
+    def _build_redaction(self, variables: Iterable[tuple[str, str]]) -> Redaction:
+        return build_redaction(
             self.around.hide.reveal(), (*self.around.env.reveal().items(), *variables)
         )
 
 
-def no_deployer(facts: ProviderFacts) -> Problem:
+def no_deployer_problem(facts: ProviderFacts) -> Problem:
     return Problem(
         "deploy/no-deployer",
         f"real deploys to {facts.title} (`{facts.id}`) are not built in",
@@ -140,7 +144,7 @@ def no_deployer(facts: ProviderFacts) -> Problem:
     )
 
 
-def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
+def _no_destroy_command_problem(address: DeploymentAddress, variable: str) -> Problem:
     return Problem(
         "remove/no-destroy-command",
         f"`{address.service}` on `{address.label}` was deployed by a custom command, and no "
@@ -149,7 +153,7 @@ def _no_destroy_command(address: DeploymentAddress, variable: str) -> Problem:
     )
 
 
-def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
+def _read_outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -> Pairs:
     try:
         answer = read_output(heard.stdout)
     except ValueError as error:
@@ -161,20 +165,21 @@ def _outputs(call: Call, heard: Overheard, functions: Sequence[FunctionOrder]) -
     return call.redaction.outputs(answer, frozenset(named))
 
 
-def _endpoint(outputs: dict[str, str]) -> str:
+def _find_endpoint(outputs: dict[str, str]) -> str:
     return outputs.get("endpoint", outputs.get("url", ""))
 
 
-def _live(
+def _build_live_function(
     address: DeploymentAddress, order: FunctionOrder, outputs: dict[str, str]
 ) -> LiveFunction:
-    """The command may say `arn_<function>` and `url_<function>`; else names decide."""
-    name = resource_name(address, order.name)
+    """Build the state of one function from outputs `arn_<function>` and `url_<function>`, or from
+    names."""
+    name = format_resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,
         resource_id=outputs.get(f"arn_{order.name}", name),
         endpoint=outputs.get(f"url_{order.name}")
-        or function_endpoint(_endpoint(outputs), order.triggers),
+        or build_function_endpoint(_find_endpoint(outputs), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )

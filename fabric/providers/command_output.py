@@ -1,45 +1,45 @@
-"""What a deploy command answered: one JSON object that says where the service is."""
+"""The output of a deploy command: one JSON object with the address of the service."""
 
 import json
 import math
 from collections.abc import Sequence
 from typing import NoReturn
 
-from fabric.model.secrecy import REDACTED, looks_secret
+from fabric.model.secrecy import REDACTED, is_secret_name
 from fabric.model.task import Pairs
-from fabric.providers.payloads import as_json
-from fabric.system.schemas import listed, misfits
+from fabric.providers.payloads import format_json
+from fabric.system.schemas import find_misfits, format_misfits
 
 SCHEMA = "deploy-answer"
 
 
 def read_output(stdout: bytes) -> Pairs:
-    """The outputs: an `url` always, and an `endpoint` only where that is another address.
+    """Return the outputs: always a `url`, and an `endpoint` if that address differs.
 
-    Raises a ValueError that says what is wrong, in words that fit behind `its output`.
+    Raises a ValueError whose message continues the words `its output`.
     """
-    document = _document(stdout)
-    wrong = misfits(SCHEMA, document)
+    document = _parse_document(stdout)
+    wrong = find_misfits(SCHEMA, document)
     if wrong:
-        raise ValueError(f"is invalid: {listed(wrong)}")
-    texts = {name: _text(value) for name, value in document.items()}
+        raise ValueError(f"is invalid: {format_misfits(wrong)}")
+    texts = {name: _format_value(value) for name, value in document.items()}
     outputs = {"url": texts.get("endpoint", texts.get("url", "")), **texts}
     if outputs.get("endpoint") == outputs["url"]:
         del outputs["endpoint"]
     return tuple(outputs.items())
 
 
-def _document(stdout: bytes) -> dict[str, object]:
+def _parse_document(stdout: bytes) -> dict[str, object]:
     if not stdout.strip():
         raise ValueError("is empty")
     try:
         document = json.loads(
             stdout.decode(),
-            object_pairs_hook=_unique,
+            object_pairs_hook=_require_unique_keys,
             parse_constant=_refuse_constant,
-            parse_float=_finite,
+            parse_float=_parse_finite,
         )
-        as_json(document).encode()
+        format_json(document).encode()
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -51,7 +51,7 @@ def _document(stdout: bytes) -> dict[str, object]:
     return document
 
 
-def _unique(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+def _require_unique_keys(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     document = dict(pairs)
     if len(document) < len(pairs):
         raise ValueError("contains a duplicate key")
@@ -62,25 +62,25 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"contains {name}, which is not JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("contains a number that is too large")
     return number
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else as_json(_without_credentials(value))
+def _format_value(value: object) -> str:
+    return value if isinstance(value, str) else format_json(_redact_credentials(value))
 
 
-def _without_credentials(value: object) -> object:
+def _redact_credentials(value: object) -> object:
     match value:
         case dict():
             return {
-                name: REDACTED if looks_secret(name) else _without_credentials(item)
+                name: REDACTED if is_secret_name(name) else _redact_credentials(item)
                 for name, item in value.items()
             }
         case list():
-            return [_without_credentials(item) for item in value]
+            return [_redact_credentials(item) for item in value]
         case _:
             return value

@@ -1,4 +1,4 @@
-"""What deployers of one run share: connections to accounts, made once and closed at its end."""
+"""Connections to provider accounts, shared by all deployers of one run and closed at its end."""
 
 import threading
 from collections.abc import Callable, Hashable
@@ -13,7 +13,7 @@ T = TypeVar("T", bound=Closable)
 
 
 class Connections:
-    """Thread-safe. `key` says what tells one connection from another."""
+    """A thread-safe pool of connections. The `key` identifies a connection."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()

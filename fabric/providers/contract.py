@@ -1,4 +1,4 @@
-"""What a deployer is asked, and what it answers: plain values on both sides."""
+"""The interface of deployers: orders, results and protocols, all plain values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from fabric.model.task import Pairs
 
 
 class Artifact(Struct, frozen=True):
-    """A function's archive on disk. `handler` is where its code begins, inside the archive."""
+    """A function's archive on disk. `handler` is the entry point inside the archive."""
 
     path: Path
     sha256: str
@@ -25,13 +25,15 @@ class Artifact(Struct, frozen=True):
 
 
 class FunctionOrder(Struct, frozen=True):
-    """One function as it is to be. `triggers` are JSON texts under the names of the config.
+    """The desired configuration of one function. `triggers` are JSON texts that use the config's
+    names.
 
-    `mark` stands for all of the order: what is at the provider under this mark is as it was
-    ordered. `secret` names the variables whose values go where a provider keeps secrets. `version`
-    is the provider's own one that was the same, where a function goes back to it; with
-    `only_version` nothing else will do: the values of its environment are known there alone. With
-    a `mark_of_then` it is the same but for its tags, and was made under that mark.
+    `mark` is a fingerprint of the whole order: a version with this mark matches the order. `secret`
+    lists the variables whose values belong in the provider's secret store.
+
+    `version` is the provider's version to restore in a rollback. With `only_version` no other
+    version will do, because only the provider knows its environment values. `mark_of_then` is set
+    if the old version has other tags: the mark it was made with.
     """
 
     name: str
@@ -55,8 +57,8 @@ class FunctionOrder(Struct, frozen=True):
 
 
 class FunctionDraft(Struct, frozen=True):
-    """A function as a config has it, before anything is built: `variables` are the names of its
-    environment, `known` those whose values are no secrets and known already."""
+    """A function of the config before the build. `variables` are the names of its environment
+    variables. `known` holds the non-secret values that are known already."""
 
     name: str
     settings: Pairs = ()
@@ -68,9 +70,10 @@ class FunctionDraft(Struct, frozen=True):
     known: Secret[Pairs] = NO_PAIRS
 
 
-class Unfit(Struct, frozen=True):
-    """What of a draft a deployer cannot do; `trigger` is its number where one of them is meant.
-    Without a function a setting of the whole service is meant, and `keys` lead to it."""
+class Unsupported(Struct, frozen=True):
+    """A part of a draft that a deployer does not support. `trigger` is the number of the trigger,
+    if one is meant. Without a function, `keys` is the config path of a setting of the whole
+    service."""
 
     function: str
     problem: Problem
@@ -86,12 +89,14 @@ class ResourceAddress(Struct, frozen=True):
 
 
 class DeploymentAddress(Struct, frozen=True):
-    """Which deployment is meant: what every call on a service has to know.
+    """The identity of one deployment, as every call on a service needs it.
 
-    `extension` is the JSON text of the provider's own part of the config. `workflows` pairs a name
-    with the JSON text of its steps, `secret_refs` a variable with a reference, never a value.
-    `previous` is what the record says before the call, with what the last release kept; with
-    `DOUBT` in that, what is there has to be looked at: it may be otherwise by now.
+    `extension` is the JSON text of the provider's own section of the config. `workflows` pairs a
+    name with the JSON text of its steps. `secret_refs` pairs a variable with a reference, never
+    with a value.
+
+    `previous` is the state before the call, with the values kept by the last release. If it
+    contains `RELEASE_UNCERTAIN`, the deployed state might differ: read it from the provider.
     """
 
     service: str
@@ -108,9 +113,9 @@ class DeploymentAddress(Struct, frozen=True):
 
 
 class LiveFunction(Struct, frozen=True):
-    """One function as it is at the provider; `resource_id` is that of its immutable version where
-    the provider has such. `triggers` are those of the order that made it. `tags` and
-    `reserved_concurrency` may be a function's and of none of its versions: a release sets those."""
+    """One deployed function. `resource_id` is the id of its immutable version, if the provider has
+    versions. `triggers` come from the order that made it. `tags` and `reserved_concurrency` can
+    belong to the function instead of a version; a release sets those."""
 
     name: str
     resource_name: str
@@ -124,43 +129,43 @@ class LiveFunction(Struct, frozen=True):
 
 
 class Deployed(Struct, frozen=True):
-    """What a deploy made. `outputs` are what the whole unit gave besides."""
+    """The result of a deploy. `outputs` are the additional outputs of the whole unit."""
 
     functions: tuple[LiveFunction, ...]
     outputs: Pairs = ()
 
 
 class Released(Struct, frozen=True):
-    """`outputs` are what others receive; `kept` is for the next call on this service alone: it is
-    recorded, and never shown, part of a key, or taken back."""
+    """The result of a release. `outputs` are visible to other services. `kept` is for the next call
+    on this service only. It is stored in state, but never shown, hashed or rolled back."""
 
     endpoint: str
     outputs: Pairs = ()
     kept: Pairs = ()
 
 
-def _nobody_hears(_text: str) -> None:
+def _ignore_line(_text: str) -> None:
     pass
 
 
-def _goes_on() -> bool:
+def _never_stop() -> bool:
     return False
 
 
-class CallWatch(Struct, frozen=True):
-    """Who follows a call while it is on its way: each line of talk is told to `hear` at once, and
-    from when on the call `is_to_end`, it is asked to."""
+class CallContext(Struct, frozen=True):
+    """The observer of a running call: `hear` receives each progress line immediately. Once
+    `is_to_end` returns true, the call should stop."""
 
-    hear: Callable[[str], None] = _nobody_hears
-    is_to_end: Callable[[], bool] = _goes_on
+    hear: Callable[[str], None] = _ignore_line
+    is_to_end: Callable[[], bool] = _never_stop
 
 
-UNWATCHED = CallWatch()
+NO_CONTEXT = CallContext()
 
 
 class FunctionAnswer(Struct, frozen=True):
-    """What a function gave back, as text, and what it said meanwhile; `failure` is why it gave
-    nothing."""
+    """The response of a function as text, with its logs. `failure` is the error if there is no
+    response."""
 
     response: str
     logs: str = ""
@@ -170,113 +175,114 @@ class FunctionAnswer(Struct, frozen=True):
 
 @runtime_checkable
 class FunctionCaller(Protocol):
-    """A deployer that can call what it deployed, also where that has no address."""
+    """A deployer that can invoke its functions, also those without an address."""
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
-        """Call what users meet, and wait for it."""
+        """Invoke the deployed version and wait for its response."""
 
 
 @runtime_checkable
 class Identified(Protocol):
-    """A deployer that can ask its provider who we are."""
+    """A deployer that can fetch the identity of the credentials from its provider."""
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Whom the provider takes us for; raises where it knows nobody, or lets nobody look."""
+        """Fetch the identity of the credentials. Raises if they are invalid or cannot read
+        functions."""
 
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A deployer whose first call has much to load."""
+    """A deployer whose first call loads large libraries."""
 
     def prepare(self, address: DeploymentAddress) -> None:
-        """Load it, while others still build; nobody is called."""
+        """Load the libraries while other services still build. Makes no API call."""
 
 
 @runtime_checkable
 class VersionKeeper(Protocol):
-    """A deployer whose provider keeps versions of a function, each with its environment."""
+    """A deployer whose provider keeps function versions, each with its environment."""
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        """By function the version that was made under its mark; none of what is not there any
-        more."""
+        """Map each function to the version made with its mark. Deleted versions are omitted."""
 
 
 @runtime_checkable
 class AccountBound(Protocol):
-    """A deployer whose services lie in one account each, which the environment names."""
+    """A deployer whose services each belong to one account, which the environment names."""
 
     def elsewhere(self, record: Record) -> Problem | None:
-        """Why nothing of this record can be changed from here: it lies in another account. Told
-        without a call, before the first change."""
+        """Return a problem if this record belongs to another account. Makes no API call and runs
+        before the first change."""
 
 
 @runtime_checkable
 class ServiceInspector(Protocol):
-    """A deployer that can look after what a service has besides its functions."""
+    """A deployer that can check the resources of a service other than its functions."""
 
     def missing(
         self, address: DeploymentAddress, functions: Sequence[LiveFunction]
     ) -> Sequence[str]:
-        """What of that is not there any more, each as a noun with its name."""
+        """List the resources that no longer exist, each as a noun with its name."""
 
 
 class Deployer(Protocol):
-    """One provider in one mode. Thread-safe; raises a FabricError when the provider refuses.
+    """One provider in one mode. Thread-safe; raises a FabricError if the provider rejects a call.
 
-    Every call may be repeated: what is as it should be stays as it is. A deploy makes ready what
-    nobody meets yet, as far as the provider can do that; the release is what lets it be met.
+    Every call is idempotent. A deploy prepares versions without traffic, as far as the provider
+    allows; the release switches traffic to them.
     """
 
     @property
     def unit(self) -> DeployUnit:
-        """What one `deploy` replaces: a function, or the whole service."""
+        """The unit that one `deploy` replaces: a function or the whole service."""
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        """What it cannot do, told without a call: when a service is planned, and again before
-        the first change."""
+    ) -> Sequence[Unsupported]:
+        """List unsupported settings without an API call. Runs during planning and again before the
+        first change."""
 
     def deploy(
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
-        """Make these functions what is ordered; with unit FUNCTION always one."""
+        """Deploy these functions. With unit FUNCTION there is always exactly one."""
 
     def release(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Released:
-        """What the service has as a whole. `given` are the outputs of the deploys of this unit."""
+        """Release the service as a whole. `given` are the outputs of this unit's deploys."""
 
     def destroy(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        """Take single functions away, with unit FUNCTION. What is gone already is no error."""
+        """Delete single functions, with unit FUNCTION. A missing function is not an error."""
 
     def dissolve(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        """Take the service away: its own resources, and these functions where they are still
-        there."""
+        """Delete the service: its own resources, and these functions if they still exist."""
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """What users meet now; with a mark, what was made under it, met or not. None: not there,
-        or this mode has nobody to ask."""
+        """Return the version that receives traffic, or with a mark, the version made with it.
+
+        Returns None if there is none, or if this mode has no provider to query.
+        """

@@ -1,4 +1,4 @@
-"""Leading a service's users to another address for a while: what some deployers can do besides."""
+"""Temporarily route a service's traffic to another address: an optional ability of deployers."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -10,21 +10,23 @@ from fabric.providers.contract import DeploymentAddress
 
 @runtime_checkable
 class Diverter(Protocol):
-    """A deployer whose provider can lead users elsewhere. Each call may be repeated."""
+    """A deployer whose provider can route traffic elsewhere. Each call is idempotent."""
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
-        """How it is now, and what is to become of it; nothing is changed. None: there is no way in
-        that could be turned."""
+        """Describe the current routes and the planned change, without changing anything. Returns
+        None if there is no route that can be diverted."""
 
     def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        """Turn the ways in; each is named as people know it."""
+        """Divert the routes and return them by their visible names."""
 
     def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        """All as it was. Named is what somebody else has changed meanwhile: it was left alone."""
+        """Restore all routes. Returns the routes that another user has changed meanwhile; those are
+        left alone."""
 
 
-def led_away(address: DeploymentAddress) -> Problem:
-    """Somebody leads them already; what they led to before is not known here."""
+def foreign_diversion_problem(address: DeploymentAddress) -> Problem:
+    """Build the problem for routes that another run diverts; their original targets are unknown
+    here."""
     message = f"routes of `{address.service}` point to the tunnel of another `fabric invoke dev`"
     hint = (
         "stop it where it runs, or restore all routes: fabric deploy --force --stage "
@@ -33,8 +35,9 @@ def led_away(address: DeploymentAddress) -> Problem:
     return Problem("dev/left-wired", message, hint)
 
 
-def in_other_account(then: str) -> Problem:
-    """What these credentials do not see is not gone."""
+def other_account_problem(then: str) -> Problem:
+    """Build the problem for routes of another account: missing permission does not prove
+    deletion."""
     message = (
         f"the routes to restore are in account {then}, and these credentials are for "
         "another account"

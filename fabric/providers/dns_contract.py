@@ -1,4 +1,4 @@
-"""What the keeper of a name is: asked for what it has, and told what to do, in few words."""
+"""The interface of DNS backends: read the records of a hostname, and apply changes."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,24 +11,25 @@ READ_BY_NAME = ("pdns", "cloud1")
 
 
 class NotEverywhereError(FabricError):
-    """A change was taken, and is on its way to all who answer."""
+    """A DNS change was accepted but has not reached all name servers yet."""
 
 
 class DnsBackend(Protocol):
-    """`kind` is its row of the table of back ends, `place` says for people where the name is
-    kept."""
+    """A DNS backend. `kind` is its row in the table of backends; `place` is a display name of the
+    DNS provider."""
 
     @property
     def kind(self) -> str: ...
     @property
     def place(self) -> str: ...
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        """What it would have to hold; nobody is asked for that."""
+        """Compute the desired records without an API call."""
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        """What it holds that is ours, or is where ours would have to be."""
+        """Read the existing records that are ours, or that occupy the places of ours."""
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """Creates and updates, in one transaction where there is one. Nothing is taken away."""
+        """Create and update records, in one transaction if the backend has them. Deletes
+        nothing."""
 
     def close(self) -> None: ...

@@ -1,22 +1,23 @@
-"""The back ends that keep names: what each needs, what it would hold, and how it is opened."""
+"""The table of DNS backends: required credentials, desired records, and how to open them."""
 
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from fabric.model.routing import DesiredRouting, RouterPart
-from fabric.providers.cloud1.routing.wanted import wanted_record_sets
+from fabric.providers.cloud1.routing.wanted import plan_record_sets
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.edge1.routing.plain_wanted import wanted_alias
-from fabric.providers.edge1.routing.wanted import wanted_balancer
-from fabric.providers.pdns.wanted import wanted_rrset
-from fabric.providers.zone_file.records import wanted_records
+from fabric.providers.edge1.routing.plain_wanted import plan_alias
+from fabric.providers.edge1.routing.wanted import plan_balancer
+from fabric.providers.pdns.wanted import plan_rrset
+from fabric.providers.zone_file.records import plan_zone_records
 
 
 class DnsFacts(Struct, frozen=True):
-    """`switch` turns real changes on for it alone; `credentials` are variables that it needs;
-    `lesser` is the back end that does where some of them are missing, and it needs fewer."""
+    """Facts of one DNS backend. `switch` enables real changes for this backend only. `credentials`
+    are the required variables. `lesser` is the fallback backend if some of them are missing; the
+    fallback needs fewer."""
 
     wanted: Callable[[DesiredRouting], tuple[RouterPart, ...]]
     switch: str = ""
@@ -32,37 +33,35 @@ class DnsFacts(Struct, frozen=True):
 
 
 DNS_FACTS: Mapping[str, DnsFacts] = {
-    "local": DnsFacts(wanted_records),
+    "local": DnsFacts(plan_zone_records),
     "edge1": DnsFacts(
-        wanted_balancer,
+        plan_balancer,
         "FABRIC_EDGE1_REAL_DEPLOY",
         ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID", "EDGE1_ZONE_ID"),
         "edge1-dns",
     ),
     # Load balancing belongs to an account; records are a zone's own.
     "edge1-dns": DnsFacts(
-        wanted_alias, "FABRIC_EDGE1_REAL_DEPLOY", ("EDGE1_API_TOKEN", "EDGE1_ZONE_ID")
+        plan_alias, "FABRIC_EDGE1_REAL_DEPLOY", ("EDGE1_API_TOKEN", "EDGE1_ZONE_ID")
     ),
     "cloud1": DnsFacts(
         # Its client has ways of its own to find credentials.
-        wanted_record_sets,
+        plan_record_sets,
         "FABRIC_CLOUD1_REAL_DEPLOY",
     ),
-    "pdns": DnsFacts(
-        wanted_rrset, "FABRIC_PDNS_REAL_DEPLOY", ("PDNS_API_BASE_URL", "PDNS_API_KEY")
-    ),
+    "pdns": DnsFacts(plan_rrset, "FABRIC_PDNS_REAL_DEPLOY", ("PDNS_API_BASE_URL", "PDNS_API_KEY")),
 }
 
 
-def dns_kind_of(word: str, env: Mapping[str, str]) -> str:
-    """Which back end a config's word means with these credentials."""
+def choose_dns_kind(word: str, env: Mapping[str, str]) -> str:
+    """Choose the backend that a config value means with the available credentials."""
     facts = DNS_FACTS[word]
     if facts.lesser and facts.missing(env) and not DNS_FACTS[facts.lesser].missing(env):
         return facts.lesser
     return word
 
 
-def dns_backend_of(
+def build_dns_backend(
     kind: str,
     env: Mapping[str, str],
     connections: Connections,
@@ -70,33 +69,33 @@ def dns_backend_of(
     return _OPENERS[kind](env, connections)
 
 
-def _pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
-    from fabric.providers.pdns.make import pdns_backend
+def _open_pdns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.pdns.make import open_pdns_backend
 
-    return pdns_backend(env, connections)
-
-
-def _cloud1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
-    from fabric.providers.cloud1.routing.make import cloud1_routing
-
-    return cloud1_routing(env, connections)
+    return open_pdns_backend(env, connections)
 
 
-def _edge1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
-    from fabric.providers.edge1.routing.make import edge1_routing
+def _open_cloud1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.cloud1.routing.make import open_cloud1_routing
 
-    return edge1_routing(env, connections)
+    return open_cloud1_routing(env, connections)
 
 
-def _edge1_dns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
-    from fabric.providers.edge1.routing.make import edge1_plain_records
+def _open_edge1(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.edge1.routing.make import open_edge1_routing
 
-    return edge1_plain_records(env, connections)
+    return open_edge1_routing(env, connections)
+
+
+def _open_edge1_dns(env: Mapping[str, str], connections: Connections) -> DnsBackend:
+    from fabric.providers.edge1.routing.make import open_edge1_plain_records
+
+    return open_edge1_plain_records(env, connections)
 
 
 _OPENERS: Mapping[str, Callable[[Mapping[str, str], Connections], DnsBackend]] = {
-    "pdns": _pdns,
-    "cloud1": _cloud1,
-    "edge1": _edge1,
-    "edge1-dns": _edge1_dns,
+    "pdns": _open_pdns,
+    "cloud1": _open_cloud1,
+    "edge1": _open_edge1,
+    "edge1-dns": _open_edge1_dns,
 }

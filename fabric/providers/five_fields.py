@@ -1,4 +1,4 @@
-"""Schedules of a config as five fields of cron, as many providers read them. No effects."""
+"""Conversion of config schedules to five-field cron, which many providers read. No effects."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,27 +16,31 @@ UTC_ZONES = frozenset(("", "UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT",
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
 
-def in_utc(schedule: str, zone: str, provider: str) -> str:
-    """For who reads schedules in UTC alone. A rate below a day comes at whatever time of it."""
-    fields = five_fields(schedule)
+def convert_utc_schedule(schedule: str, zone: str, provider: str) -> str:
+    """Convert a schedule for a provider that supports only UTC. A rate in hours or minutes ignores
+    the time zone."""
+    fields = convert_to_five_fields(schedule)
     has_hour = not _RATE.fullmatch(schedule) or fields.split()[1].isdigit()
     if has_hour and zone not in UTC_ZONES:
         raise ValueError(f"its time zone is `{zone}`, and {provider} supports only UTC")
     return fields
 
 
-def five_fields(schedule: str) -> str:
-    """Days of the week by their names: not everybody counts them alike. A ValueError says what
-    five fields cannot say."""
+def convert_to_five_fields(schedule: str) -> str:
+    """Convert a schedule to five cron fields, with weekday names because providers number days
+    differently.
+
+    Raises a ValueError if five fields cannot express the schedule.
+    """
     rate = _RATE.fullmatch(schedule)
     if rate:
-        return _of_rate(int(rate[1]), rate[2])
+        return _convert_rate(int(rate[1]), rate[2])
     six = _SIX.fullmatch(schedule)
-    *rest, weekday = _without_year(six[1].split()) if six else schedule.split()
-    return " ".join((*rest, _weekdays(weekday, 1 if six else 0)))
+    *rest, weekday = _drop_year(six[1].split()) if six else schedule.split()
+    return " ".join((*rest, _name_weekdays(weekday, 1 if six else 0)))
 
 
-def _of_rate(count: int, unit: str) -> str:
+def _convert_rate(count: int, unit: str) -> str:
     while unit in _FULL and count % _FULL[unit] == 0:
         count, unit = count // _FULL[unit], _NEXT[unit]
     if unit == "day":
@@ -49,43 +53,44 @@ def _of_rate(count: int, unit: str) -> str:
     return f"{step} * * * *" if unit == "minute" else f"0 {step} * * *"
 
 
-def _without_year(fields: Sequence[str]) -> list[str]:
+def _drop_year(fields: Sequence[str]) -> list[str]:
     *five, year = fields
     if year != "*":
         raise ValueError(f"five cron fields cannot express the year `{year}`")
     if any(_CALENDAR.search(one.upper()) for one in (five[2], five[4]) if not _is_named(one)):
         raise ValueError("five cron fields cannot express `L`, `W` or `#`")
     return [
-        _from_on("*" if one == "?" else one, last) for one, last in zip(five, _LAST, strict=True)
+        _expand_open_step("*" if one == "?" else one, last)
+        for one, last in zip(five, _LAST, strict=True)
     ]
 
 
-def _from_on(field: str, last: int) -> str:
-    """`5/15` is from 5 on: five fields say how far."""
+def _expand_open_step(field: str, last: int) -> str:
+    """Expand `5/15`, which starts at 5, with an explicit end."""
     return _BEGIN_OF_STEPS.sub(rf"\1-{last}/", field) if last else field
 
 
 def _is_named(field: str) -> bool:
-    """Weekdays by their names have letters that mean something else by themselves."""
+    """Return whether a field uses weekday names, whose letters must not be read as `L` or `W`."""
     return all(part in _DAYS for part in re.split(r"[,/-]", field.upper()))
 
 
-def _weekdays(field: str, first: int) -> str:
-    """`first` is the number of Sunday."""
+def _name_weekdays(field: str, first: int) -> str:
+    """Replace weekday numbers by names. `first` is the number of Sunday."""
     if field == "*":
         return field
-    found = {day % len(_DAYS) for item in field.split(",") for day in _days(item, first)}
+    found = {day % len(_DAYS) for item in field.split(",") for day in _expand_days(item, first)}
     return ",".join(_DAYS[day] for day in sorted(found))
 
 
-def _days(item: str, first: int) -> Iterator[int]:
+def _expand_days(item: str, first: int) -> Iterator[int]:
     span, slash, step = item.partition("/")
     low, dash, high = span.partition("-")
-    begin = 0 if span == "*" else _day(low, first)
-    end = _day(high, first) if dash else (len(_DAYS) - 1 if slash or span == "*" else begin)
+    begin = 0 if span == "*" else _parse_day(low, first)
+    end = _parse_day(high, first) if dash else (len(_DAYS) - 1 if slash or span == "*" else begin)
     end += len(_DAYS) if end < begin else 0
     yield from range(begin, end + 1, int(step or 1))
 
 
-def _day(text: str, first: int) -> int:
+def _parse_day(text: str, first: int) -> int:
     return _DAYS.index(text.upper()) if text.upper() in _DAYS else int(text) - first

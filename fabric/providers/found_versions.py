@@ -1,4 +1,4 @@
-"""Versions that are asked for one by one, where each function has its own."""
+"""Find the versions of functions one by one, for providers with per-function versions."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction
 Find: TypeAlias = Callable[[DeploymentAddress, str, str], LiveFunction | None]
 
 
-def found_versions(
+def find_versions(
     find: Find, address: DeploymentAddress, marks: Mapping[str, str]
 ) -> dict[str, str]:
     rows = {name: find(address, name, mark) for name, mark in marks.items()}

@@ -1,5 +1,5 @@
-"""What is the same for deployers of every provider that fabric speaks to itself: each call is told
-by whose it was, and nothing that is said of it shows a secret."""
+"""The shared base of built-in deployers: it attributes errors to a function or service and hides
+secrets in all messages."""
 
 import contextlib
 from abc import ABCMeta, abstractmethod
@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionOrder,
@@ -22,8 +22,8 @@ from fabric.providers.contract import (
     Released,
 )
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, quoting, untouched
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.refused_calls import Quoted, mark_untouched, redact_progress
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 Work = TypeVar("Work")
 # Somebody sits and waits for an answer to who we are.
@@ -31,7 +31,7 @@ _HURRIED = 3.0
 
 
 class Operations(Struct, Generic[Work], frozen=True):
-    """What a provider does with a call, each a function of its own."""
+    """The provider's implementation of each deployer call, as separate functions."""
 
     made: Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]
     released: Callable[[Work, DeploymentAddress, Sequence[LiveFunction]], Released]
@@ -40,22 +40,22 @@ class Operations(Struct, Generic[Work], frozen=True):
     found: Callable[[Work, DeploymentAddress, str, str], LiveFunction | None]
 
 
-def one_by_one(
+def deploy_one_by_one(
     made: Callable[[Work, DeploymentAddress, FunctionOrder], LiveFunction],
 ) -> Callable[[Work, DeploymentAddress, Sequence[FunctionOrder]], Iterable[LiveFunction]]:
     return lambda work, address, orders: (made(work, address, one) for one in orders)
 
 
 class _AbstractStruct(StructMeta, ABCMeta):
-    """A struct that cannot be made while a method of it is missing."""
+    """A metaclass for structs that cannot be instantiated while an abstract method is missing."""
 
 
 class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclass=_AbstractStruct):
-    """`hide` are values that no message may show. `Work` is one call on its way: who is asked, and
-    how. A provider says what raises here."""
+    """The base class of built-in deployers. `hide` holds values that no message can show. `Work` is
+    the provider's context of one call: its client and settings."""
 
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     @abstractmethod
@@ -66,48 +66,54 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
     def operations(self) -> Operations[Work]: ...
 
     @abstractmethod
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        """Around all that is asked of a provider: its refusals as problems, without secrets."""
+        """Convert API errors inside the block to problems without secrets."""
 
     @abstractmethod
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Work:
-        """Raises for a record of another place. `quoted` is how words of others are shown, and who
-        watches hears no other ones."""
+    def _open_client(self, address: DeploymentAddress, watch: CallContext, quoted: Quoted) -> Work:
+        """Open the context of one call. Raises for a record of another account or region.
+
+        `quoted` redacts provider messages; the watch receives only redacted ones.
+        """
 
     def _refuse(self, orders: Sequence[FunctionOrder]) -> None:
-        """Raises for orders that this provider cannot fulfil, as far as no call is needed: values
-        of variables are known now for the first time."""
+        """Raise for orders that this provider does not support, without an API call. Variable
+        values are first known here."""
 
     @contextlib.contextmanager
     def _call(
         self,
         whose: str,
         address: DeploymentAddress,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Work]:
-        with self._guarded(whose, orders) as hide:
-            with untouched():
+        with self._translate_errors(whose, orders) as hide:
+            with mark_untouched():
                 self._refuse(orders)
-                opened = self._opened(address, quoting(watch, hide.quoted), hide.quoted)
+                opened = self._open_client(
+                    address, redact_progress(watch, hide.quoted), hide.quoted
+                )
             yield opened
 
-    def _hurried(self) -> Waiting:
+    def _shorten_waiting(self) -> RetryPolicy:
         return replace(self.waiting, most=min(self.waiting.most, _HURRIED))
 
     def deploy(
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Deployed:
         units = [functions] if self.unit is DeployUnit.SERVICE else [[one] for one in functions]
-        return Deployed(tuple(live for one in units for live in self._made(address, one, watch)))
+        return Deployed(
+            tuple(live for one in units for live in self._deploy_orders(address, one, watch))
+        )
 
-    def _made(
-        self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallWatch
+    def _deploy_orders(
+        self, address: DeploymentAddress, orders: Sequence[FunctionOrder], watch: CallContext
     ) -> tuple[LiveFunction, ...]:
         is_whole = self.unit is DeployUnit.SERVICE
         whose = f"`{address.service}`" if is_whole else f"function `{orders[0].name}`"
@@ -119,7 +125,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,  # noqa: ARG002 - what fabric deploys itself gives nothing besides
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Released:
         with self._call(f"`{address.service}`", address, watch) as work:
             return self.operations.released(work, address, functions)
@@ -128,7 +134,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
             self.operations.destroyed(work, address, functions)
@@ -137,7 +143,7 @@ class GuardedDeployer(Struct, Generic[Work], frozen=True, kw_only=True, metaclas
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         with self._call(f"`{address.service}`", address, watch) as work:
             self.operations.dissolved(work, address, functions)

@@ -1,4 +1,4 @@
-"""Calls to a provider's interface by HTTP: how one is sent, read, and made again. Knows none."""
+"""HTTP calls to provider APIs: send, decode and retry. Independent of any provider."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import Waiting, nap
+from fabric.providers.waiting import RetryPolicy, sleep_interruptibly
 from fabric.system.http_client import Http, HttpReply, HttpRequest, open_http
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 from fabric.system.retry import Patience, TransientError
 
 T = TypeVar("T")
@@ -28,7 +28,8 @@ _TOLD = 1.0
 
 
 class ProviderCall(Struct, frozen=True):
-    """`path` begins behind the address of the interface; `headers` are those of this call alone."""
+    """One API call. `path` is relative to the base URL; `headers` are the extra headers of this
+    call."""
 
     method: str
     path: str
@@ -41,29 +42,33 @@ class ProviderCall(Struct, frozen=True):
         return f"{self.method} {self.path.partition('?')[0]}"
 
 
-def sending(method: str, path: str, document: object) -> ProviderCall:
+def build_json_call(method: str, path: str, document: object) -> ProviderCall:
     return ProviderCall(method, path, msgspec.json.encode(document))
 
 
-def opened(provider: str) -> Http:
-    """Each call is made once: whoever makes it knows whether it may be made again."""
-    with requiring(client_need(provider)):
+def open_provider_http(provider: str) -> Http:
+    """Open an HTTP client without retries: only the caller knows which calls are safe to repeat."""
+    with require_packages(require_cloud_extra(provider)):
         return open_http(_ONCE, _MOST_BYTES)
 
 
-def client_need(provider: str) -> PackageNeed:
-    """What calls a provider with the clients of the extra for clouds."""
+def require_cloud_extra(provider: str) -> PackageNeed:
+    """Return the package requirement of providers that use the clients of the cloud extra."""
     return PackageNeed(f"deploys to `{provider}` need", Extra.CLOUD, "deploy/not-installed")
 
 
-def sent(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
-    """No redirect is ever followed, so the token goes nowhere else. TransientError where nobody
-    knows what became of it."""
-    return admitted(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
+def send_with_token(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:
+    """Send a call with a bearer token.
+
+    Redirects are never followed, so the token reaches no other host. Raises a TransientError if the
+    outcome is unknown.
+    """
+    return send_with_login(http, base_url, Secret(f"Bearer {token.reveal()}"), call)
 
 
-def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
-    """The same with whatever an interface wants to see of who calls."""
+def send_with_login(http: Http, base_url: str, login: Secret[str], call: ProviderCall) -> HttpReply:
+    """Send a call with any value of the `Authorization` header, otherwise like
+    `send_with_token`."""
     headers = {"Authorization": login.reveal()}
     if call.content:
         headers["Content-Type"] = call.content_type
@@ -72,8 +77,8 @@ def admitted(http: Http, base_url: str, login: Secret[str], call: ProviderCall) 
     return http.send(HttpRequest(call.method, url, Secret(headers), call.content))
 
 
-def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
-    """What an answer says. One that breaks off says nothing of what was done."""
+def decode_reply(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
+    """Decode a response. A truncated response leaves the outcome of the call unknown."""
     try:
         return msgspec.json.decode(reply.content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -83,23 +88,26 @@ def understood(call: ProviderCall, reply: HttpReply, kind: type[T]) -> T:
         raise TransientError(f"invalid response to `{call.title}`") from error
 
 
-def _at_once() -> float:
+def _no_delay() -> float:
     return 0.0
 
 
-def patient(
+def retry_transient(
     act: Callable[[], T],
     provider: str,
-    waiting: Waiting,
-    watch: CallWatch,
-    due: Callable[[], float] = _at_once,
+    waiting: RetryPolicy,
+    watch: CallContext,
+    due: Callable[[], float] = _no_delay,
 ) -> T:
-    """What `act` gives in the end. It is begun again after each try that nobody knows the end of:
-    it has to look first for what would be made twice. `due` says how long the provider's rate lets
-    a call wait; the provider's name is for who watches."""
+    """Run `act` until it succeeds or the waiting time is spent.
+
+    After a try with an unknown outcome, `act` runs again, so it must first look for resources that
+    it could duplicate. `due` returns the delay that the provider's rate limit requires. The
+    provider's name appears in progress lines.
+    """
     pauses = waiting.pauses()
     while True:
-        nap(due(), waiting, watch)
+        sleep_interruptibly(due(), waiting, watch)
         try:
             return act()
         except TransientError as error:
@@ -111,4 +119,4 @@ def patient(
                 watch.hear(f"{provider}: rate limit reached, waiting {wish:.0f} s")
             elif pause >= _TOLD:
                 watch.hear(f"{provider}: {error}; retrying")
-            nap(max(pause, wish), waiting, watch)
+            sleep_interruptibly(max(pause, wish), waiting, watch)

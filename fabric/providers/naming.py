@@ -1,10 +1,10 @@
-"""What a service's functions are called at a provider, where nobody else names them."""
+"""The default names of a service's functions at a provider."""
 
 import json
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.providers.contract import DeploymentAddress
 
 _DIGEST = 8
@@ -12,39 +12,39 @@ _DIGEST = 8
 _AS_THEMSELVES = "/{}~!$&'()*+,;=:@"
 
 
-def resource_name(address: DeploymentAddress, name: str) -> str:
+def format_resource_name(address: DeploymentAddress, name: str) -> str:
     return f"{address.service}-{address.stage}-{name}"
 
 
-def function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
-    """The service's address with the path of the first http trigger, as clients send it; empty
+def build_function_endpoint(endpoint: str, triggers: Sequence[str]) -> str:
+    """Return the service address with the path of the first HTTP trigger, URL-encoded. Empty
     without one."""
-    path = as_sent(_first_path(triggers))
+    path = encode_path(_find_first_path(triggers))
     return endpoint.rstrip("/") + path if path and endpoint else ""
 
 
-def as_sent(path: str) -> str:
-    """A path of a config, whose letters are written as themselves, with its escapes. Parameters
-    stay what they are."""
+def encode_path(path: str) -> str:
+    """Percent-encode a config path that is written with literal characters. Parameters are
+    unchanged."""
     return quote(path, safe=_AS_THEMSELVES)
 
 
-def base_of(address: str, triggers: Sequence[str]) -> str:
-    """Where such an address began. Older records have it without escapes."""
-    path = _first_path(triggers)
-    sent = as_sent(path)
+def strip_endpoint_path(address: str, triggers: Sequence[str]) -> str:
+    """Return the base address of such an endpoint. Older records contain it without escapes."""
+    path = _find_first_path(triggers)
+    sent = encode_path(path)
     return address.removesuffix(sent if address.endswith(sent) else path)
 
 
-def _first_path(triggers: Sequence[str]) -> str:
-    """Empty without an http trigger."""
+def _find_first_path(triggers: Sequence[str]) -> str:
+    """Return the path of the first HTTP trigger, or an empty text."""
     found = (json.loads(text) for text in triggers)
     path = next((str(one.get("path", "/")) for one in found if one.get("type") == "http"), "")
     return path if path.startswith("/") or not path else f"/{path}"
 
 
-def shortened(name: str, limit: int) -> str:
-    """As it is where it fits, else its beginning and a digest of the whole."""
+def shorten_name(name: str, limit: int) -> str:
+    """Return the name if it fits, otherwise its beginning with a hash of the whole."""
     if len(name) <= limit:
         return name
-    return f"{name[: limit - _DIGEST - 1]}-{digest_bytes(name.encode())[:_DIGEST]}"
+    return f"{name[: limit - _DIGEST - 1]}-{hash_bytes(name.encode())[:_DIGEST]}"

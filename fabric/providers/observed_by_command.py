@@ -1,5 +1,5 @@
-"""The user's own command in place of a provider's logs, metrics or traces: its answer is JSON, of
-the shape that fabric itself answers with."""
+"""Custom commands for logs, metrics or traces. Their output is JSON in the shape of fabric's own
+output."""
 
 import datetime
 import json
@@ -12,20 +12,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.catalog import ProviderFacts
-from fabric.model.log_levels import level_named
+from fabric.model.log_levels import normalize_level
 from fabric.model.observed import (
     FunctionNumbers,
     LogLine,
     TimeWindow,
     TracedCall,
     TracedStep,
-    moment,
-    nanoseconds,
+    convert_to_nanoseconds,
+    format_moment,
 )
-from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress
+from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.payloads import destroy_words
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class _SaidCalls(Struct, frozen=True):
 
 
 class ObservedByCommand(Struct, frozen=True):
-    """`line` is what stands in the `variable`."""
+    """An observer that runs a custom command. `line` is the command line in `variable`."""
 
     every: ClassVar[float] = 2.0
     facts: ProviderFacts
@@ -88,13 +88,13 @@ class ObservedByCommand(Struct, frozen=True):
     around: CommandEnvironment
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         more = {"filter": asked.text, "limit": asked.most_of(MOST_LINES)}
-        found = self._asked(service, (asked.window, more), _SaidLines, watch)
+        found = self._run_query(service, (asked.window, more), _SaidLines, watch)
         told: Counter[tuple[str, int, str]] = Counter()
-        for one in _own(found.lines, service, watch):
-            at = nanoseconds(one.time)
+        for one in _select_own_rows(found.lines, service, watch):
+            at = convert_to_nanoseconds(one.time)
             if not asked.window.has(at):
                 continue
             # The same line of the same moment is there as often as it was told.
@@ -102,13 +102,13 @@ class ObservedByCommand(Struct, frozen=True):
             told[same] += 1
             line = service.line(one.function, at, one.text)
             ident = f"{at}/{told[same]}/{one.text}"
-            yield replace(line, level=level_named(one.level), request=one.request, id=ident)
+            yield replace(line, level=normalize_level(one.level), request=one.request, id=ident)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         whose = service.address
-        found = self._asked(service, (window, {}), _SaidCounts, watch)
+        found = self._run_query(service, (window, {}), _SaidCounts, watch)
         return [
             FunctionNumbers(
                 whose.service,
@@ -119,25 +119,27 @@ class ObservedByCommand(Struct, frozen=True):
                 one.p50_ms,
                 one.p95_ms,
             )
-            for one in _own(found.functions, service, watch)
+            for one in _select_own_rows(found.functions, service, watch)
         ]
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        found = self._asked(service, (window, {}), _SaidCalls, watch)
-        calls = [_call(service.address, one) for one in _own(found.traces, service, watch)]
+        found = self._run_query(service, (window, {}), _SaidCalls, watch)
+        calls = [
+            _call(service.address, one) for one in _select_own_rows(found.traces, service, watch)
+        ]
         return [one for one in calls if window.has(one.started_at)]
 
-    def _asked(
+    def _run_query(
         self,
         service: ObservedService,
         what: tuple[TimeWindow, dict[str, object]],
         kind: type[T],
-        watch: CallWatch,
+        watch: CallContext,
     ) -> T:
         environment = self.around.env.reveal().items()
-        redaction = redaction_of(self.around.hide.reveal(), environment)
+        redaction = build_redaction(self.around.hide.reveal(), environment)
         call = Call(self.variable, self.line, "observe/command-failed", redaction)
         order = _order(service, *what)
         told = Told(destroy_words(service.address, service.functions), {}, order)
@@ -156,8 +158,10 @@ class ObservedByCommand(Struct, frozen=True):
 Row = TypeVar("Row", _SaidLine, _SaidNumbers, _SaidCall)
 
 
-def _own(rows: Sequence[Row], service: ObservedService, watch: CallWatch) -> list[Row]:
-    """What is said of functions that were not asked about is left out, and that is told."""
+def _select_own_rows(
+    rows: Sequence[Row], service: ObservedService, watch: CallContext
+) -> list[Row]:
+    """Drop rows of functions that were not requested, with a warning."""
     names = {one.name for one in service.functions}
     others = sorted({one.function for one in rows} - names)
     if others:
@@ -178,8 +182,8 @@ def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]
             {"name": one.name, "resourceName": one.resource_name, "resourceId": one.resource_id}
             for one in service.functions
         ],
-        "since": moment(window.since),
-        "until": moment(window.until),
+        "since": format_moment(window.since),
+        "until": format_moment(window.until),
         **more,
     }
     return json.dumps(document)
@@ -188,10 +192,15 @@ def _order(service: ObservedService, window: TimeWindow, more: dict[str, object]
 def _call(address: DeploymentAddress, one: _SaidCall) -> TracedCall:
     steps = tuple(
         TracedStep(
-            step.id, step.parent, step.name, nanoseconds(step.started_at), step.ms, step.status
+            step.id,
+            step.parent,
+            step.name,
+            convert_to_nanoseconds(step.started_at),
+            step.ms,
+            step.status,
         )
         for step in one.spans
     )
-    started = nanoseconds(one.started_at)
+    started = convert_to_nanoseconds(one.started_at)
     where = (address.service, one.function, address.label)
     return TracedCall(one.id, *where, started, one.ms, one.status, steps)

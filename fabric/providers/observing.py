@@ -1,4 +1,4 @@
-"""What somebody who looks after deployed functions is asked, and what he answers."""
+"""The interface of observers: questions and answers about deployed functions."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -7,14 +7,14 @@ from msgspec import Struct
 
 from fabric.model.log_levels import is_as_grave
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
-from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 
 # Of whoever chooses less than we do, so many lines are looked through.
 MOST_LINES = 10_000
 
 
 class ObservedService(Struct, frozen=True):
-    """The functions of one service at one provider that are asked about."""
+    """The functions of one service at one provider to observe."""
 
     address: DeploymentAddress
     functions: tuple[LiveFunction, ...]
@@ -24,9 +24,12 @@ class ObservedService(Struct, frozen=True):
 
 
 class LogQuestion(Struct, frozen=True):
-    """Lines in this time that have `text` in them and are as grave as `level`, the newest `most`:
-    whoever cannot choose gives more, and they are chosen afterwards. Without `platform` what
-    providers say themselves is not wanted."""
+    """A log query: the newest `most` lines of a time window that contain `text` and have at least
+    `level`.
+
+    An observer that cannot filter returns more, and fabric filters afterwards. Without `platform`,
+    messages of the provider itself are excluded.
+    """
 
     window: TimeWindow
     text: str = ""
@@ -42,32 +45,33 @@ class LogQuestion(Struct, frozen=True):
         )
 
     def most_of(self, largest: int) -> int:
-        """How many to ask of whoever chooses by text alone, and gives so many at the most: enough
-        for those that are left of them."""
+        """Compute the limit for an API that filters only by text. Enough lines must remain after
+        local filtering."""
         is_chosen_there = self.platform and not self.level
         return min(self.most, largest) if is_chosen_there else largest
 
 
 class Observer(Protocol):
-    """One provider's. Raises a FabricError with the code `observe/none` for what nobody keeps."""
+    """The observer of one provider. Raises a FabricError with code `observe/none` for unavailable
+    data."""
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]: ...
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]: ...
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]: ...
 
 
 @runtime_checkable
 class PacedObserver(Protocol):
-    """An observer who is followed by programs that begin anew for each look: the seconds between
-    two."""
+    """An observer that starts a program for each poll, with the number of seconds between two
+    polls."""
 
     every: ClassVar[float]
 
@@ -78,13 +82,13 @@ HearLines: TypeAlias = Callable[[Iterable[LogLine]], None]
 
 @runtime_checkable
 class LogFollower(Protocol):
-    """An observer whose provider tells lines as they come; any other is asked again and again."""
+    """An observer whose provider streams log lines; all others are polled."""
 
     def follow(
         self,
         service: ObservedService,
         since: int,
         hear: HearLines,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        """Until the watch says that it is to end."""
+        """Stream lines until the watch stops the call."""

@@ -1,6 +1,6 @@
-"""The one document that a command of any provider reads from its standard input. No effects.
+"""The JSON document that deploy commands read from standard input. No effects.
 
-Its form is told by `schemas/deploy-order.schema.json`.
+Its schema is `schemas/deploy-order.schema.json`.
 """
 
 import json
@@ -11,9 +11,9 @@ from msgspec import Struct
 from msgspec import json as typed_json
 
 from fabric.model.records.record import FunctionRecord, Record
-from fabric.model.records.record_document import triggers_of
+from fabric.model.records.record_document import list_trigger_documents
 from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.naming import resource_name
+from fabric.providers.naming import format_resource_name
 
 SCHEMA = "deploy-order"
 FORMAT_VERSION = 1
@@ -32,7 +32,7 @@ class ArtifactRow(Struct, frozen=True, rename="camel"):
 
 
 class FunctionRow(Struct, frozen=True, rename="camel"):
-    """One function as it is to be."""
+    """The desired configuration of one function."""
 
     name: str
     entry: str
@@ -53,7 +53,7 @@ class FunctionRow(Struct, frozen=True, rename="camel"):
 
 
 class LiveRow(Struct, frozen=True, rename="camel"):
-    """One function as it is at the provider, by what an earlier command said of it."""
+    """One deployed function, as an earlier command reported it."""
 
     name: str
     resource_name: str
@@ -68,7 +68,7 @@ class LiveRow(Struct, frozen=True, rename="camel"):
 
 
 class PreviousRow(Struct, frozen=True, rename="camel"):
-    """What the record says before this command has run."""
+    """The state before this command."""
 
     deployment_id: str
     mode: str
@@ -109,21 +109,23 @@ class OrderDocument(Struct, frozen=True, rename="camel"):
 
 
 def deploy_order(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> str:
-    return _text(_document(OrderKind.DEPLOY, address, tuple(map(_function, orders))))
+    return _encode_document(
+        _build_document(OrderKind.DEPLOY, address, tuple(map(_build_function_row, orders)))
+    )
 
 
 def remove_order(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
     previous = address.previous
-    known = {one.name: _recorded(one) for one in previous.functions} if previous else {}
-    rows = tuple(known.get(one.name) or _live(one) for one in functions)
-    return _text(_document(OrderKind.REMOVE, address, rows))
+    known = {one.name: _convert_record(one) for one in previous.functions} if previous else {}
+    rows = tuple(known.get(one.name) or _build_live_row(one) for one in functions)
+    return _encode_document(_build_document(OrderKind.REMOVE, address, rows))
 
 
-def _text(document: OrderDocument) -> str:
+def _encode_document(document: OrderDocument) -> str:
     return typed_json.encode(document).decode()
 
 
-def _document(
+def _build_document(
     kind: OrderKind,
     address: DeploymentAddress,
     functions: tuple[FunctionRow, ...] | tuple[LiveRow, ...],
@@ -143,16 +145,16 @@ def _document(
             for one in address.resources
         ),
         tuple(
-            WorkflowRow(name, json.loads(steps), resource_name(address, name))
+            WorkflowRow(name, json.loads(steps), format_resource_name(address, name))
             for name, steps in address.workflows
         ),
         dict(address.secret_refs),
         json.loads(address.extension),
-        _previous(address.previous),
+        _build_previous_row(address.previous),
     )
 
 
-def _function(order: FunctionOrder) -> FunctionRow:
+def _build_function_row(order: FunctionOrder) -> FunctionRow:
     settings = dict(order.settings)
     return FunctionRow(
         order.name,
@@ -168,30 +170,30 @@ def _function(order: FunctionOrder) -> FunctionRow:
         order.layers,
         dict(order.env.reveal()),
         dict(order.tags),
-        _artifact(order.artifact),
+        _build_artifact_row(order.artifact),
         order.artifact.changed,
     )
 
 
 def _count(text: str) -> int | None:
-    """What the config leaves to the provider is 0 in keys."""
+    """Return 0 for a setting that the config leaves to the provider."""
     return int(text) if text not in ("", "0") else None
 
 
-def _artifact(artifact: Artifact) -> ArtifactRow:
+def _build_artifact_row(artifact: Artifact) -> ArtifactRow:
     path = str(artifact.path.absolute())
     return ArtifactRow(path, artifact.sha256, artifact.size, artifact.changed)
 
 
-def _live(one: LiveFunction) -> LiveRow:
+def _build_live_row(one: LiveFunction) -> LiveRow:
     return LiveRow(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256)
 
 
-def _previous(record: Record | None) -> PreviousRow | None:
+def _build_previous_row(record: Record | None) -> PreviousRow | None:
     if record is None or not record.deployment_id:
         return None
     # Of a first deploy that failed half-way nobody knows more than the name.
-    functions = tuple(_recorded(one) for one in record.functions if one.settings)
+    functions = tuple(_convert_record(one) for one in record.functions if one.settings)
     if not functions and not record.endpoint:
         return None
     return PreviousRow(
@@ -204,7 +206,7 @@ def _previous(record: Record | None) -> PreviousRow | None:
     )
 
 
-def _recorded(one: FunctionRecord) -> LiveRow:
+def _convert_record(one: FunctionRecord) -> LiveRow:
     return LiveRow(
         one.name,
         one.resource_name,
@@ -213,7 +215,7 @@ def _recorded(one: FunctionRecord) -> LiveRow:
         one.artifact_sha256,
         one.handler,
         dict(one.settings).get("runtime", ""),
-        triggers_of(one),
+        list_trigger_documents(one),
         one.layers,
         one.updated_at,
     )

@@ -1,11 +1,11 @@
-"""What a deploy command is told: variables, and documents as canonical JSON texts. No effects."""
+"""The input of a deploy command: variables, and documents as canonical JSON texts. No effects."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.naming import resource_name
+from fabric.providers.naming import format_resource_name
 
 ARTIFACTS = "FABRIC_ARTIFACTS_JSON"
 _QUEUES = "FABRIC_CLOUD1_QUEUE_EVENT_SOURCES_JSON"
@@ -29,8 +29,9 @@ WORDS = (
 
 
 def deploy_words(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    """The short variables; those of a function only where there is no doubt which one."""
-    words = _site_words(address)
+    """Build the short variables. Those of a function are set only if there is exactly one
+    function."""
+    words = _build_site_words(address)
     if len(orders) == 1:
         artifact = orders[0].artifact
         words["FABRIC_FUNCTION"] = orders[0].name
@@ -41,10 +42,10 @@ def deploy_words(address: DeploymentAddress, orders: Sequence[FunctionOrder]) ->
 
 def destroy_words(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> dict[str, str]:
     one = {"FABRIC_FUNCTION": functions[0].name} if len(functions) == 1 else {}
-    return {**_site_words(address), **one}
+    return {**_build_site_words(address), **one}
 
 
-def _site_words(address: DeploymentAddress) -> dict[str, str]:
+def _build_site_words(address: DeploymentAddress) -> dict[str, str]:
     return {
         "FABRIC_SERVICE": address.service,
         "FABRIC_STAGE": address.stage,
@@ -53,59 +54,63 @@ def _site_words(address: DeploymentAddress) -> dict[str, str]:
 
 
 def deploy_documents(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    return {ARTIFACTS: as_json([_artifact(order) for order in orders]), **payloads(address, orders)}
+    return {
+        ARTIFACTS: format_json([_build_artifact_row(order) for order in orders]),
+        **build_payloads(address, orders),
+    }
 
 
 def destroy_documents(
     address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> dict[str, str]:
-    """There is no archive any more: what is known of a live function is what it is called."""
+    """Build the documents of a delete command. There is no archive, so functions are listed by
+    name."""
     rows = [
         {"function": one.name, "sha256": one.artifact_sha256, "resourceId": one.resource_id}
         for one in functions
     ]
-    return {ARTIFACTS: as_json(rows), **payloads(address, ())}
+    return {ARTIFACTS: format_json(rows), **build_payloads(address, ())}
 
 
-def payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
-    """The environment of functions, and the documents that only this provider's commands know;
-    all of them, also where empty."""
-    environment = {_ENV: as_json({order.name: dict(order.env.reveal()) for order in orders})}
-    facts = facts_of(address.provider_id)
+def build_payloads(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> dict[str, str]:
+    """Build the environment of functions and the provider-specific documents, including empty
+    ones."""
+    environment = {_ENV: format_json({order.name: dict(order.env.reveal()) for order in orders})}
+    facts = find_provider_facts(address.provider_id)
     if facts is None or not facts.tells_documents:
         return environment
     documents = {
-        _QUEUES: _rows(orders, "queue", _queue),
-        _STORAGE: _rows(orders, "storage", _storage),
-        _STATEMENTS: statements_of(address.extension),
-        _RULES: _rows(orders, "eventbus", _rule),
+        _QUEUES: _build_trigger_rows(orders, "queue", _queue),
+        _STORAGE: _build_trigger_rows(orders, "storage", _build_storage_row),
+        _STATEMENTS: read_role_statements(address.extension),
+        _RULES: _build_trigger_rows(orders, "eventbus", _build_rule_row),
         _RESOURCES: {
             one.name: {"type": one.type, "envVar": one.env_var, "address": one.address.reveal()}
             for one in address.resources
         },
         _WORKFLOWS: {
-            name: {"steps": json.loads(steps), "address": resource_name(address, name)}
+            name: {"steps": json.loads(steps), "address": format_resource_name(address, name)}
             for name, steps in address.workflows
         },
         _SECRETS: dict(address.secret_refs),
     }
-    return {**environment, **{name: as_json(document) for name, document in documents.items()}}
+    return {**environment, **{name: format_json(document) for name, document in documents.items()}}
 
 
-def statements_of(extension: str) -> list[object]:
-    """`iam.role.statements`, as configured."""
+def read_role_statements(extension: str) -> list[object]:
+    """Return `iam.role.statements` as configured."""
     found: object = json.loads(extension)
     for key in ("iam", "role", "statements"):
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, list) else []
 
 
-def as_json(document: object) -> str:
-    """One text for one document, ASCII only: it goes through the environment of any locale."""
+def format_json(document: object) -> str:
+    """Format a document as canonical JSON, ASCII only: the environment can have any locale."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _artifact(order: FunctionOrder) -> dict[str, object]:
+def _build_artifact_row(order: FunctionOrder) -> dict[str, object]:
     artifact = order.artifact
     return {
         "function": order.name,
@@ -118,7 +123,7 @@ def _artifact(order: FunctionOrder) -> dict[str, object]:
     }
 
 
-def _rows(
+def _build_trigger_rows(
     orders: Sequence[FunctionOrder],
     kind: str,
     row: Callable[[Mapping[str, object]], dict[str, object]],
@@ -126,12 +131,12 @@ def _rows(
     return [
         {"function": order.name, **row(trigger)}
         for order in orders
-        for trigger in _triggers(order)
+        for trigger in _parse_triggers(order)
         if trigger.get("type") == kind
     ]
 
 
-def _triggers(order: FunctionOrder) -> Iterator[Mapping[str, object]]:
+def _parse_triggers(order: FunctionOrder) -> Iterator[Mapping[str, object]]:
     return (json.loads(text) for text in order.triggers)
 
 
@@ -146,7 +151,7 @@ def _queue(trigger: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _storage(trigger: Mapping[str, object]) -> dict[str, object]:
+def _build_storage_row(trigger: Mapping[str, object]) -> dict[str, object]:
     return {
         "bucket": trigger.get("bucket", ""),
         "events": trigger.get("events", []),
@@ -156,5 +161,5 @@ def _storage(trigger: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _rule(trigger: Mapping[str, object]) -> dict[str, object]:
+def _build_rule_row(trigger: Mapping[str, object]) -> dict[str, object]:
     return {"bus": trigger.get("bus", "default"), "pattern": trigger.get("pattern", {})}

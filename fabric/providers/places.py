@@ -1,4 +1,5 @@
-"""What a deployer may know of where its services lie, and are met: told without a call."""
+"""Optional facts of deployers about the location and addresses of services, known without API
+calls."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
@@ -8,27 +9,29 @@ from fabric.providers.contract import DeploymentAddress, FunctionDraft
 
 
 @runtime_checkable
-class ApartAddresses(Protocol):
-    """A deployer at which each function has an address of its own: a service has one only where
-    one of its functions alone is public."""
+class PerFunctionEndpoints(Protocol):
+    """A deployer that gives each function a separate address. A service has one only if exactly one
+    function is public."""
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        """The names of those that will have one."""
+        """Return the names of the functions that get an address."""
 
 
 @runtime_checkable
-class SoleTenant(Protocol):
-    """A deployer whose services each have a place of their own, which the environment names."""
+class SingleServiceTarget(Protocol):
+    """A deployer that gives each service a separate place, which the environment names."""
 
     @property
     def sole_place(self) -> str:
-        """It, as a noun with its name; empty where nothing names one."""
+        """Return the place as a noun with its name, or an empty text if it is not set."""
 
 
 @runtime_checkable
 class RegionBound(Protocol):
-    """A deployer whose services lie in one region each, which a config may name."""
+    """A deployer whose services each belong to one region, which the config can name."""
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
-        """Why nothing of `previous` can be changed: it lies in another region than the one that is
-        meant now. Told without a call, when it is planned. What is there can still be removed."""
+        """Return a problem if `previous` is deployed in another region than the configured one.
+
+        Makes no API call and runs during planning. Deployed resources can still be removed.
+        """

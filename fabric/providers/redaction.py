@@ -1,4 +1,4 @@
-"""What a foreign tool says, made fit to be shown: known secrets and likely ones are hidden."""
+"""Redaction of text from external tools: known and likely secrets are hidden."""
 
 import base64
 import contextlib
@@ -10,14 +10,14 @@ from urllib.parse import quote, quote_plus, unquote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.problems import FabricError, Problem, retold
+from fabric.model.problems import FabricError, Problem, replace_problems
 from fabric.model.secrecy import (
     REDACTED,
-    looks_secret,
-    without_beginning,
-    without_credentials,
-    without_userinfo,
-    without_values,
+    is_secret_name,
+    redact_credentials,
+    redact_cut_off_value,
+    redact_userinfo,
+    redact_values,
 )
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
@@ -38,37 +38,38 @@ class Redaction(Struct, frozen=True):
     values: Secret[frozenset[str]]
 
     def text(self, raw: bytes) -> str:
-        return self.over(without_credentials(raw.decode(errors="replace")))
+        return self.over(redact_credentials(raw.decode(errors="replace")))
 
     def over(self, text: str) -> str:
-        return without_values(text, self.values.reveal())
+        return redact_values(text, self.values.reveal())
 
     def quoted(self, words: str) -> str:
-        """In one line that is not too long. What is hidden is hidden before anything is cut off:
-        a part of a secret is not known as one."""
-        shown = " ".join(without_userinfo(self.over(words)).split())
+        """Redact and shorten a text to one line. Redaction comes first, because a truncated secret
+        would not match."""
+        shown = " ".join(redact_userinfo(self.over(words)).split())
         return shown if len(shown) <= _LONGEST_QUOTE else f"{shown[:_LONGEST_QUOTE]}…"
 
     def cut(self, text: str) -> str:
-        """The same over a text that somebody else may have cut off."""
-        return self.over(without_beginning(text, self.values.reveal(), _SHORTEST))
+        """Redact a text that was possibly truncated before."""
+        return self.over(redact_cut_off_value(text, self.values.reveal(), _SHORTEST))
 
     def with_more(
         self, secrets: Iterable[str], variables: Iterable[tuple[str, str]]
     ) -> "Redaction":
         rows = tuple(variables)
-        named = {value for name, value in rows if looks_secret(name) and len(value) >= _SHORTEST}
+        named = {value for name, value in rows if is_secret_name(name) and len(value) >= _SHORTEST}
         told = {one for one in secrets if len(one) >= _SHORTEST_LINE}
-        hidden = {*told, *named, *_passwords(value for _, value in rows)}
-        forms = frozenset(form for one in hidden for form in _forms(one))
+        hidden = {*told, *named, *_extract_passwords(value for _, value in rows)}
+        forms = frozenset(form for one in hidden for form in _list_spellings(one))
         return Redaction(Secret(self.values.reveal() | forms))
 
     def outputs(self, pairs: Pairs, plain: frozenset[str]) -> Pairs:
-        """`plain` are the names that cannot be a credential's, whatever they look like."""
+        """Redact outputs. `plain` names values that cannot be credentials, whatever they look
+        like."""
         return tuple(
             (name, REDACTED)
-            if looks_secret(name) and name not in plain
-            else (name, self.over(without_userinfo(value)))
+            if is_secret_name(name) and name not in plain
+            else (name, self.over(redact_userinfo(value)))
             for name, value in pairs
         )
 
@@ -77,7 +78,7 @@ NOTHING_HIDDEN = Redaction(Secret(frozenset()))
 
 
 class TalkRedaction:
-    """The same for talk that is told line by line: of a key every line is one."""
+    """Redaction of progress output line by line: each line of a multi-line key is hidden."""
 
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
@@ -90,34 +91,37 @@ class TalkRedaction:
         return REDACTED if hidden else self._redaction.text(raw)
 
 
-def redaction_of(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
-    """Over these secrets, and the values of variables whose names look like credentials."""
+def build_redaction(secrets: Iterable[str], variables: Iterable[tuple[str, str]]) -> Redaction:
+    """Build a redaction from secrets and from values of variables whose names look like
+    credentials."""
     return NOTHING_HIDDEN.with_more(secrets, variables)
 
 
 @contextlib.contextmanager
-def nothing_shown(hide: Redaction) -> Iterator[None]:
-    """Providers quote what they were sent: no message of theirs carries a value on."""
+def redact_errors(hide: Redaction) -> Iterator[None]:
+    """Redact all errors raised inside: providers quote the values that they receive."""
     try:
         yield
     except FabricError as error:
-        raise retold(error, (_hidden(one, hide) for one in error.problems)) from error
+        raise replace_problems(
+            error, (_redact_problem(one, hide) for one in error.problems)
+        ) from error
 
 
-def _hidden(problem: Problem, hide: Redaction) -> Problem:
+def _redact_problem(problem: Problem, hide: Redaction) -> Problem:
     message, hint, frame = map(hide.cut, (problem.message, problem.hint, problem.frame))
     return replace(problem, message=message, hint=hint, frame=frame)
 
 
-def _passwords(values: Iterable[str]) -> Iterator[str]:
-    """Those inside of addresses, as they stand there and as they are meant."""
+def _extract_passwords(values: Iterable[str]) -> Iterator[str]:
+    """Yield passwords inside URLs, both as written and URL-decoded."""
     for value in values:
         if "://" in value:
             for found in _PASSWORD.findall(value):
                 yield from (one for one in (found, unquote(found)) if len(one) >= _SHORTEST)
 
 
-def _forms(value: str) -> Iterator[str]:
+def _list_spellings(value: str) -> Iterator[str]:
     yield value
     # Talk is told line by line: a key of many lines would never be met as a whole.
     yield from (
@@ -127,12 +131,14 @@ def _forms(value: str) -> Iterator[str]:
         yield from (html.escape(value), html.escape(value, quote=False))
         for sent in (quote(value, safe=""), quote(value), quote_plus(value)):
             yield from (sent, _ESCAPE.sub(lambda found: found[0].lower(), sent))
-        yield from _encoded(value.encode(errors="surrogateescape"))
+        yield from _list_base64_forms(value.encode(errors="surrogateescape"))
 
 
-def _encoded(value: bytes) -> Iterator[str]:
-    """In base64, also behind a name as logins have it: three bytes are four signs, and those at
-    both ends depend on what stands beside the value."""
+def _list_base64_forms(value: bytes) -> Iterator[str]:
+    """Yield the base64 forms of a value, also behind a login name.
+
+    Three bytes are four characters, so both ends depend on the neighboring bytes.
+    """
     for before in range(3):
         text = base64.b64encode(bytes(before) + value).decode().rstrip("=")
         is_open = (before + len(value)) % 3 > 0

@@ -1,4 +1,4 @@
-"""What a provider's interface answers instead of doing as asked, as problems. Knows no provider."""
+"""Rejected API calls and invalid credentials as problems. Independent of any provider."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from fabric.model.hosts import is_name_in_host
 from fabric.model.problems import FabricError, Problem, UntouchedError
-from fabric.providers.contract import CallWatch, FunctionOrder
-from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.contract import CallContext, FunctionOrder
+from fabric.providers.redaction import Redaction, redact_errors
 from fabric.system.retry import TransientError
 from fabric.system.urls import is_plain, is_web_address
 
@@ -17,8 +17,8 @@ _NOT_FOUND = 404
 
 
 class RefusedCallError(Exception):
-    """An answer that another try would not change; `call` is its method and path. `words` are as
-    they came: whoever shows them hides what must not be shown, and shortens the rest."""
+    """An API error that a retry would not change. `call` is its method and path. `words` is the raw
+    message: the caller must redact and shorten it."""
 
     def __init__(
         self, status: int, words: str, call: str, codes: frozenset[str] = frozenset()
@@ -31,12 +31,12 @@ class RefusedCallError(Exception):
 
     @property
     def is_gone(self) -> bool:
-        """The thing itself is not there."""
+        """Whether the resource itself does not exist."""
         return self.status == _NOT_FOUND
 
 
-def own_words(provider: str) -> str:
-    """What to do about a refusal that nobody here knows the reason of."""
+def format_generic_hint(provider: str) -> str:
+    """Return the hint for a rejection whose reason is unknown."""
     return f"change what this message from {provider} refers to, then run the command again"
 
 
@@ -45,8 +45,8 @@ Judged: TypeAlias = Callable[[str, RefusedCallError, Quoted], Problem]
 
 
 @contextlib.contextmanager
-def untouched() -> Iterator[None]:
-    """Around what calls nobody: whatever is wrong, what there is stays as it was known."""
+def mark_untouched() -> Iterator[None]:
+    """Mark errors raised before any API call: the deployed state is unchanged."""
     try:
         yield
     except FabricError as error:
@@ -54,8 +54,8 @@ def untouched() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def explained(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
-    """What nobody inside has answered, as problems of `whose`."""
+def convert_refusals(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
+    """Convert uncaught API errors to problems of `whose`."""
     try:
         yield
     except RefusedCallError as error:
@@ -67,29 +67,29 @@ def explained(whose: str, quoted: Quoted, judged: Judged) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told(
+def convert_call_errors(
     whose: str, judged: Judged, hide: Redaction, orders: Sequence[FunctionOrder] = ()
 ) -> Iterator[Redaction]:
-    """The same around a whole call of a deployer; no message shows a value of these orders."""
-    hide = over_orders(hide, orders)
-    with nothing_shown(hide), explained(whose, hide.quoted, judged):
+    """Convert the errors of a whole deployer call; no message shows a value of these orders."""
+    hide = extend_redaction(hide, orders)
+    with redact_errors(hide), convert_refusals(whose, hide.quoted, judged):
         yield hide
 
 
-def over_orders(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
+def extend_redaction(hide: Redaction, orders: Sequence[FunctionOrder]) -> Redaction:
     variables = [pair for order in orders for pair in order.env.reveal()]
     secrets = [value for order in orders for value in order.secret_values]
     return hide.with_more(secrets, variables)
 
 
-def quoting(watch: CallWatch, quoted: Quoted) -> CallWatch:
-    """Who watches is told a provider's words as errors tell them."""
-    return CallWatch(lambda line: watch.hear(quoted(line)), watch.is_to_end)
+def redact_progress(watch: CallContext, quoted: Quoted) -> CallContext:
+    """Redact provider messages in progress lines the same way as in errors."""
+    return CallContext(lambda line: watch.hear(quoted(line)), watch.is_to_end)
 
 
 @contextlib.contextmanager
-def unless_gone() -> Iterator[None]:
-    """Around a call whose refusal because nothing is there says that all is as it should be."""
+def ignore_missing() -> Iterator[None]:
+    """Ignore the error for a missing resource: the desired state is reached already."""
     try:
         yield
     except RefusedCallError as error:
@@ -100,8 +100,8 @@ def unless_gone() -> Iterator[None]:
 def require_variables(
     provider: str, env: Mapping[str, str], names: Sequence[str], any_letters: Sequence[str] = ()
 ) -> None:
-    """Credentials that are missing are all named at once. Those of `any_letters` are written with
-    escapes wherever they are sent."""
+    """Check credentials and report all missing ones together. Values of `any_letters` are escaped
+    wherever they are sent, so they can contain any character."""
     missing = " and ".join(f"`{name}`" for name in names if not env.get(name))
     if missing:
         hint = f"set {missing} in the environment or in `.env` beside the config"
@@ -118,7 +118,7 @@ def require_variables(
 
 
 def refuse_unsendable(name: str, value: str) -> None:
-    """What cannot stand in a header or an address, told without showing it."""
+    """Raise if a value is invalid in a header or a URL, without showing it."""
     strange = next((one for one in value if not (one.isascii() and one.isprintable())), "")
     if strange or " " in value:
         what = "a line break" if strange in tuple("\r\n") else "a character"
@@ -128,8 +128,10 @@ def refuse_unsendable(name: str, value: str) -> None:
 
 
 def refuse_other_host(name: str, value: str) -> None:
-    """Of a variable that is a part of the host that is called: a `.env` of a checkout may name it,
-    and a key of the user's goes there."""
+    """Raise if a value would change the host that is called.
+
+    A `.env` in a repository can set it, and the user's key is sent to that host.
+    """
     if not is_name_in_host(value):
         message = f"`{name}` is not a region: it would change the host that is called"
         hint = "use a region such as us-south (lowercase letters, digits and hyphens)"
@@ -137,7 +139,7 @@ def refuse_other_host(name: str, value: str) -> None:
 
 
 def refuse_plain(name: str, url: str) -> None:
-    """Nor what is no address at all; empty is the official one."""
+    """Raise if a URL is invalid or uses plain HTTP. An empty value means the official URL."""
     if url and not is_web_address(url):
         message = f"`{name}` is not a valid URL"
         raise FabricError(

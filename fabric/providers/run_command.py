@@ -1,4 +1,4 @@
-"""One run of a user's command: what it is given, and what is made of how it ended."""
+"""Run one custom command: its input, and the evaluation of its result."""
 
 import shlex
 import tempfile
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.late_values import all_known
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_SECRETS, Secret
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.payloads import DOCUMENTS, WORDS
 from fabric.providers.redaction import Redaction, TalkRedaction
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_talk import ChildTalk
+from fabric.system.child_protocol import ChildTalk
 from fabric.system.disk import write_atomic
-from fabric.system.memory_file import memory_file, shown_path
-from fabric.system.owned_folder import owned_folder
-from fabric.system.process_identity import children_mark, this_process
+from fabric.system.memory_file import build_shown_path, create_memory_file
+from fabric.system.owned_folder import create_owned_folder
+from fabric.system.process_identity import build_children_mark, identify_this_process
 
 # One variable with its name, `=` and NUL; Linux starts no child with a longer one.
 LONGEST_VARIABLE = 131_071
@@ -32,9 +32,11 @@ _ROLE_TOO_NEW = "cannot be assumed"
 
 
 class CommandEnvironment(Struct, frozen=True):
-    """What commands run in. `hide` are values that must not be shown; documents that no variable
-    can hold stay in memory, or go to a folder below `payloads` where no file can. `filed` are the
-    variables whose values a `.env` of the project decides."""
+    """The environment of custom commands. `hide` are values that must not be shown.
+
+    Documents too long for a variable stay in memory, or in a directory below `payloads` if memory
+    files are unavailable. `filed` are the variables whose values come from a `.env` of the project.
+    """
 
     cwd: Path
     env: Secret[Mapping[str, str]]
@@ -44,12 +46,12 @@ class CommandEnvironment(Struct, frozen=True):
     filed: frozenset[str] = frozenset()
 
 
-def _shortened(line: str) -> str:
+def _shorten_line(line: str) -> str:
     return line if len(line) <= _QUOTED_LETTERS else f"{line[:_QUOTED_LETTERS]}…"
 
 
 class Told(Struct, frozen=True):
-    """What a command is told: short variables, documents as variables, and its standard input."""
+    """The input of a command: short variables, documents as variables, and standard input."""
 
     words: Mapping[str, str]
     documents: Mapping[str, str]
@@ -57,7 +59,7 @@ class Told(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True):
-    """A command line, the variable that it stands in, and the code and words for its failures."""
+    """A command line, the variable that contains it, and the code and text of its failures."""
 
     variable: str
     line: str
@@ -78,7 +80,7 @@ class Call(Struct, frozen=True):
             hint = "retry in 20 to 60 seconds: a new role cannot be used immediately"
         hint = hint or "run the command manually, without a shell, to see its full output"
         lines = said.strip().splitlines()
-        lines = [_shortened(line) for line in lines[-_QUOTED_LINES:]]
+        lines = [_shorten_line(line) for line in lines[-_QUOTED_LINES:]]
         frame = "\n".join(lines)
         # Programs that read JSON see no frame.
         last = f": {lines[-1].strip()}" if lines else ""
@@ -86,7 +88,7 @@ class Call(Struct, frozen=True):
         return FabricError(Problem(code or self.failed, message, hint=hint, frame=frame))
 
     def said(self, heard: Overheard) -> str:
-        """All that it said, without secrets; errors last, where people look first."""
+        """Return all output without secrets. Errors come last, because users look there first."""
         return "\n".join(
             text.strip()
             for raw in (heard.stdout, heard.stderr)
@@ -95,12 +97,12 @@ class Call(Struct, frozen=True):
 
 
 def run_line(
-    call: Call, told: Told, around: CommandEnvironment, watch: CallWatch = UNWATCHED
+    call: Call, told: Told, around: CommandEnvironment, watch: CallContext = NO_CONTEXT
 ) -> Overheard:
-    """Run the command to a good end, or raise what happened instead."""
+    """Run the command until it succeeds, or raise the reason of its failure."""
     argv = call.argv()
     texts = (*told.words.values(), *told.documents.values(), told.order)
-    all_known(f"the command in `{call.variable}`", texts)
+    require_known_values(f"the command in `{call.variable}`", texts)
     inherited = {name: text for name, text in around.env.reveal().items() if name not in _OURS}
     shown = TalkRedaction(call.redaction)
     talk = ChildTalk(
@@ -109,17 +111,17 @@ def run_line(
         watch.is_to_end,
         PATIENCE,
     )
-    with _laid_out(told.documents, around.payloads) as given:
-        mark, value = children_mark(this_process())
+    with _write_documents(told.documents, around.payloads) as given:
+        mark, value = build_children_mark(identify_this_process())
         env = {**inherited, **told.words, **given, mark: value}
         try:
             heard = run_bounded(argv, cwd=around.cwd, env=env, limits=around.limits, talk=talk)
         except FabricError as error:
             raise call.problem(error.first.message) from error
-    return _ended_well(call, heard, around.limits)
+    return _require_success(call, heard, around.limits)
 
 
-def _ended_well(call: Call, heard: Overheard, limits: Limits) -> Overheard:
+def _require_success(call: Call, heard: Overheard, limits: Limits) -> Overheard:
     match heard.ending:
         case Ending.TIMED_OUT:
             raise call.problem(f"did not end within {limits.seconds:.0f} s", call.said(heard))
@@ -130,36 +132,36 @@ def _ended_well(call: Call, heard: Overheard, limits: Limits) -> Overheard:
             raise call.problem(what, call.said(heard))
         case Ending.EXITED if heard.code:
             asked = "was interrupted and " if heard.was_asked else ""
-            raise call.problem(asked + _how_it_ended(heard.code), call.said(heard))
+            raise call.problem(asked + _describe_exit(heard.code), call.said(heard))
         case _:
             return heard
 
 
-def _how_it_ended(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 @contextmanager
-def _laid_out(documents: Mapping[str, str], folder: Path | None) -> Iterator[dict[str, str]]:
-    """The documents as variables; those too long for one as files, for as long as this lasts.
+def _write_documents(documents: Mapping[str, str], folder: Path | None) -> Iterator[dict[str, str]]:
+    """Provide the documents as variables, and as temporary files if they are too long.
 
-    They hold values of variables: a killed run must leave none of them behind.
+    They contain variable values, so an interrupted run must leave no file behind.
     """
     large = {name: text for name, text in documents.items() if _is_long(name, text)}
     small = {name: text for name, text in documents.items() if name not in large}
     with ExitStack() as files:
         for name, text in large.items():
-            small[f"{name}_FILE"] = str(files.enter_context(_file(name, text, folder)))
+            small[f"{name}_FILE"] = str(files.enter_context(_write_document(name, text, folder)))
         yield small
 
 
 @contextmanager
-def _file(name: str, text: str, folder: Path | None) -> Iterator[Path]:
-    with memory_file(name, text.encode()) as fd:
+def _write_document(name: str, text: str, folder: Path | None) -> Iterator[Path]:
+    with create_memory_file(name, text.encode()) as fd:
         if fd is not None:
-            yield shown_path(fd)
+            yield build_shown_path(fd)
             return
-        with owned_folder(folder or Path(tempfile.gettempdir(), "fabric-payloads")) as made:
+        with create_owned_folder(folder or Path(tempfile.gettempdir(), "fabric-payloads")) as made:
             write_atomic(made / f"{name}.json", text.encode(), mode=0o600)
             yield made / f"{name}.json"
 

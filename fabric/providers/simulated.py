@@ -1,4 +1,5 @@
-"""A provider that touches nothing: it answers what the real one would be called."""
+"""The simulated provider: it changes nothing and returns the names that a real provider would
+use."""
 
 from collections.abc import Sequence
 
@@ -7,30 +8,31 @@ from msgspec import Struct
 from fabric.model.catalog import DeployUnit
 from fabric.model.task import Pairs
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     Deployed,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
     Released,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.naming import function_endpoint, resource_name
+from fabric.providers.naming import build_function_endpoint, format_resource_name
 
 DEFAULT_REGION = "local"
 
 
 class Simulated(Struct, frozen=True):
-    """Names follow from the site alone: the same question has the same answer on any machine."""
+    """A simulated deployer. Names depend only on the deployment address, so they are equal on any
+    machine."""
 
     unit: DeployUnit
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        """Whatever a config may say, nothing is done with it."""
+    ) -> Sequence[Unsupported]:
+        """Return no problems: the simulation ignores all settings."""
         del address, functions
         return ()
 
@@ -38,19 +40,19 @@ class Simulated(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[FunctionOrder],
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Deployed:
-        return Deployed(tuple(_live(address, order) for order in functions))
+        return Deployed(tuple(_simulate_function(address, order) for order in functions))
 
     def release(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
         given: Pairs,
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002 - the protocol
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002 - the protocol
     ) -> Released:
-        endpoint = _endpoint(address)
-        outputs = {"url": endpoint, "region": _region(address), **dict(given)}
+        endpoint = _build_endpoint(address)
+        outputs = {"url": endpoint, "region": _choose_region(address), **dict(given)}
         for one in functions:
             if one.endpoint:
                 outputs[f"url_{one.name}"] = one.endpoint
@@ -61,40 +63,40 @@ class Simulated(Struct, frozen=True):
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        """Nothing is anywhere."""
+        """Do nothing: there are no resources."""
 
     def dissolve(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        """Nothing is anywhere."""
+        """Do nothing: there are no resources."""
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        """There is nobody to ask: what is simulated stands in the record only."""
+        """Return nothing: simulated functions exist only in state."""
         del address, function, mark
         return None
 
 
-def _live(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    name = resource_name(address, order.name)
+def _simulate_function(address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+    name = format_resource_name(address, order.name)
     return LiveFunction(
         name=order.name,
         resource_name=name,
-        resource_id=f"{address.provider_id}:{_region(address)}:function:{name}",
-        endpoint=function_endpoint(_endpoint(address), order.triggers),
+        resource_id=f"{address.provider_id}:{_choose_region(address)}:function:{name}",
+        endpoint=build_function_endpoint(_build_endpoint(address), order.triggers),
         artifact_sha256=order.artifact.sha256,
     )
 
 
-def _endpoint(address: DeploymentAddress) -> str:
+def _build_endpoint(address: DeploymentAddress) -> str:
     return f"https://{address.service}-{address.stage}.{address.provider_id}.fabric.example"
 
 
-def _region(address: DeploymentAddress) -> str:
+def _choose_region(address: DeploymentAddress) -> str:
     return address.region or DEFAULT_REGION

@@ -1,5 +1,5 @@
-"""A function's archive with what stands around it, for providers that run sources: in one archive,
-each in a folder of its own."""
+"""Source archives for providers that build sources: function, vendored files and server, each in
+its own directory."""
 
 import io
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.conventions import conventions_of
-from fabric.model.cors import cors_row
-from fabric.model.hashing import digest_fields
+from fabric.model.conventions import find_conventions
+from fabric.model.cors import encode_cors
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionOrder
@@ -31,7 +31,8 @@ Texts = tuple[tuple[str, str], ...]
 
 
 class SourceRuntime(Struct, frozen=True):
-    """`id` is the provider's own name for it; `files` pair a path with a text."""
+    """A runtime that is deployed as source. `id` is the provider's name of it; `files` pairs a path
+    with a text."""
 
     id: str
     language: str
@@ -39,16 +40,16 @@ class SourceRuntime(Struct, frozen=True):
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Those of the file that a handler is in."""
+        """The suffixes of handler files."""
         return _ENDS[self.language]
 
     @property
     def digest(self) -> str:
-        return digest_fields(part for pair in self.files for part in pair)[:8]
+        return hash_fields(part for pair in self.files for part in pair)[:8]
 
 
-def serving_files(language: str, *own: str) -> Texts:
-    """What calls a handler and answers for it; `own` are the modules that begin it."""
+def list_server_files(language: str, *own: str) -> Texts:
+    """List the files of the HTTP server that calls a handler; `own` are its start modules."""
     end, folder = (".py", "/fabric/runtimes/python") if language == "python" else (".mjs", "")
     top = _RUNTIMES / language
     calling = (f"calling/{one.name}" for one in sorted((top / "calling").glob(f"*{end}")))
@@ -58,8 +59,9 @@ def serving_files(language: str, *own: str) -> Texts:
     return ((f"{_OWN}/fabric/__init__.py", ""), *texts) if language == "python" else texts
 
 
-def packed_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:
-    """The archive below a folder of its own, so that none of its files meets one of ours."""
+def pack_source(order: FunctionOrder, runtime: SourceRuntime, said: JsonObject) -> bytes:
+    """Pack the archive into a separate directory, so that its files cannot collide with the
+    server's."""
     content = io.BytesIO()
     with (
         zipfile.ZipFile(order.artifact.path) as archive,
@@ -86,19 +88,21 @@ def _require_module(order: FunctionOrder, runtime: SourceRuntime, names: Iterabl
         raise FabricError(Problem("deploy/unfit-archive", message, NO_MODULE))
 
 
-def said_of(order: FunctionOrder, provider: str, language: str, region: str) -> JsonObject:
-    """What those who serve it have to know of a function."""
+def build_server_settings(
+    order: FunctionOrder, provider: str, language: str, region: str
+) -> JsonObject:
+    """Build the settings of a function that its server reads."""
     triggers = [json.loads(text) for text in order.triggers]
     http = [one for one in triggers if one.get("type") == "http"]
     kinds = [str(one.get("type")) for one in triggers]
-    calls = conventions_of(provider).of(language)
+    calls = find_conventions(provider).of(language)
     module, _, name = order.artifact.handler.rpartition(".")
     return {
         "module": module,
         "name": name,
         "functionName": order.name,
-        "seconds": seconds_of(order),
-        "memory": memory_of(order),
+        "seconds": read_timeout(order),
+        "memory": read_memory(order),
         "convention": calls.convention(kinds),
         "names": list(calls.names),
         "methods": list(calls.methods),
@@ -106,30 +110,30 @@ def said_of(order: FunctionOrder, provider: str, language: str, region: str) -> 
         "region": region,
         "path": http[0].get("path", "/") if http else "/",
         "schedule": next((one["schedule"] for one in triggers if one.get("schedule")), ""),
-        "routes": routes_in(order.triggers),
+        "routes": parse_http_routes(order.triggers),
     }
 
 
-def routes_in(triggers: Sequence[str]) -> list[JsonObject]:
+def parse_http_routes(triggers: Sequence[str]) -> list[JsonObject]:
     found = (json.loads(text) for text in triggers)
     return [
         {
             "method": str(one.get("method") or "GET").upper(),
             "path": one.get("path") or "/",
-            "cors": cors_row(one.get("cors")),
+            "cors": encode_cors(one.get("cors")),
         }
         for one in found
         if one.get("type") == "http"
     ]
 
 
-def seconds_of(order: FunctionOrder) -> int:
-    """0 is the provider's own choice."""
+def read_timeout(order: FunctionOrder) -> int:
+    """Return the timeout in seconds; 0 means the provider's default."""
     return _count(dict(order.settings).get("timeout", ""))
 
 
-def memory_of(order: FunctionOrder) -> int:
-    """In MB; 0 as above."""
+def read_memory(order: FunctionOrder) -> int:
+    """Return the memory in MB; 0 means the provider's default."""
     return _count(dict(order.settings).get("memory", ""))
 
 

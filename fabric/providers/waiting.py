@@ -1,4 +1,4 @@
-"""To look again and again until a provider is ready, at most for so long, and not past a stop."""
+"""Polling with a time limit until a provider is ready. Stops if the run is stopped."""
 
 import random
 import time
@@ -8,15 +8,16 @@ from typing import TypeVar
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 
 T = TypeVar("T")
 # A stop is noticed within this.
 _NAP = 0.25
 
 
-class Waiting(Struct, frozen=True):
-    """`most` seconds of pauses in all; each is longer than the last, up to `cap`."""
+class RetryPolicy(Struct, frozen=True):
+    """Limits of polling: `most` is the total of all pauses in seconds. Each pause is longer than
+    the last, up to `cap`."""
 
     base: float = 0.05
     cap: float = 5.0
@@ -25,7 +26,8 @@ class Waiting(Struct, frozen=True):
     random: Callable[[], float] = random.random
 
     def pauses(self) -> Iterator[float]:
-        """Between a half and the whole of what is due: who waits side by side comes back apart."""
+        """Yield the pauses, each with random jitter from half to the full length, so that parallel
+        waits spread out."""
         spent, due = 0.0, self.base
         while spent < self.most:
             pause = min(due * (1 + self.random()) / 2, self.most - spent)
@@ -34,21 +36,21 @@ class Waiting(Struct, frozen=True):
             due = min(self.cap, due * 2)
 
 
-WAITING = Waiting()
+WAITING = RetryPolicy()
 
 
-def until(look: Callable[[], T | None], waiting: Waiting, watch: CallWatch) -> T | None:
-    """What `look` finds in the end; None when all time was spent."""
+def poll_until(look: Callable[[], T | None], waiting: RetryPolicy, watch: CallContext) -> T | None:
+    """Poll until `look` returns a value. Returns None when the time is spent."""
     found = look()
     for pause in waiting.pauses():
         if found is not None:
             return found
-        nap(pause, waiting, watch)
+        sleep_interruptibly(pause, waiting, watch)
         found = look()
     return found
 
 
-def nap(seconds: float, waiting: Waiting, watch: CallWatch) -> None:
+def sleep_interruptibly(seconds: float, waiting: RetryPolicy, watch: CallContext) -> None:
     while seconds > 0:
         if watch.is_to_end():
             message = "the run was stopped while it waited for the provider"

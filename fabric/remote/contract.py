@@ -1,6 +1,6 @@
-"""What a carrier of the shared cache is: whole objects under names of our own, nothing more.
+"""The interface of shared cache stores: whole objects under fabric's own names.
 
-No server is asked for a condition, a range, a batch or a length: few of them give what they say.
+It uses no conditions, ranges, batches or lengths, because few servers implement them reliably.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,8 @@ _TRIES = 3
 
 
 class ObjectKind(StrEnum):
-    """A head is small and changes; what it leads to is named by its own bytes, and never does."""
+    """A kind of object. A head is small and changes. All other objects are named by their hash and
+    never change."""
 
     HEAD = "h"
     SEGMENT = "s"
@@ -35,7 +36,7 @@ CAPS = {
 
 
 class ObjectName(Struct, frozen=True):
-    """Of hexadecimal digits only: some servers take a path for a name, and follow it."""
+    """A name of hexadecimal digits only: some servers interpret a name as a path."""
 
     kind: ObjectKind
     digest: Digest
@@ -49,26 +50,26 @@ class ObjectName(Struct, frozen=True):
 
 
 class CarrierError(Exception):
-    """The store did not do what it was asked; `str` says why, without any credential."""
+    """The store failed; `str` is the reason, without credentials."""
 
 
 class CarrierRefusedError(CarrierError):
-    """It will not do it the next time either: no rights, or nobody there by that name."""
+    """A permanent failure: no permission, or no such store."""
 
 
 class OversizedError(CarrierError):
-    """The store takes no object of this size."""
+    """The store rejects objects of this size."""
 
 
 class Carrier(Protocol):
-    """Thread-safe. A call may last as long as it likes: whoever waits for it has a deadline."""
+    """An object store. Thread-safe. Calls have no timeout: the caller sets a deadline."""
 
     @property
     def place(self) -> str:
-        """Where the objects lie, for people; never a credential in it."""
+        """The location of the objects for messages, without credentials."""
 
     def get(self, name: ObjectName) -> bytes | None:
-        """The object, or None where there is none; more than its cap is an error."""
+        """Return the object, or None if it does not exist. Raises for one larger than its limit."""
 
     def put(self, name: ObjectName, content: bytes) -> None: ...
     def close(self) -> None: ...
@@ -76,7 +77,7 @@ class Carrier(Protocol):
 
 @runtime_checkable
 class ChangingCarrier(Carrier, Protocol):
-    """A store that keeps conditions: of two that change an object at once none is lost."""
+    """A store with conditional writes: of two concurrent changes, none is lost."""
 
     def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> None: ...
 
@@ -84,8 +85,11 @@ class ChangingCarrier(Carrier, Protocol):
 def change_object(
     carrier: Carrier, name: ObjectName, changed: Callable[[bytes | None], bytes]
 ) -> None:
-    """Put what becomes of an object. Without conditions the last of two writers wins: whoever sees
-    that it was not the last adds its part again, and only two at the very same moment lose one."""
+    """Read an object, change it and write it.
+
+    Without conditions, the last of two writers wins. A writer that detects this repeats its change,
+    so only simultaneous writes can lose one.
+    """
     if isinstance(carrier, ChangingCarrier):
         carrier.change(name, changed)
         return

@@ -1,4 +1,4 @@
-"""Heads: the small documents by which a commit or a branch is looked up. Pure."""
+"""Heads: small documents that locate the segments of a commit or a branch. No effects."""
 
 from msgspec import DecodeError, Struct, ValidationError, field
 from msgspec.json import Decoder, Encoder
@@ -14,7 +14,8 @@ WHOLE_SECONDS = 7 * 86_400
 
 
 class Head(Struct, frozen=True):
-    """`segments` begin with the newest; the oldest was made at `whole_since`, in seconds."""
+    """A head. `segments` start with the newest; the oldest was written at `whole_since`, in
+    seconds."""
 
     version: int
     made: int
@@ -37,7 +38,7 @@ def decode_head(body: bytes) -> Head | None:
 
 
 class NewSegment(Struct, frozen=True):
-    """A segment that was put, and what it replaces: those that were joined into it."""
+    """A new segment, and the segments that were joined into it."""
 
     name: Digest
     made: int
@@ -46,12 +47,13 @@ class NewSegment(Struct, frozen=True):
 
 
 def is_due(head: Head | None, now: int) -> bool:
-    """Whether all is to be sent anew."""
+    """Return whether everything must be uploaded again."""
     return head is None or not 0 <= now - head.whole_since < WHOLE_SECONDS
 
 
 def with_segment(head: Head | None, new: NewSegment) -> Head:
-    """The head with one more segment in front; what is too old, or too much, falls out."""
+    """Return the head with one more segment at the front; segments beyond the age or number limit
+    are dropped."""
     older: tuple[Digest, ...] = ()
     if head is not None and not is_due(head, new.made):
         gone = new.replaces | {new.name}

@@ -1,4 +1,4 @@
-"""From the URL of a shared cache to its carrier. Reaches nobody."""
+"""Open a shared cache from its URL. Makes no network call."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,7 +26,8 @@ FORMS = "turbo+https://host, https://host/path, or objstore1|2|3://bucket/prefix
 
 
 class SharedCacheAddress(Struct, frozen=True):
-    """`env` are the credentials of an object store, `folder` is where files they name lie."""
+    """A cache address. `env` are the credentials of an object store; relative files in them start
+    at `folder`."""
 
     url: str
     token: Secret[str | None]
@@ -35,20 +36,23 @@ class SharedCacheAddress(Struct, frozen=True):
     folder: Path
 
 
-def carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
-    """How the carrier is opened once it is wanted. Raises ValueError for what is no such URL, with
-    words that hold nothing of it: there may be a password in it."""
+def build_carrier_opener(where: SharedCacheAddress) -> Callable[[], Carrier]:
+    """Return a function that opens the store on demand.
+
+    Raises ValueError for an invalid URL, with a message without any part of it: it can contain a
+    password.
+    """
     scheme = where.url.partition("://")[0].lower()
     if scheme in _STORES:
         return _store_opener(BackendKind(scheme), where)
     is_turbo = scheme.startswith(_TURBO)
     base = where.url[len(_TURBO) :] if is_turbo else where.url
     _refuse_unfit(base)
-    return lambda: _web(base.rstrip("/"), where, is_turbo=is_turbo)
+    return lambda: _open_web_carrier(base.rstrip("/"), where, is_turbo=is_turbo)
 
 
-def packages_of_url(url: str) -> tuple[str, ...]:
-    """The optional packages that a carrier of this URL imports."""
+def list_url_packages(url: str) -> tuple[str, ...]:
+    """Return the optional packages that the store of this URL imports."""
     scheme = url.partition("://")[0].lower()
     if scheme in _STORES:
         return back_end_facts(scheme).packages
@@ -65,7 +69,7 @@ def _refuse_unfit(base: str) -> None:
         raise ValueError("plain HTTP would expose the token")
 
 
-def _web(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
+def _open_web_carrier(base: str, where: SharedCacheAddress, *, is_turbo: bool) -> Carrier:
     from fabric.remote.web_carrier import WebPlace, open_web  # httpx: only when it is wanted
 
     try:
@@ -87,15 +91,15 @@ def _store(kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAdd
     from fabric.remote.store_carrier import StoreCarrier
 
     try:
-        return StoreCarrier(_backend(kind, settings, where))
+        return StoreCarrier(_open_backend(kind, settings, where))
     except FabricError as error:
         raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error
 
 
-def _backend(
+def _open_backend(
     kind: BackendKind, settings: Mapping[str, str], where: SharedCacheAddress
 ) -> "Backend":
-    """Without what settles lost replies: it would read every pack back that is there already."""
+    """Open a backend without resolving lost replies, which would read back every existing pack."""
     from fabric.state.backends.registry import open_bare_backend
 
     home, most = where.folder / ".fabric", max(CAPS.values())

@@ -1,7 +1,6 @@
-"""Contents in packs: one stream for each kind of task, cut into pieces of one size. Pure.
+"""Contents in packs: one stream per kind of task, cut into pieces of equal size. No effects.
 
-A content may lie in two packs, and a large one in many: where it begins and how long it is says
-which.
+Content can span several packs; its offset and size locate it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from fabric.remote.contract import PACK_BYTES
 
 
 class Extent(Struct, frozen=True, array_like=True):
-    """Where a content lies in the stream of a kind."""
+    """The location of content in the stream of a kind."""
 
     stream: str
     offset: int
@@ -20,14 +19,14 @@ class Extent(Struct, frozen=True, array_like=True):
 
     @property
     def packs(self) -> range:
-        """The numbers of the packs that it lies in; an empty content lies in none."""
+        """Return the numbers of its packs; none for empty content."""
         if not self.size:
             return range(0)
         return range(self.offset // PACK_BYTES, (self.offset + self.size - 1) // PACK_BYTES + 1)
 
 
 class PackCutter:
-    """Takes the contents of one stream, and gives its packs as they fill up."""
+    """Collects the contents of one stream and yields packs as they fill up."""
 
     def __init__(self, stream: str) -> None:
         self.stream = stream
@@ -41,31 +40,31 @@ class PackCutter:
         return extent
 
     def full(self) -> Iterator[bytes]:
-        """Each pack that is full by now, once."""
+        """Yield each pack that is full, once."""
         while len(self._rest) >= PACK_BYTES:
             yield bytes(self._rest[:PACK_BYTES])
             del self._rest[:PACK_BYTES]
 
     def last(self) -> Iterator[bytes]:
-        """What is left in the end."""
+        """Return the remaining partial pack."""
         yield from self.full()
         if self._rest:
             yield bytes(self._rest)
             self._rest.clear()
 
 
-def content_at(extent: Extent, packs: Mapping[int, bytes]) -> bytes | None:
-    """The content out of the packs that it lies in; None where they do not reach so far."""
+def read_content(extent: Extent, packs: Mapping[int, bytes]) -> bytes | None:
+    """Read content from its packs; None if they are too short."""
     parts = [packs[number] for number in extent.packs]
     if not parts:
         return b""
     begin = extent.offset - extent.packs[0] * PACK_BYTES
-    content = b"".join(_whole_but_last(parts))[begin : begin + extent.size]
+    content = b"".join(_require_full_parts(parts))[begin : begin + extent.size]
     return content if len(content) == extent.size else None
 
 
-def _whole_but_last(parts: Sequence[bytes]) -> Iterator[bytes]:
-    """A pack that is shorter than it should be would move what follows it."""
+def _require_full_parts(parts: Sequence[bytes]) -> Iterator[bytes]:
+    """Check the sizes: a short pack would shift all following content."""
     for part in parts[:-1]:
         yield part if len(part) == PACK_BYTES else b""
     yield parts[-1]

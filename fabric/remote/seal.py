@@ -1,7 +1,7 @@
-"""The envelope of every object: who made it, and that nobody has changed a byte since. Pure.
+"""The authenticated envelope of every object: its author and its integrity. No effects.
 
-A key proves that its holder wrote this, under this very name. It also keys the digests of inputs:
-without it nobody can try values of a variable against them.
+The key proves that its holder wrote this object under this name. It also keys input hashes, so that
+variable values cannot be guessed from them.
 """
 
 import hmac
@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.secret import Secret
 from fabric.remote.contract import PACK_BYTES, ObjectKind, ObjectName
 
@@ -29,7 +29,7 @@ _INFLATED = {
 
 
 class SealKey(Struct, frozen=True):
-    """One key under its id, which is no secret."""
+    """One key with its id, which is not secret."""
 
     id: str
     _mac: Secret[bytes]
@@ -40,12 +40,12 @@ class SealKey(Struct, frozen=True):
         return hmac.digest(self._mac.reveal(), words + content, "sha256")
 
     def keyed(self, digest: str) -> str:
-        """A digest that can only be compared by who has the key."""
+        """Return a keyed hash, which only holders of the key can compute."""
         return hmac.digest(self._digests.reveal(), digest.encode(), "sha256").hex()
 
 
 class SealKeys(Struct, frozen=True):
-    """All keys that are believed; the first one seals."""
+    """All trusted keys; the first one seals."""
 
     all: tuple[SealKey, ...]
 
@@ -62,74 +62,74 @@ class Opened(Struct, frozen=True):
     key: SealKey
 
 
-def keys_of(text: str) -> SealKeys:
-    """`new,old`: raises ValueError for what is too short to be a key, without a word of it."""
+def parse_seal_keys(text: str) -> SealKeys:
+    """Parse `new,old`. Raises ValueError for a key that is too short, without quoting it."""
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not words or any(len(word) < _SHORTEST_KEY for word in words):
         raise ValueError(f"a key must have at least {_SHORTEST_KEY} characters")
-    return SealKeys(tuple(map(_key, dict.fromkeys(words))))
+    return SealKeys(tuple(map(_derive_key, dict.fromkeys(words))))
 
 
-def _key(word: str) -> SealKey:
+def _derive_key(word: str) -> SealKey:
     secret = word.encode()
     key_id = sha256(b"fabric shared cache: id" + secret).hexdigest()[:8]
-    return SealKey(key_id, _derived(secret, b"mac"), _derived(secret, b"digests"))
+    return SealKey(key_id, _derive_secret(secret, b"mac"), _derive_secret(secret, b"digests"))
 
 
-def _derived(secret: bytes, what: bytes) -> Secret[bytes]:
+def _derive_secret(secret: bytes, what: bytes) -> Secret[bytes]:
     return Secret(hmac.digest(secret, b"fabric shared cache: " + what, "sha256"))
 
 
-def head_name(scope: str, word: str) -> ObjectName:
-    """The one place of a head: by what it is looked up, within a scope."""
-    return ObjectName(ObjectKind.HEAD, digest_fields(("fabric shared cache", scope, word)))
+def build_head_name(scope: str, word: str) -> ObjectName:
+    """Return the unique name of a head in a scope."""
+    return ObjectName(ObjectKind.HEAD, hash_fields(("fabric shared cache", scope, word)))
 
 
 def seal_head(keys: SealKeys, name: ObjectName, body: bytes) -> bytes:
-    return _sealed(keys.first, str(name), body)
+    return _seal_bytes(keys.first, str(name), body)
 
 
 def seal_object(keys: SealKeys, kind: ObjectKind, body: bytes) -> tuple[ObjectName, bytes]:
-    """The object, and the name that its own bytes give it."""
-    stored = _sealed(keys.first, kind, body)
-    return ObjectName(kind, digest_bytes(stored)), stored
+    """Seal an object and return it with the name derived from its bytes."""
+    stored = _seal_bytes(keys.first, kind, body)
+    return ObjectName(kind, hash_bytes(stored)), stored
 
 
 def open_object(keys: SealKeys, name: ObjectName, stored: bytes) -> Opened | None:
-    """What was sealed under this name by a holder of a key; None for anything else."""
+    """Return the content sealed under this name with a trusted key; None for anything else."""
     if len(stored) > name.cap or stored[:4] != _MAGIC:
         return None
-    key = keys.by_id(_id_of(stored))
+    key = keys.by_id(_read_key_id(stored))
     if key is None:
         return None
     is_head = name.kind is ObjectKind.HEAD
-    if not is_head and digest_bytes(stored) != name.digest:
+    if not is_head and hash_bytes(stored) != name.digest:
         return None
     title = str(name) if is_head else name.kind.value
     if not hmac.compare_digest(key.mac(title, stored[_MAC_END:]), stored[_ID_END:_MAC_END]):
         return None
-    body = _unpacked(stored[_MAC_END:_FLAG_END], stored[_FLAG_END:], _INFLATED[name.kind])
+    body = _unpack_bytes(stored[_MAC_END:_FLAG_END], stored[_FLAG_END:], _INFLATED[name.kind])
     return None if body is None else Opened(body, key)
 
 
 def has_foreign_key(keys: SealKeys, stored: bytes) -> bool:
-    """Whether it looks like one of ours, sealed with a key that is not known here."""
+    """Return whether the object is sealed with an unknown key."""
     looks_right = stored[:4] == _MAGIC and len(stored) > _FLAG_END
-    return looks_right and keys.by_id(_id_of(stored)) is None
+    return looks_right and keys.by_id(_read_key_id(stored)) is None
 
 
-def _id_of(stored: bytes) -> str:
+def _read_key_id(stored: bytes) -> str:
     return stored[4:_ID_END].decode("ascii", "replace")
 
 
-def _sealed(key: SealKey, title: str, body: bytes) -> bytes:
+def _seal_bytes(key: SealKey, title: str, body: bytes) -> bytes:
     # Archives are deflated already: level 1 costs little where nothing is won.
     packed = zlib.compress(body, 1)
     rest = _DEFLATED + packed if len(packed) < len(body) else _RAW + body
     return b"".join((_MAGIC, key.id.encode(), key.mac(title, rest), rest))
 
 
-def _unpacked(flag: bytes, body: bytes, cap: int) -> bytes | None:
+def _unpack_bytes(flag: bytes, body: bytes, cap: int) -> bytes | None:
     if flag == _RAW:
         return body if len(body) <= cap else None
     if flag != _DEFLATED:

@@ -1,7 +1,6 @@
-"""Segments: what some run remembered, and where its contents lie. Pure; text to value and back.
+"""Segments: cached results of runs and the locations of their contents. No effects.
 
-All of it is checked before any of it is used: names, numbers, and that every content lies within
-packs that are named.
+Everything is validated before use: names, numbers, and that each location is inside a listed pack.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import Decoder, Encoder
 from msgspec.structs import replace
 
-from fabric.graph.keyed_traces import Keyed, keyed_trace
+from fabric.graph.keyed_traces import Keyed, hash_trace
 from fabric.graph.traces import ListingTrace, Trace
 from fabric.model.hashing import is_digest
 from fabric.model.names import Digest
@@ -30,8 +29,11 @@ Traces: TypeAlias = Mapping[TaskId, tuple[Trace, ...]]
 
 
 class Segment(Struct, frozen=True):
-    """`key_id` names the key that its digests are under. Traces have no entries and no key: who
-    compares them with his own files fills them in. `streams` are the packs of each kind."""
+    """A segment. `key_id` names the key of its hashes. `streams` are the packs of each kind.
+
+    Traces have no entries and no key yet: a reader adds them when it compares them with its own
+    files.
+    """
 
     key_id: str
     traces: Traces
@@ -39,7 +41,7 @@ class Segment(Struct, frozen=True):
     contents: Mapping[Digest, Extent]
 
     def has(self, trace: Trace) -> bool:
-        """Whether all that a run made can be had."""
+        """Return whether all outputs of a run are available."""
         return all(one.digest in self.contents for one in trace.output.files)
 
 
@@ -58,7 +60,7 @@ class _ListingLine(Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
 
 class _KeyedRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Files and listings by their numbers: thousands of tasks look at the same ones."""
+    """Files and listings by number, because thousands of tasks share them."""
 
     static: Digest
     files: tuple[int, ...]
@@ -81,17 +83,17 @@ class _SegmentDocument(Struct, frozen=True):
     contents: dict[Digest, Extent]
 
 
-def told_trace(trace: Trace, keyed: Keyed) -> Trace:
-    """A trace as it travels: digests of inputs are keyed, and so are those of lists of names."""
+def convert_trace_for_upload(trace: Trace, keyed: Keyed) -> Trace:
+    """Convert a trace for upload: hashes of inputs and of lists of names are keyed."""
     lists = tuple(replace(one, digest=keyed(one.digest)) for one in trace.listings)
-    return replace(keyed_trace(trace, keyed), listings=lists)
+    return replace(hash_trace(trace, keyed), listings=lists)
 
 
 def encode_segment(segment: Segment) -> bytes:
     pairs: dict[tuple[str, str], int] = {}
     lists: dict[ListingTrace, int] = {}
     rows = {
-        str(task_id): tuple(_row(one, pairs, lists) for one in traces)
+        str(task_id): tuple(_build_row(one, pairs, lists) for one in traces)
         for task_id, traces in segment.traces.items()
     }
     lines = tuple(_ListingLine(one.folder, one.pattern, one.ignore, one.digest) for one in lists)
@@ -101,7 +103,7 @@ def encode_segment(segment: Segment) -> bytes:
     return Encoder().encode(document)
 
 
-def _row(
+def _build_row(
     trace: Trace, pairs: dict[tuple[str, str], int], lists: dict[ListingTrace, int]
 ) -> _KeyedRow:
     output = trace.output
@@ -120,15 +122,15 @@ def _row(
 
 
 def decode_segment(body: bytes, key_id: str) -> Segment | None:
-    """None for anything that is not whole and right."""
+    """Decode a segment; None if it is incomplete or invalid."""
     try:
         found = Decoder(_SegmentDocument).decode(body)
-        return _checked(found, key_id) if found.version == VERSION else None
+        return _build_checked_segment(found, key_id) if found.version == VERSION else None
     except (DecodeError, ValidationError, ValueError, IndexError, RecursionError):
         return None
 
 
-def _checked(found: _SegmentDocument, key_id: str) -> Segment:
+def _build_checked_segment(found: _SegmentDocument, key_id: str) -> Segment:
     for extent in found.contents.values():
         reach = len(found.streams.get(extent.stream, ())) * PACK_BYTES
         if extent.offset < 0 or not 0 <= extent.size <= _LARGEST:
@@ -160,21 +162,21 @@ def _trace(row: _KeyedRow, pairs: Pairs, lists: Sequence[ListingTrace]) -> Trace
         upstream=row.upstream,
         links=row.links,
         key=Digest(""),
-        output=Output(row.digest, tuple(map(_file, row.made)), row.facts),
+        output=Output(row.digest, tuple(map(_decode_file, row.made)), row.facts),
         ms=row.ms,
     )
 
 
-def _file(row: _FileRow) -> OutputFile:
-    """What names a place outside of a task's own folder is no output."""
+def _decode_file(row: _FileRow) -> OutputFile:
+    """Decode an output file. A path outside the task's own directory is invalid."""
     if not is_plain_name(row.path) or not is_digest(row.digest) or row.size < 0:
         raise ValueError("not an output")
     return OutputFile(row.path, row.digest, row.size, executable=row.executable)
 
 
-def joined(segments: Sequence[Segment]) -> Segment:
-    """Segments of one key as one: the newest few runs of each task, and the packs they lie in.
-    The first segment is the newest."""
+def join_segments(segments: Sequence[Segment]) -> Segment:
+    """Join segments of one key: the newest few runs of each task, with their packs. The first
+    segment is the newest."""
     traces: dict[TaskId, tuple[Trace, ...]] = {}
     for segment in segments:
         for task_id, rows in segment.traces.items():
@@ -195,7 +197,7 @@ def _take_over(
     streams: dict[str, tuple[Digest, ...]],
     contents: dict[Digest, Extent],
 ) -> None:
-    """Whole streams behind those that there are: where a content lies in its own stays true."""
+    """Append whole streams, so that the offsets of contents stay valid."""
     there = {one: extent for one in wanted if (extent := segment.contents.get(one)) is not None}
     for kind in sorted({extent.stream for extent in there.values()}):
         shift = len(streams.get(kind, ())) * PACK_BYTES

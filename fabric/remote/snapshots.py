@@ -1,6 +1,6 @@
-"""A workspace as it travels to other machines: its files by digest, in packs of the shared cache.
+"""Snapshots of a workspace for other machines: files by hash, in packs of the shared cache.
 
-Pure. What is read back may be anybody's: names that lead elsewhere make all of it nothing.
+No effects. Snapshots are untrusted: one path outside the workspace invalidates all of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from fabric.remote.seal import SealKeys, seal_object
 
 
 class StoredBytes(Struct, frozen=True):
-    """Some bytes that lie in packs of their own."""
+    """Bytes in separate packs."""
 
     packs: tuple[Digest, ...]
     size: int
@@ -30,8 +30,10 @@ class SnapshotFile(Struct, frozen=True, array_like=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """`streams` are the packs that extents of files lie in, `links` are symbolic ones with where
-    they lead, seen from their own folder. Other folders are there because something lies in them.
+    """A snapshot. `streams` are the packs of file extents. `links` are symbolic links with relative
+    targets.
+
+    Directories are listed only if they are empty.
     """
 
     streams: Mapping[str, tuple[Digest, ...]]
@@ -45,7 +47,7 @@ def encode_snapshot(snapshot: Snapshot) -> bytes:
 
 
 def decode_snapshot(content: bytes) -> Snapshot | None:
-    """None for what could be written anywhere else than in one folder."""
+    """Decode a snapshot; None if a path would be outside its directory."""
     try:
         found = msgspec.msgpack.decode(content, type=Snapshot)
     except (msgspec.DecodeError, ValueError):
@@ -60,8 +62,8 @@ def _is_sound(found: Snapshot) -> bool:
     return (
         len(taken) == len(leaves)
         and all(map(is_inside, leaves))
-        and taken.isdisjoint(above for path in leaves for above in folders_above(path))
-        and all(led_to(path, target) is not None for path, target in found.links)
+        and taken.isdisjoint(above for path in leaves for above in list_parent_folders(path))
+        and all(resolve_link(path, target) is not None for path, target in found.links)
         and all(is_digest(one.digest) for one in found.files)
         and all(is_digest(one) for names in found.streams.values() for one in names)
         and all(_is_reachable(one.extent, found.streams) for one in found.files)
@@ -74,21 +76,23 @@ def _is_reachable(extent: Extent, streams: Mapping[str, tuple[Digest, ...]]) -> 
 
 
 def is_inside(path: str) -> bool:
-    """Whether it is a name below a folder, as it stands."""
+    """Return whether it is a path below a directory, without normalization."""
     parts = path.split("/")
     return "\0" not in path and all(part not in ("", ".", "..") for part in parts)
 
 
-def folders_above(path: str) -> Iterator[str]:
+def list_parent_folders(path: str) -> Iterator[str]:
     at = path.rfind("/")
     while at > 0:
         yield path[:at]
         at = path.rfind("/", 0, at)
 
 
-def led_to(path: str, target: str) -> str | None:
-    """Where a link leads, within the same top; None for what leads out of it, or might: behind
-    another link `..` is anywhere."""
+def resolve_link(path: str, target: str) -> str | None:
+    """Return the target of a link inside the top directory; None for a target outside.
+
+    Also None if unclear: behind another link, `..` can point anywhere.
+    """
     parts = path.split("/")[:-1]
     names = [part for part in target.split("/") if part not in ("", ".")]
     while names[:1] == [".."] and parts:
@@ -97,10 +101,10 @@ def led_to(path: str, target: str) -> str | None:
     return None if is_out else "/".join((*parts, *names))
 
 
-def stored_bytes(
+def store_bytes(
     keys: SealKeys, parts: Iterable[bytes]
 ) -> tuple[StoredBytes, Sequence[tuple[ObjectName, bytes]]]:
-    """All of it as one, and the objects to be put."""
+    """Return a reference to all bytes, and the objects to upload."""
     cutter = PackCutter("")
     size = sum(cutter.add(part).size for part in parts)
     objects = [seal_object(keys, ObjectKind.PACK, pack) for pack in cutter.last()]

@@ -1,4 +1,5 @@
-"""Objects in an object store: over the state back ends' stores, whose conditions keep heads."""
+"""A shared cache in an object store: uses the state backends, whose conditional writes protect
+heads."""
 
 from collections.abc import Callable
 
@@ -22,7 +23,7 @@ class StoreCarrier:
         try:
             stored = self._backend.read(str(name))
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
         if stored is not None and len(stored.content) > name.cap:
             raise CarrierError("an object exceeds the maximum size")
         return stored.content if stored is not None else None
@@ -33,10 +34,10 @@ class StoreCarrier:
         except MovedError:
             self._put_right(name, content)
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
 
     def _put_right(self, name: ObjectName, content: bytes) -> None:
-        """What is there already should be the same bytes; what is damaged is written over."""
+        """Check that an existing object has the same bytes, and overwrite a damaged one."""
         try:
             stored = self._backend.read(str(name))
             if stored is not None and stored.content != content:
@@ -44,19 +45,19 @@ class StoreCarrier:
         except MovedError:
             return  # somebody else has done so
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
 
     def change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> None:
-        """Again from the start whenever somebody else was quicker: nobody's part is lost."""
+        """Repeat the change after each conflict, so that no concurrent change is lost."""
         try:
             for _ in range(_TRIES):
-                if self._changed(name, changed):
+                if self._try_change(name, changed):
                     return
         except FabricError as error:
-            raise _carrier_error(error) from error
+            raise _convert_error(error) from error
         raise CarrierError("conflict: other processes keep changing the same object")
 
-    def _changed(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
+    def _try_change(self, name: ObjectName, changed: Callable[[bytes | None], bytes]) -> bool:
         stored = self._backend.read(str(name))
         before, version = (stored.content, stored.version) if stored is not None else (None, None)
         try:
@@ -69,6 +70,6 @@ class StoreCarrier:
         self._backend.close()
 
 
-def _carrier_error(error: FabricError) -> CarrierError:
+def _convert_error(error: FabricError) -> CarrierError:
     kind = CarrierRefusedError if error.exit_code in _HOPELESS else CarrierError
     return kind(error.first.message)

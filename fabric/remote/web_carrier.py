@@ -1,4 +1,5 @@
-"""Objects on a web server: the Turborepo artifact API as a store of bytes, or plain PUT and GET."""
+"""A shared cache on a web server: the Turborepo artifact API as a byte store, or plain PUT and
+GET."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ from fabric.remote.contract import (
     ObjectName,
     OversizedError,
 )
-from fabric.state.backends.failures import extra
-from fabric.system.http_client import PLAIN, UnreadableAnswerError, capped_content
+from fabric.state.backends.failures import import_extra
+from fabric.system.http_client import PLAIN, UnreadableAnswerError, read_capped_content
 
 if TYPE_CHECKING:
     import httpx
@@ -34,23 +35,23 @@ _OCTETS = "application/octet-stream"
 
 
 class WebPlace(Struct, frozen=True):
-    """A server as its users name it: the address without what leads to an object, and who we are
-    to it. `team` is asked for by some servers of the artifact API."""
+    """A server: its base URL and credentials. `team` is required by some artifact API servers."""
 
     base: str
     token: Secret[str | None]
     team: str = ""
 
 
-def turbo_urls(where: WebPlace) -> Callable[[ObjectName], str]:
-    """`/v8/artifacts/<name>`, in the folder of a team."""
+def build_turbo_urls(where: WebPlace) -> Callable[[ObjectName], str]:
+    """Return URLs `/v8/artifacts/<name>`, with the team as a parameter."""
     kind = "teamId" if where.team.startswith("team_") else "slug"
     query = f"?{kind}={quote(where.team, safe='')}" if where.team else ""
     return lambda name: f"{where.base}/v8/artifacts/{name}{query}"
 
 
-def plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
-    """`/ac/` for what changes and `/cas/` for what its bytes name: as bazel's caches have it."""
+def build_plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
+    """Return URLs below `/ac/` for changing objects and `/cas/` for content-addressed ones, as for
+    Bazel caches."""
     return lambda name: (
         f"{where.base}/{'ac' if name.kind is ObjectKind.HEAD else 'cas'}/{name.digest}"
     )
@@ -58,7 +59,7 @@ def plain_urls(where: WebPlace) -> Callable[[ObjectName], str]:
 
 class WebCarrier:
     def __init__(self, where: WebPlace, url_of: Callable[[ObjectName], str]) -> None:
-        with extra(Extra.CLOUD):
+        with import_extra(Extra.CLOUD):
             import httpx
         self._where = where
         self._url_of = url_of
@@ -75,37 +76,39 @@ class WebCarrier:
         import httpx
 
         try:
-            with self._client.stream("GET", self._url_of(name), headers=self._headers()) as answer:
+            with self._client.stream(
+                "GET", self._url_of(name), headers=self._build_headers()
+            ) as answer:
                 if answer.status_code in _GONE:
                     return None
                 self._refuse_bad(answer)
-                return capped_content(answer, name.cap)
+                return read_capped_content(answer, name.cap)
         except UnreadableAnswerError as error:
             raise CarrierError(str(error)) from None
         except httpx.HTTPError as error:
-            raise _lost(error) from None
+            raise _convert_network_error(error) from None
 
     def put(self, name: ObjectName, content: bytes) -> None:
         import httpx
 
-        headers = {**self._headers(), "Content-Type": _OCTETS, "x-artifact-duration": "0"}
+        headers = {**self._build_headers(), "Content-Type": _OCTETS, "x-artifact-duration": "0"}
         try:
             with self._client.stream(
                 "PUT", self._url_of(name), content=content, headers=headers
             ) as answer:
                 self._refuse_bad(answer)
         except httpx.HTTPError as error:
-            raise _lost(error) from None
+            raise _convert_network_error(error) from None
 
     def close(self) -> None:
         self._client.close()
 
-    def _headers(self) -> Mapping[str, str]:
+    def _build_headers(self) -> Mapping[str, str]:
         token = self._where.token.reveal()
         return {"Authorization": f"Bearer {token}"} if token else {}
 
     def _refuse_bad(self, answer: "httpx.Response") -> None:
-        """Nothing of the body is read: who gave no token may be told of it in a page."""
+        """Raise for an error status, without reading the body: it can be a login page."""
         status = answer.status_code
         if status in _LOCKED_OUT:
             raise CarrierRefusedError(f"it returned status {status}")
@@ -115,7 +118,7 @@ class WebCarrier:
             raise CarrierError(f"it returned status {status}")
 
 
-def _lost(error: "httpx.HTTPError") -> CarrierError:
+def _convert_network_error(error: "httpx.HTTPError") -> CarrierError:
     import httpx
 
     match error:
@@ -135,6 +138,6 @@ def _lost(error: "httpx.HTTPError") -> CarrierError:
 
 def open_web(where: WebPlace, *, is_turbo: bool) -> WebCarrier:
     try:
-        return WebCarrier(where, (turbo_urls if is_turbo else plain_urls)(where))
+        return WebCarrier(where, (build_turbo_urls if is_turbo else build_plain_urls)(where))
     except FabricError as error:
         raise CarrierRefusedError(f"{error.first.message}: {error.first.hint}") from error

@@ -1,4 +1,4 @@
-"""What becomes of requests when endpoints are down: each alone, then all of them."""
+"""The outcome of requests when endpoints are down: one endpoint at a time, then all."""
 
 from enum import StrEnum
 
@@ -6,23 +6,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.routing import LED_TO_ONE, WITH_CHECKS, Weights
-from fabric.router.simulate import simulated_shares
+from fabric.router.simulate import simulate_shares
 
 # So many requests are spread in each case.
 REQUESTS = 1000
 
 
 class Verdict(StrEnum):
-    """`pass` is what is expected of a router, whatever is down: once it is known, whoever found
-    out."""
+    """The result of a scenario. `pass` is the expected behavior of a router in any outage, once it
+    is detected."""
 
     PASS = "pass"  # noqa: S105 - no password, a verdict
     FAIL = "fail"
 
 
 class Watch(StrEnum):
-    """Who notices that an endpoint is down: the back end, or nobody. Where a name leads to one
-    endpoint alone it matters only whether that one is down."""
+    """The detection of an unhealthy endpoint: by the backend, or none. A hostname with one target
+    depends only on that target."""
 
     ASKED = "asked"
     NOBODY = "nobody"
@@ -42,24 +42,29 @@ def watch_of(backend: str, check_path: str) -> Watch:
     return Watch.ASKED if backend in WITH_CHECKS and check_path else Watch.NOBODY
 
 
-def chaos_scenarios(weights: Weights, watch: Watch) -> tuple[ChaosScenario, ...]:
-    """What the router does of it; and what callers meet until then, where nobody asks endpoints."""
+def list_scenarios(weights: Weights, watch: Watch) -> tuple[ChaosScenario, ...]:
+    """List the scenarios with the router's reaction. Without health checks, they show the result
+    for callers before detection."""
     labels = tuple(label for label, _ in weights)
-    scenarios = (*(_one_down(weights, label) for label in labels), _all_down(weights, labels))
+    scenarios = (
+        *(_simulate_one_down(weights, label) for label in labels),
+        _simulate_all_down(weights, labels),
+    )
     if watch is Watch.ASKED:
         return scenarios
-    led = _to_the_heaviest(weights) if watch is Watch.ONE_ALONE else weights
-    return tuple(_unnoticed(led, one) for one in scenarios)
+    led = _select_heaviest(weights) if watch is Watch.ONE_ALONE else weights
+    return tuple(_simulate_undetected(led, one) for one in scenarios)
 
 
-def _to_the_heaviest(weights: Weights) -> Weights:
+def _select_heaviest(weights: Weights) -> Weights:
     first = max(weights, key=lambda one: one[1])[0]
     return tuple((label, weight if label == first else 0) for label, weight in weights)
 
 
-def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
-    """Who is down keeps what it has until somebody shifts it away."""
-    shares = simulated_shares(weights, REQUESTS)
+def _simulate_undetected(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
+    """Compute the scenario without detection: an unhealthy endpoint keeps its share until traffic
+    is shifted away."""
+    shares = simulate_shares(weights, REQUESTS)
     lost = sum(count for label, count in shares if label in scenario.down)
     if not lost:
         return scenario
@@ -67,8 +72,9 @@ def _unnoticed(weights: Weights, scenario: ChaosScenario) -> ChaosScenario:
     return replace(scenario, detail=f"{scenario.detail}; {until}")
 
 
-def _one_down(weights: Weights, label: str) -> ChaosScenario:
-    """The others have to take all of it, and nothing may go to the one that is down."""
+def _simulate_one_down(weights: Weights, label: str) -> ChaosScenario:
+    """Compute one outage: the others must take all traffic, and the unhealthy endpoint receives
+    none."""
     shares = _spread(weights, (label,))
     is_taken_over = sum(count for _, count in shares) == REQUESTS
     detail = (
@@ -80,8 +86,9 @@ def _one_down(weights: Weights, label: str) -> ChaosScenario:
     return ChaosScenario((label,), verdict, shares, detail)
 
 
-def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
-    """Nothing may be sent to who is known to be down: callers are told so."""
+def _simulate_all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
+    """Compute the total outage: callers receive an error, and known unhealthy endpoints receive no
+    traffic."""
     shares = _spread(weights, labels)
     verdict = Verdict.FAIL if any(count for _, count in shares) else Verdict.PASS
     return ChaosScenario(labels, verdict, shares, "no endpoint is left: every request fails")
@@ -89,4 +96,4 @@ def _all_down(weights: Weights, labels: tuple[str, ...]) -> ChaosScenario:
 
 def _spread(weights: Weights, down: tuple[str, ...]) -> Weights:
     up = tuple((label, 0 if label in down else weight) for label, weight in weights)
-    return simulated_shares(up, REQUESTS)
+    return simulate_shares(up, REQUESTS)

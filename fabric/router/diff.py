@@ -1,4 +1,4 @@
-"""What is wanted beside what is there: what has to be done, and what speaks against it."""
+"""Compare desired and existing routing: required changes and conflicts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from fabric.model.routing import CHANGING, RouterAction, RouterPart, RouterVerb
 
 
 class Drift(Struct, frozen=True):
-    """`foreign` is what somebody else has where something of ours would have to be."""
+    """The difference. `foreign` are resources of other owners in the places of ours."""
 
     actions: tuple[RouterAction, ...]
     foreign: tuple[RouterPart, ...] = ()
@@ -20,37 +20,37 @@ class Drift(Struct, frozen=True):
         return tuple(one for one in self.actions if one.changes)
 
 
-def drift_of(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
-    """Wanted things in their order, since some of them name those before; then what is left over.
+def compute_drift(want: Sequence[RouterPart], have: Iterable[RouterPart]) -> Drift:
+    """Compute the actions in dependency order, then the unused resources.
 
-    What is not ours and in nobody's way is not even told of; beside ours it may stand under the
-    same name, and is in the way all the same.
+    Foreign resources outside our names are ignored. One with the same name as ours conflicts, even
+    beside ours.
     """
     found = tuple(have)
     there = {one.key: one for one in found if one.is_ours}
     wanted = {one.key for one in want}
     foreign = [one for one in found if not one.is_ours and one.key in wanted]
-    actions = [_action(one, there.get(one.key)) for one in want]
+    actions = [_choose_action(one, there.get(one.key)) for one in want]
     left = sorted(
         (one for one in there.values() if one.key not in wanted),
         key=lambda one: one.key,
     )
-    actions += [_as(one, RouterVerb.DELETE_CANDIDATE, one.ident) for one in left]
+    actions += [_build_action(one, RouterVerb.DELETE_CANDIDATE, one.ident) for one in left]
     return Drift(tuple(actions), tuple(foreign))
 
 
-def _action(wanted: RouterPart, there: RouterPart | None) -> RouterAction:
+def _choose_action(wanted: RouterPart, there: RouterPart | None) -> RouterAction:
     if there is None:
-        return _as(wanted, RouterVerb.CREATE)
+        return _build_action(wanted, RouterVerb.CREATE)
     verb = RouterVerb.NO_OP if there.detail == wanted.detail else RouterVerb.UPDATE
-    return _as(wanted, verb, there.ident)
+    return _build_action(wanted, verb, there.ident)
 
 
-def _as(one: RouterPart, verb: RouterVerb, ident: str = "") -> RouterAction:
+def _build_action(one: RouterPart, verb: RouterVerb, ident: str = "") -> RouterAction:
     return RouterAction(one.resource, verb, one.name, one.detail, ident or one.ident)
 
 
-def summary_of(actions: Iterable[RouterAction]) -> DriftRow:
+def summarize_actions(actions: Iterable[RouterAction]) -> DriftRow:
     verbs = [one.action for one in actions]
     return DriftRow(
         verbs.count(RouterVerb.CREATE),
@@ -71,8 +71,8 @@ def foreign_problem(part: RouterPart) -> Problem:
     )
 
 
-def forbidden_verbs(policy: str) -> tuple[RouterVerb, ...]:
-    """What `mutationPolicy` keeps from being done."""
+def list_forbidden_verbs(policy: str) -> tuple[RouterVerb, ...]:
+    """List the actions that `mutationPolicy` forbids."""
     if policy == "additive":
         return (RouterVerb.UPDATE,)
     return CHANGING if policy == "none" else ()

@@ -1,17 +1,18 @@
-"""What was done to a name before: kept short, and gone back to."""
+"""The history of a hostname's routing: bounded, and used for rollbacks."""
 
 from collections.abc import Iterable, Sequence
 
 from fabric.model.outcomes.routed import RoutedShare, SyncEntry, TrendPoint
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import Weights
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 KEPT = 30
 
 
 def with_newest(entries: Sequence[SyncEntry], entry: SyncEntry) -> tuple[SyncEntry, ...]:
-    """Dry runs go before anything that was applied: a hundred of them lose no way back."""
+    """Add an entry. Dry runs are dropped before applied entries, so that many of them cost no
+    rollback target."""
     found = [entry, *entries]
     while len(found) > KEPT:
         dry = [place for place, one in enumerate(found) if one.dry_run and place]
@@ -19,59 +20,59 @@ def with_newest(entries: Sequence[SyncEntry], entry: SyncEntry) -> tuple[SyncEnt
     return tuple(found)
 
 
-def applied(entries: Iterable[SyncEntry]) -> tuple[SyncEntry, ...]:
+def select_applied(entries: Iterable[SyncEntry]) -> tuple[SyncEntry, ...]:
     return tuple(one for one in entries if not one.dry_run)
 
 
-def last_applied(entries: Iterable[SyncEntry]) -> SyncEntry | None:
-    return next(iter(applied(entries)), None)
+def find_last_applied(entries: Iterable[SyncEntry]) -> SyncEntry | None:
+    return next(iter(select_applied(entries)), None)
 
 
-def former_names(entries: Iterable[SyncEntry], hostname: str) -> tuple[str, ...]:
-    """Those that were led before this one, the newest first."""
-    names = dict.fromkeys(one.hostname for one in applied(entries) if one.hostname)
+def list_former_names(entries: Iterable[SyncEntry], hostname: str) -> tuple[str, ...]:
+    """List the hostnames that were routed before this one, newest first."""
+    names = dict.fromkeys(one.hostname for one in select_applied(entries) if one.hostname)
     return tuple(name for name in names if name != hostname)
 
 
-def weights_in(shares: Iterable[RoutedShare]) -> Weights:
+def read_weights(shares: Iterable[RoutedShare]) -> Weights:
     return tuple((one.label, one.weight) for one in shares)
 
 
-def weights_to_restore(
+def choose_restored_weights(
     entries: Sequence[SyncEntry], now: Weights, snapshot: str = ""
 ) -> tuple[str, Weights]:
-    """The snapshot of this id, else the newest applied one that is not what holds now; with the id
-    that it has."""
-    done = applied(entries)
+    """Return the weights of this snapshot, otherwise of the newest applied one with different
+    weights. Its id is returned too."""
+    done = select_applied(entries)
     if snapshot:
-        return snapshot, weights_in(_named(entries, snapshot).after)
+        return snapshot, read_weights(_require_snapshot(entries, snapshot).after)
     if not done:
         message = "no applied change to restore"
         hint = "run: fabric router dns-history"
         raise FabricError(Problem("router/no-history", message, hint))
     for one in done:
-        if one.after and dict(weights_in(one.after)) != dict(now):
-            return one.id, weights_in(one.after)
+        if one.after and dict(read_weights(one.after)) != dict(now):
+            return one.id, read_weights(one.after)
     first = done[-1]
-    if first.before and dict(weights_in(first.before)) != dict(now):
-        return first.id, weights_in(first.before)
+    if first.before and dict(read_weights(first.before)) != dict(now):
+        return first.id, read_weights(first.before)
     message = "no applied snapshot differs from the current weights: nothing to restore"
     raise FabricError(Problem("router/nothing-to-restore", message))
 
 
-def _named(entries: Sequence[SyncEntry], snapshot: str) -> SyncEntry:
+def _require_snapshot(entries: Sequence[SyncEntry], snapshot: str) -> SyncEntry:
     found = next((one for one in entries if one.id == snapshot), None)
     if found is not None and not found.dry_run:
         return found
-    known = [one.id for one in applied(entries)]
+    known = [one.id for one in select_applied(entries)]
     why = "is a dry run that was not applied" if found else "is not in the history"
-    hint = did_you_mean(snapshot, known) or "run: fabric router dns-history"
+    hint = suggest_spelling(snapshot, known) or "run: fabric router dns-history"
     raise FabricError(Problem("router/unknown-snapshot", f"the snapshot `{snapshot}` {why}", hint))
 
 
-def trend_of(entries: Sequence[SyncEntry]) -> tuple[TrendPoint, ...]:
-    """Of what was applied, oldest first."""
+def compute_trend(entries: Sequence[SyncEntry]) -> tuple[TrendPoint, ...]:
+    """Return the applied entries as points, oldest first."""
     return tuple(
-        TrendPoint(one.id, one.operation, one.created_at, dict(weights_in(one.after)))
-        for one in reversed(applied(entries))
+        TrendPoint(one.id, one.operation, one.created_at, dict(read_weights(one.after)))
+        for one in reversed(select_applied(entries))
     )

@@ -1,8 +1,8 @@
-"""What people trip over when one name leads to several providers, said before it happens."""
+"""Warnings about common mistakes with one hostname for several providers, before any change."""
 
 from collections.abc import Iterator, Sequence
 
-from fabric.model.hosts import is_ip_address, path_of, port_of
+from fabric.model.hosts import extract_path, extract_port, is_ip_address
 from fabric.model.problems import Problem
 from fabric.model.routing import (
     LED_TO_ONE,
@@ -40,24 +40,24 @@ _WITH_WEIGHTS = {
 }
 
 
-def routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
+def list_routing_warnings(desired: DesiredRouting, backend: str) -> tuple[Problem, ...]:
     return (
-        *_host_header(desired, backend),
-        *_same_host(desired),
-        *_paths(desired),
-        *_not_by_https(desired),
-        *_no_names(desired, backend),
-        *_time_to_live(desired, backend),
-        *_apex(desired, backend),
-        *_strategy(desired, backend),
-        *_no_weights(desired, backend),
-        *_nobody_asks(desired, backend),
-        *_one_check(desired, backend),
+        *_find_host_header_problems(desired, backend),
+        *_find_same_hosts(desired),
+        *_find_paths(desired),
+        *_find_non_https(desired),
+        *_find_ip_addresses(desired, backend),
+        *_find_ttl_problems(desired, backend),
+        *_find_apex(desired, backend),
+        *_find_ignored_strategy(desired, backend),
+        *_find_missing_weights(desired, backend),
+        *_find_missing_checks(desired, backend),
+        *_find_check_conflict(desired, backend),
     )
 
 
-def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[Problem, ...]:
-    """A weighted record that is not wanted any more still has its share of the answers."""
+def list_leftover_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[Problem, ...]:
+    """Warn about an unused weighted record, which still receives its share of the traffic."""
     if backend != _EACH_BY_ITSELF:
         return ()
     return tuple(
@@ -71,10 +71,11 @@ def left_over_warnings(actions: Sequence[RouterAction], backend: str) -> tuple[P
     )
 
 
-def unseen_shift_warnings(
+def list_ineffective_shift_warnings(
     desired: DesiredRouting, before: Weights, backend: str
 ) -> tuple[Problem, ...]:
-    """A shift after which the same endpoint has the most is none where one gets everything."""
+    """Warn about a shift without effect: the backend routes only to the heaviest endpoint, which
+    did not change."""
     weights = dict(before)
     is_shift = bool(before) and weights != dict(desired.weights)
     if backend not in LED_TO_ONE or not is_shift or not desired.shares:
@@ -92,7 +93,7 @@ def unseen_shift_warnings(
     )
 
 
-def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_missing_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend not in LED_TO_ONE or len(desired.shares) < _SEVERAL:
         return
     yield Problem(
@@ -103,7 +104,7 @@ def _no_weights(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     )
 
 
-def _one_check(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_check_conflict(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     paths = {desired.checked_path(one): one.label for one in desired.shares}
     if backend == _PROXY and len(paths) > 1:
         listed = ", ".join(f"`{label}` at `{path}`" for path, label in paths.items())
@@ -114,18 +115,18 @@ def _one_check(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         )
 
 
-def _nobody_asks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_missing_checks(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if desired.check_path and backend not in WITH_CHECKS:
         yield Problem(
             "router/nobody-asks",
-            f"`healthCheck` creates no health check at `{backend}`: endpoints are checked only "
-            "by dns-sync and by steps, and an unhealthy endpoint keeps its traffic in between",
+            f"`healthCheck` has no effect at `{backend}`: only dns-sync and "
+            "steps check endpoints, so an unhealthy endpoint keeps its traffic in between",
             hint=f"use {' or '.join(WITH_CHECKS)}, or run `fabric router endpoints` regularly "
             "and shift traffic away",
         )
 
 
-def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_host_header_problems(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PROXY:
         return
     proxy = "set EDGE1_ACCOUNT_ID" if backend == _PLAIN_EDGE else "use edge1"
@@ -140,8 +141,8 @@ def _host_header(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
             )
 
 
-def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
-    """Two names for one place: neither stands in for the other."""
+def _find_same_hosts(desired: DesiredRouting) -> Iterator[Problem]:
+    """Find two endpoints with one host: neither can replace the other."""
     first: dict[str, str] = {}
     for one in desired.shares:
         other = first.setdefault(one.host, one.label) if one.host else one.label
@@ -151,9 +152,9 @@ def _same_host(desired: DesiredRouting) -> Iterator[Problem]:
             yield Problem("router/same-host", message, hint)
 
 
-def _paths(desired: DesiredRouting) -> Iterator[Problem]:
+def _find_paths(desired: DesiredRouting) -> Iterator[Problem]:
     for one in desired.shares:
-        path = path_of(one.url)
+        path = extract_path(one.url)
         if path:
             yield Problem(
                 "router/path",
@@ -163,14 +164,15 @@ def _paths(desired: DesiredRouting) -> Iterator[Problem]:
             )
 
 
-def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
-    """A name leads to a host, by https at its usual port: what else an address says is lost."""
+def _find_non_https(desired: DesiredRouting) -> Iterator[Problem]:
+    """Find URLs with parts that DNS ignores: it routes to a host, with HTTPS on the default
+    port."""
     for one in desired.shares:
-        if port_of(one.url) not in (None, _HTTPS_PORT):
+        if extract_port(one.url) not in (None, _HTTPS_PORT):
             yield Problem(
                 "router/port",
-                f"the endpoint `{one.label}` uses port {port_of(one.url)}, and DNS routes only "
-                f"to a host: clients use port {_HTTPS_PORT}",
+                f"the endpoint `{one.label}` uses port {extract_port(one.url)}, and DNS routes "
+                f"only to a host: clients use port {_HTTPS_PORT}",
                 hint=f"serve port {_HTTPS_PORT} too, or include the port in requests",
             )
         if one.url.lower().startswith("http://"):
@@ -182,7 +184,7 @@ def _not_by_https(desired: DesiredRouting) -> Iterator[Problem]:
             )
 
 
-def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_ip_addresses(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     for one in desired.shares:
         if backend != _PROXY and is_ip_address(one.host):
             yield Problem(
@@ -193,7 +195,7 @@ def _no_names(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
             )
 
 
-def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_ttl_problems(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend == _PLAIN_EDGE and desired.ttl < _SHORTEST_TTL:
         yield Problem(
             "router/short-ttl",
@@ -210,7 +212,7 @@ def _time_to_live(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         )
 
 
-def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend not in (_PROXY, _PLAIN_EDGE) and desired.hostname.count(".") == 1:
         yield Problem(
             "router/apex",
@@ -220,7 +222,7 @@ def _apex(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
         )
 
 
-def _strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
+def _find_ignored_strategy(desired: DesiredRouting, backend: str) -> Iterator[Problem]:
     if backend not in LED_TO_ONE and desired.strategy in ("failover", "latency"):
         yield Problem(
             "router/by-weight",

@@ -1,4 +1,4 @@
-"""`extensions.router` as a value, and what it forbids."""
+"""`extensions.router` as a value, and its restrictions."""
 
 import json
 from collections.abc import Mapping
@@ -42,8 +42,8 @@ class RouterSettings(Struct, frozen=True, rename="camel"):
                 return stage in stages
 
 
-def router_settings(config: Config) -> RouterSettings:
-    """What the config says of its router; a FabricError where it says nothing."""
+def read_router_settings(config: Config) -> RouterSettings:
+    """Read the router settings. Raises a FabricError if there are none."""
     found = read_router(config)
     if found is None:
         message = f"no router is configured for `{config.service}`"
@@ -61,8 +61,8 @@ def read_router(config: Config) -> RouterSettings | None:
     return None if section is None else convert(section, RouterSettings)
 
 
-def target_labels(config: Config) -> tuple[str, ...]:
-    """The labels that are deployed together; no more of them than there are percents."""
+def list_target_labels(config: Config) -> tuple[str, ...]:
+    """List the labels that are deployed together, at most 100, because each needs one percent."""
     labels = config.target_labels
     if len(labels) > WHOLE:
         message = (
@@ -73,7 +73,7 @@ def target_labels(config: Config) -> tuple[str, ...]:
 
 
 class ChangeConsent(Struct, frozen=True):
-    """What whoever asks for a change brings along."""
+    """The confirmations that the user gives for a change."""
 
     reason: str = ""
     allows_prod: bool = False
@@ -82,7 +82,7 @@ class ChangeConsent(Struct, frozen=True):
 def refuse_change(
     router: RouterSettings, stage: str, consent: ChangeConsent, env: Mapping[str, str]
 ) -> None:
-    """All that has to be said before DNS of a stage is changed."""
+    """Raise unless all confirmations for a DNS change of the stage are given."""
     problems = []
     if stage == _PROD and not (consent.allows_prod or router.allow_prod_sync):
         problems.append(

@@ -1,6 +1,6 @@
-"""Requests spread by smooth weighted round robin: nobody is asked, and it always comes out equal.
+"""Distribute requests by smooth weighted round robin, deterministically and without a network.
 
-After the sum of all weights the order begins anew, so only the rest is gone through one by one.
+The order repeats after the sum of all weights, so only the remainder is simulated one by one.
 """
 
 from math import gcd
@@ -8,8 +8,8 @@ from math import gcd
 from fabric.model.routing import Weights
 
 
-def simulated_shares(weights: Weights, requests: int) -> Weights:
-    """How many of the requests each label gets."""
+def simulate_shares(weights: Weights, requests: int) -> Weights:
+    """Return the number of requests of each label."""
     common = gcd(*(weight for _, weight in weights)) or 1
     parts = [weight // common for _, weight in weights]
     period = sum(parts)
@@ -23,7 +23,7 @@ def simulated_shares(weights: Weights, requests: int) -> Weights:
 
 
 def _order(parts: list[int], period: int, count: int) -> list[int]:
-    """Which label comes first, second and so on: the one that is owed most, ties by place."""
+    """Yield labels in order: the label with the largest deficit first, ties by position."""
     owed, chosen = [0] * len(parts), []
     for _ in range(count):
         for place, part in enumerate(parts):

@@ -1,11 +1,11 @@
-"""A shift in steps: which shares follow each other, read from what was said."""
+"""Parse a traffic shift in steps."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import WHOLE
 
 
-def steps_of(text: str, others: int) -> tuple[int, ...]:
-    """`5,25,50,100`: each step is a percent; 100 is as much as there can be, for each other
+def parse_steps(text: str, others: int) -> tuple[int, ...]:
+    """Parse `5,25,50,100`: each step is a percentage. 100 means the maximum, because each other
     endpoint keeps 1."""
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdecimal() and 1 <= int(word) <= WHOLE for word in words):
@@ -24,8 +24,8 @@ def steps_of(text: str, others: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(most if one == WHOLE else one for one in percents))
 
 
-def steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...]:
-    """Those above what the label has at present: a shift in steps goes up only."""
+def select_steps_up(steps: tuple[int, ...], present: tuple[str, int]) -> tuple[int, ...]:
+    """Return the steps above the present weight: a shift in steps only increases it."""
     label, share = present
     left = tuple(one for one in steps if one > share)
     if left:

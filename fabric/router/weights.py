@@ -1,32 +1,32 @@
-"""Who gets how much: whole parts of a hundred that always add up, and never come to nothing."""
+"""Weights of endpoints: integer percentages that always add up to 100, each at least 1."""
 
 from collections.abc import Mapping, Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import WHOLE, Weights
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 _MOST = 99
 
 
-def even_weights(labels: Sequence[str]) -> Weights:
-    return _shared(dict.fromkeys(labels, 1), WHOLE)
+def divide_evenly(labels: Sequence[str]) -> Weights:
+    return _divide_parts(dict.fromkeys(labels, 1), WHOLE)
 
 
-def shifted(weights: Weights, label: str, percent: int) -> Weights:
-    """The label gets just so much; the others share the rest as before, each at least 1."""
+def shift_weight(weights: Weights, label: str, percent: int) -> Weights:
+    """Give the label this percentage. The others share the rest proportionally, each at least 1."""
     labels = [name for name, _ in weights]
     _refuse(labels, label, percent)
     others = {name: max(1, weight) for name, weight in weights if name != label}
     if not others:
         return weights
-    rest = dict(_shared(others, WHOLE - percent))
+    rest = dict(_divide_parts(others, WHOLE - percent))
     return tuple((name, percent if name == label else rest[name]) for name in labels)
 
 
 def _refuse(labels: Sequence[str], label: str, percent: int) -> None:
     if label not in labels:
-        hint = did_you_mean(label, labels)
+        hint = suggest_spelling(label, labels)
         message = f"unknown endpoint `{label}`"
         raise FabricError(Problem("router/unknown-label", message, hint))
     if not 1 <= percent <= _MOST:
@@ -48,22 +48,25 @@ def _refuse(labels: Sequence[str], label: str, percent: int) -> None:
         )
 
 
-def kept_weights(known: Mapping[str, int], labels: Sequence[str], canary: int = 0) -> Weights:
-    """The weights of labels that stay, and room for those that are new: `canary` percent each, or
-    an even part where that is 0. What was known of nobody makes even parts."""
+def merge_weights(known: Mapping[str, int], labels: Sequence[str], canary: int = 0) -> Weights:
+    """Keep the weights of remaining labels and add new ones. Each gets `canary` percent, or an
+    equal share if that is 0.
+
+    Without known weights, all shares are equal.
+    """
     old = {label: known[label] for label in labels if known.get(label, 0) > 0}
     if not old:
-        return even_weights(labels)
-    weights = _shared(old, WHOLE)
+        return divide_evenly(labels)
+    weights = _divide_parts(old, WHOLE)
     for count, label in enumerate((one for one in labels if one not in old), len(old) + 1):
         part = min(canary or WHOLE // count, WHOLE + 1 - count)
-        weights = shifted((*weights, (label, 1)), label, max(1, part))
+        weights = shift_weight((*weights, (label, 1)), label, max(1, part))
     found = dict(weights)
     return tuple((label, found[label]) for label in labels)
 
 
-def _shared(parts: Mapping[str, int], total: int) -> Weights:
-    """By largest remainder, each at least 1; of equal remainders the first one listed wins."""
+def _divide_parts(parts: Mapping[str, int], total: int) -> Weights:
+    """Divide by largest remainder, each at least 1; of equal remainders the first wins."""
     fixed: set[str] = set()
     while True:
         free = {label: part for label, part in parts.items() if label not in fixed}
@@ -72,10 +75,10 @@ def _shared(parts: Mapping[str, int], total: int) -> Weights:
         if not small:
             break
         fixed.update(small)
-    return _with_remainders(parts, _floors(free, room, whole), room, whole)
+    return _with_remainders(parts, _round_down(free, room, whole), room, whole)
 
 
-def _floors(free: Mapping[str, int], room: int, whole: int) -> dict[str, int]:
+def _round_down(free: Mapping[str, int], room: int, whole: int) -> dict[str, int]:
     return {label: part * room // whole for label, part in free.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which of the modules that a function imports its own archive answers; loads no parser."""
+"""Imports of a function that its own archive does not satisfy. Loads no parser."""
 
 import os
 import re
@@ -9,9 +9,9 @@ from fabric.runtimes.contract import Built, WantedModule
 _CODE = re.compile(r"\.(py|pyc|so|[\w-]+\.so)$")
 
 
-def not_in_archive(built: Built) -> tuple[WantedModule, ...]:
-    """Those that none of the files answers; each once, at its first place."""
-    there = set(_modules(file.path for file in built.files))
+def find_unsatisfied_imports(built: Built) -> tuple[WantedModule, ...]:
+    """Return the imported modules that no file provides, each once, at its first place."""
+    there = set(_list_modules(file.path for file in built.files))
     missing: dict[tuple[str, str], WantedModule] = {}
     for one in built.wanted:
         if there.isdisjoint(one.places):
@@ -19,8 +19,9 @@ def not_in_archive(built: Built) -> tuple[WantedModule, ...]:
     return tuple(missing.values())
 
 
-def _modules(paths: Iterable[str]) -> Iterator[str]:
-    """Every folder that holds something is a package to Python, with or without `__init__.py`."""
+def _list_modules(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the modules of the archive. For Python, every non-empty directory is a package, even
+    without `__init__.py`."""
     yield "."
     for path in paths:
         if _CODE.search(path):

@@ -1,4 +1,4 @@
-"""Reproducible zip archives: equal files give equal bytes in any folder, at any time."""
+"""Reproducible zip archives: equal files give equal bytes in any directory, at any time."""
 
 import hashlib
 import io
@@ -17,19 +17,20 @@ _UNIX = 3
 _LEVEL = 6
 
 
-def archive(files: Iterable[BuiltFile]) -> bytes:
-    """The files as a zip: sorted by name, fixed time, modes and deflate level, no extra fields."""
+def build_archive(files: Iterable[BuiltFile]) -> bytes:
+    """Build a zip of the files: sorted by name, fixed time, modes and deflate level, no extra
+    fields."""
     import zipfile  # many runs only compare digests, and pay for no archives
 
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as bundle:
-        for file in _sorted(files):
-            bundle.writestr(_entry(file), file.content, zipfile.ZIP_DEFLATED, _LEVEL)
+        for file in _sort_files(files):
+            bundle.writestr(_build_entry(file), file.content, zipfile.ZIP_DEFLATED, _LEVEL)
     return buffer.getvalue()
 
 
-def unpacked(content: bytes) -> Iterator[BuiltFile]:
-    """The files of an archive that `archive` made."""
+def unpack_archive(content: bytes) -> Iterator[BuiltFile]:
+    """Yield the files of an archive from `build_archive`."""
     import zipfile
 
     with zipfile.ZipFile(io.BytesIO(content)) as bundle:
@@ -38,29 +39,29 @@ def unpacked(content: bytes) -> Iterator[BuiltFile]:
             yield BuiltFile(entry.filename, bundle.read(entry), executable)
 
 
-def content_digest(files: Iterable[BuiltFile]) -> Digest:
-    """Names, modes and bytes, length-prefixed: equal wherever zlib's version differs."""
+def hash_contents(files: Iterable[BuiltFile]) -> Digest:
+    """Hash names, modes and bytes, length-prefixed, independent of the zlib version."""
     digest = hashlib.sha256()
-    for file in _sorted(files):
-        for field in (file.path.encode(), oct(_mode(file)).encode(), file.content):
+    for file in _sort_files(files):
+        for field in (file.path.encode(), oct(_choose_mode(file)).encode(), file.content):
             digest.update(b"%d:" % len(field))
             digest.update(field)
     return Digest(digest.hexdigest())
 
 
-def _sorted(files: Iterable[BuiltFile]) -> Iterator[BuiltFile]:
+def _sort_files(files: Iterable[BuiltFile]) -> Iterator[BuiltFile]:
     return iter(sorted(files, key=lambda file: file.path.encode()))
 
 
-def _mode(file: BuiltFile) -> int:
+def _choose_mode(file: BuiltFile) -> int:
     return 0o755 if file.executable else 0o644
 
 
-def _entry(file: BuiltFile) -> "zipfile.ZipInfo":
+def _build_entry(file: BuiltFile) -> "zipfile.ZipInfo":
     import zipfile
 
     entry = zipfile.ZipInfo(file.path, _EPOCH)
     entry.create_system = _UNIX
-    entry.external_attr = (_REGULAR | _mode(file)) << 16
+    entry.external_attr = (_REGULAR | _choose_mode(file)) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
     return entry

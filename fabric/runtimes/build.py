@@ -1,4 +1,4 @@
-"""All runtimes as one: which language builds a function, its command, and its extra files."""
+"""All runtimes behind one interface: the language of a function, its build, and its extra files."""
 
 import threading
 from collections.abc import Mapping
@@ -15,14 +15,15 @@ from fabric.runtimes.entry import (
     locate,
     refuse_not_utf8,
 )
-from fabric.runtimes.include import included, joined
+from fabric.runtimes.include import collect_included, join_builds
 from fabric.runtimes.seen import merge
 
 _EXTENSIONS = {"nodejs": NODE_EXTENSIONS, "python": PYTHON_EXTENSIONS}
 
 
 class Runtimes:
-    """Thread-safe; `folder` keeps the tools that fabric installs, `environment` is the parent's."""
+    """All runtimes. Thread-safe. `folder` contains tools that fabric installs; `environment` is
+    that of the parent process."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, install: bool = True
@@ -34,36 +35,39 @@ class Runtimes:
         self._lock = threading.Lock()
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain:
-        """What would build this function; cheap, starts no process."""
+        """Identify the tools that would build this function, quickly and without a process."""
         if inputs.command:
             from fabric.runtimes import command
 
-            return command.toolchain(self._environment)
-        return self._runtime(_language(inputs)).toolchain(workspace, inputs.root)
+            return command.identify_machine(self._environment)
+        return self._get_runtime(_choose_language(inputs)).toolchain(workspace, inputs.root)
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
-        """One function's files, with all that was looked at."""
-        built = joined(self._core(workspace, inputs), included(workspace, inputs))
+        """Build one function and return its files and all recorded inputs."""
+        built = join_builds(
+            self._build_core(workspace, inputs), collect_included(workspace, inputs)
+        )
         refuse_not_utf8(inputs, (file.path for file in built.files))
-        if inputs.command or _language(inputs) != "python":
+        if inputs.command or _choose_language(inputs) != "python":
             return built
-        from fabric.runtimes.python.django_names import not_packed
+        from fabric.runtimes.python.django_names import find_unpacked_folders
 
-        more = not_packed(workspace / inputs.root, inputs, built.files)
+        more = find_unpacked_folders(workspace / inputs.root, inputs, built.files)
         return replace(built, warnings=(*built.warnings, *more))
 
     def seen(self, workspace: Path, inputs: BuildInputs) -> Seen:
-        """What a build looks at. A command is not run for it: all of its service counts anyway."""
+        """Record the inputs of a build. A custom command is not run, because its inputs are the
+        whole service."""
         if not inputs.command:
             return self.build(workspace, inputs).seen
         from fabric.runtimes import command
 
-        entry = locate(workspace, inputs, _EXTENSIONS[_language(inputs)])
-        return merge(command.looked_at(entry, inputs), included(workspace, inputs).seen)
+        entry = locate(workspace, inputs, _EXTENSIONS[_choose_language(inputs)])
+        return merge(command.record_inputs(entry, inputs), collect_included(workspace, inputs).seen)
 
     def entry(self, workspace: Path, inputs: BuildInputs) -> str:
-        """The entry's path; raises what a build would say if it cannot be used."""
-        language = _language(inputs)
+        """Return the path of the entry. Raises the same errors as a build if it is unusable."""
+        language = _choose_language(inputs)
         entry = locate(workspace, inputs, _EXTENSIONS[language])
         if language == "python" and not inputs.command:
             from fabric.runtimes.python.importable import refuse_not_importable
@@ -79,24 +83,24 @@ class Runtimes:
         for runtime in self._by_language.values():
             runtime.close()
 
-    def _core(self, workspace: Path, inputs: BuildInputs) -> Built:
-        language = _language(inputs)
+    def _build_core(self, workspace: Path, inputs: BuildInputs) -> Built:
+        language = _choose_language(inputs)
         if inputs.command:
             from fabric.runtimes import command
 
             entry = locate(workspace, inputs, _EXTENSIONS[language])
             return command.build(entry, inputs, self._environment)
-        return self._runtime(language).build(workspace, inputs)
+        return self._get_runtime(language).build(workspace, inputs)
 
-    def _runtime(self, language: str) -> Runtime:
-        """Made when it is first asked for: an edit wants one language, or none."""
+    def _get_runtime(self, language: str) -> Runtime:
+        """Return a runtime, created on first use: an edit needs one language, or none."""
         with self._lock:
             found = self._by_language.get(language)
             if found is None:
-                found = self._by_language[language] = self._made(language)
+                found = self._by_language[language] = self._create_runtime(language)
             return found
 
-    def _made(self, language: str) -> Runtime:
+    def _create_runtime(self, language: str) -> Runtime:
         if language == "python":
             from fabric.runtimes.python.builder import PythonRuntime
 
@@ -106,7 +110,7 @@ class Runtimes:
         return NodeRuntime(self._folder, self._environment, install=self._installs)
 
 
-def _language(inputs: BuildInputs) -> str:
+def _choose_language(inputs: BuildInputs) -> str:
     language = next((name for name in _EXTENSIONS if inputs.runtime.startswith(name)), None)
     if language is None:
         raise FabricError(

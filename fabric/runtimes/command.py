@@ -1,14 +1,14 @@
-"""`build.command`: the project's own build, which writes a function's files to FABRIC_OUT_DIR.
+"""`build.command`: a custom build, which writes a function's files to FABRIC_OUT_DIR.
 
-What it reads is not known, so all files of the service count, but for ignored ones. What it is told
-of its surroundings is in its key (`PATH`, `HOME`) or is the same everywhere.
+Its inputs are unknown, so all files of the service count, except ignored ones. Its environment is
+part of the cache key (`PATH`, `HOME`) or is the same everywhere.
 """
 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.model.task_inputs import BuildInputs
@@ -16,11 +16,11 @@ from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen, Toolchain
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.globs import LINKS_FOLLOWED, NOTHING_PRUNED, list_files
 from fabric.runtimes.include import read_ignore_rules
-from fabric.runtimes.nodejs.locks import LOCK_FILES, upwards, within
-from fabric.runtimes.nodejs.tsconfig import ancestors
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.nodejs.locks import LOCK_FILES, is_within_workspace, list_upwards
+from fabric.runtimes.nodejs.tsconfig import list_ancestors
+from fabric.runtimes.seen import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
-from fabric.system.owned_folder import temporary_folder
+from fabric.system.owned_folder import create_temporary_folder
 from fabric.system.process import run_child
 
 # Raise when the surroundings of a command change.
@@ -32,44 +32,50 @@ _BUNDLES = ("index.js", "index.mjs", "index.cjs")
 _TOOL_CACHES = (".cache/", ".vite/")
 
 
-def toolchain(parent: Mapping[str, str]) -> Toolchain:
-    """Which machine a command runs on, and what it is told of that machine."""
-    return Toolchain(_identity(), environment=_inherited(parent))
+def identify_machine(parent: Mapping[str, str]) -> Toolchain:
+    """Identify the machine of a command and its inherited environment."""
+    return Toolchain(_format_identity(), environment=_select_inherited(parent))
 
 
 def build(entry: EntryFile, inputs: BuildInputs, parent: Mapping[str, str]) -> Built:
-    """Run the command. Its inputs are what was there before it ran, with the content of then."""
-    seen = looked_at(entry, inputs)
-    before = _contents(entry.workspace, seen.files)
-    with temporary_folder("build") as folder:
+    """Run the command. Its inputs are the files before the run, with their content at that time."""
+    seen = record_inputs(entry, inputs)
+    before = _hash_files(entry.workspace, seen.files)
+    with create_temporary_folder("build") as folder:
         out, temporary = folder / "out", folder / "tmp"
         out.mkdir()
         temporary.mkdir()
-        _run(entry, inputs, _environment(inputs, out, temporary, parent))
+        _run(entry, inputs, _build_environment(inputs, out, temporary, parent))
         files = tuple(_collect(str(out)))
     if not files:
-        raise _failed(inputs, "wrote no file to FABRIC_OUT_DIR", "")
-    return Built(files, seen, handler=_handler(entry, files), toolchain=_identity(), before=before)
+        raise _failure_error(inputs, "wrote no file to FABRIC_OUT_DIR", "")
+    return Built(
+        files,
+        seen,
+        handler=_choose_handler(entry, files),
+        toolchain=_format_identity(),
+        before=before,
+    )
 
 
-def looked_at(entry: EntryFile, inputs: BuildInputs) -> Seen:
-    return merge(entry.seen, _whole_service(entry, inputs))
+def record_inputs(entry: EntryFile, inputs: BuildInputs) -> Seen:
+    return merge(entry.seen, _record_service(entry, inputs))
 
 
-def _identity() -> str:
+def _format_identity() -> str:
     machine = os.uname()
     return f"{_VERSION} on {machine.sysname.lower()} {machine.machine}"
 
 
-def _inherited(parent: Mapping[str, str]) -> Pairs:
+def _select_inherited(parent: Mapping[str, str]) -> Pairs:
     return tuple((name, parent[name]) for name in _FROM_PARENT if name in parent)
 
 
-def _environment(
+def _build_environment(
     inputs: BuildInputs, out: Path, temporary: Path, parent: Mapping[str, str]
 ) -> dict[str, str]:
     return {
-        **dict(_inherited(parent)),
+        **dict(_select_inherited(parent)),
         **_LOCALE,
         "TMPDIR": str(temporary),
         **dict(inputs.env),
@@ -84,10 +90,10 @@ def _environment(
 def _run(entry: EntryFile, inputs: BuildInputs, env: Mapping[str, str]) -> None:
     result = run_child(inputs.command, cwd=Path(entry.root), env=env)
     if result.code:
-        raise _failed(inputs, f"exited with code {result.code}", result.last_lines())
+        raise _failure_error(inputs, f"exited with code {result.code}", result.last_lines())
 
 
-def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
+def _failure_error(inputs: BuildInputs, what: str, output: str) -> FabricError:
     command = " ".join(inputs.command)
     return FabricError(
         Problem(
@@ -100,61 +106,66 @@ def _failed(inputs: BuildInputs, what: str, output: str) -> FabricError:
     )
 
 
-def _whole_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
-    """All files of the service, linked folders too, and what stands for installed packages."""
+def _record_service(entry: EntryFile, inputs: BuildInputs) -> Seen:
+    """Record all files of the service, including linked directories, and the markers of installed
+    packages."""
     ignore = read_ignore_rules(entry.workspace, entry.root, inputs)
-    service = _below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
-    locks = tried(
+    service = _record_below(entry.workspace, entry.root, (LINKS_FOLLOWED, *ignore.rules))
+    locks = record_tried(
         entry.workspace,
-        upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe),
+        list_upwards(entry.workspace, entry.root, LOCK_FILES, entry.probe),
         entry.probe,
     )
     unlocked = (
-        _below(entry.workspace, folder, (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
-        for folder in _unlocked(entry)
+        _record_below(entry.workspace, folder, (NOTHING_PRUNED, LINKS_FOLLOWED, *_TOOL_CACHES))
+        for folder in _list_unlocked_folders(entry)
     )
     return merge(ignore.seen, locks, service, *unlocked)
 
 
-def _unlocked(entry: EntryFile) -> Iterator[str]:
-    """The folders of packages that no lock file says anything about, there or not."""
-    for folder in ancestors(entry.root):
-        inside = within(entry.workspace, folder)
-        covers = [one for one in ancestors(folder) if not inside or within(entry.workspace, one)]
+def _list_unlocked_folders(entry: EntryFile) -> Iterator[str]:
+    """Yield package directories without a lock file, whether they exist or not."""
+    for folder in list_ancestors(entry.root):
+        inside = is_within_workspace(entry.workspace, folder)
+        covers = [
+            one
+            for one in list_ancestors(folder)
+            if not inside or is_within_workspace(entry.workspace, one)
+        ]
         modules = os.path.join(folder, "node_modules")
         is_locked = any(os.path.isfile(f"{one}/{name}") for one in covers for name in LOCK_FILES)
         if not is_locked and (inside or os.path.isdir(modules)):
             yield modules
 
 
-def _below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
+def _record_below(workspace: str, folder: str, rules: tuple[str, ...]) -> Seen:
     names = list_files(folder, "**", rules)
     listing = Listing(place(workspace, folder), "**", names, rules)
     paths = [os.path.join(folder, name.rstrip("/")) for name in names]
-    return merge(tried(workspace, paths), Seen(listings=(listing,)))
+    return merge(record_tried(workspace, paths), Seen(listings=(listing,)))
 
 
-def _contents(workspace: str, paths: tuple[str, ...]) -> Pairs:
-    """Digests as the file index makes them."""
-    return tuple((path, _content(os.path.join(workspace, path))) for path in paths)
+def _hash_files(workspace: str, paths: tuple[str, ...]) -> Pairs:
+    """Hash files like the file index does."""
+    return tuple((path, _hash_file(os.path.join(workspace, path))) for path in paths)
 
 
-def _content(path: str) -> str:
+def _hash_file(path: str) -> str:
     try:
-        return digest_bytes(read_bytes(path)) + (EXECUTABLE if is_executable(path) else "")
+        return hash_bytes(read_bytes(path)) + (EXECUTABLE if is_executable(path) else "")
     except OSError:
         return UNREADABLE
 
 
 def _collect(folder: str) -> list[BuiltFile]:
     names = list_files(folder, "**", (NOTHING_PRUNED,))
-    return [_built(os.path.join(folder, name), name) for name in names]
+    return [_read_built_file(os.path.join(folder, name), name) for name in names]
 
 
-def _built(path: str, name: str) -> BuiltFile:
+def _read_built_file(path: str, name: str) -> BuiltFile:
     return BuiltFile(name, read_bytes(path), executable=is_executable(path))
 
 
-def _handler(entry: EntryFile, files: tuple[BuiltFile, ...]) -> str:
+def _choose_handler(entry: EntryFile, files: tuple[BuiltFile, ...]) -> str:
     bundled = any(file.path in _BUNDLES for file in files)
     return f"{'index' if bundled else entry.module}.{entry.export or 'handler'}"

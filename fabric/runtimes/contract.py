@@ -1,4 +1,4 @@
-"""How a runtime turns a function's source into files; what it looked at comes back with them."""
+"""The interface of runtimes: source code to archive files, with all recorded inputs."""
 
 from pathlib import Path
 from typing import Protocol
@@ -11,7 +11,7 @@ from fabric.model.task_inputs import BuildInputs
 
 
 class BuiltFile(Struct, frozen=True):
-    """`path` is relative inside the archive, with forward slashes."""
+    """A file. `path` is relative to the archive root, with forward slashes."""
 
     path: str
     content: bytes
@@ -19,9 +19,9 @@ class BuiltFile(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """A folder that was searched: a new or removed match must be noticed.
+    """A searched directory: added and deleted matches must be noticed.
 
-    `names` are relative to `folder`; `ignore` are the rules (gitignore-like) that were left out.
+    `names` are relative to `folder`; `ignore` contains the applied ignore rules.
     """
 
     folder: str
@@ -31,11 +31,13 @@ class Listing(Struct, frozen=True):
 
 
 class Seen(Struct, frozen=True):
-    """Everything a build looked at, as paths relative to the workspace (`../` allowed).
+    """The recorded inputs of a build, as paths relative to the workspace (`../` allowed).
 
-    `files` were read, `absent` were looked for and not there, `listings` were globbed, `links` are
-    paths that led elsewhere through a symbolic link (path, real path), `folders` are paths where a
-    file would have won but a folder was found. `fabric.runtimes.seen.look_ups_hold` checks them.
+    `files` were read. `absent` did not exist. `listings` were searched. `links` are paths through a
+    symbolic link (path, real path). `folders` are directories at paths where a file would have been
+    used.
+
+    `fabric.runtimes.seen.look_ups_hold` checks them.
     """
 
     files: tuple[str, ...] = ()
@@ -46,8 +48,8 @@ class Seen(Struct, frozen=True):
 
 
 class WantedModule(Struct, frozen=True):
-    """A module that a source imports, as it is written there; `places` are the paths in the archive
-    (without an ending) that would answer it."""
+    """An imported module as the source names it. `places` are the archive paths (without extension)
+    that would satisfy it."""
 
     module: str
     file: str
@@ -56,13 +58,15 @@ class WantedModule(Struct, frozen=True):
 
 
 class Built(Struct, frozen=True):
-    """`handler` is `<module path in the archive>.<export>`, as providers want it.
+    """The result of a build. `handler` is `<module path in the archive>.<export>`, the format of
+    providers.
 
-    `toolchain` is the identity of what really built it. Where that is not the one that the key was
-    made with (the bundler could not be installed after all), the result must not be stored.
-    `before` are digests of files as they were before a tool ran that does not tell what it read.
-    `wanted` are imports that something has to answer: the archive's files, or packages.
-    `took_ms` is how long it took, where that is not as long as it was waited for.
+    `toolchain` identifies the actual build tool. If the cache key has another one, as after a
+    failed bundler install, the result must not be stored.
+
+    `before` are hashes of files before a tool ran whose inputs are unknown. `wanted` are imports
+    that archive files or packages must satisfy. `took_ms` is the build time, if it differs from the
+    waiting time.
     """
 
     files: tuple[BuiltFile, ...]
@@ -76,8 +80,8 @@ class Built(Struct, frozen=True):
 
 
 class Toolchain(Struct, frozen=True):
-    """What builds a service: a part of every key. `watch` are the paths that decided it,
-    `environment` the variables of this machine that it is given."""
+    """The build tools of a service, a part of every cache key. `watch` are the paths that decided
+    it; `environment` are the variables that it receives from this machine."""
 
     identity: str
     watch: tuple[str, ...] = ()
@@ -85,20 +89,20 @@ class Toolchain(Struct, frozen=True):
 
 
 class Runtime(Protocol):
-    """One language. Thread-safe: many functions are built at once through one instance."""
+    """One language. Thread-safe: many functions are built in parallel through one instance."""
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:
-        """Which tool would build this service; cheap, starts no process."""
+        """Identify the tool that would build this service, quickly and without a process."""
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
-        """Build one function. Raises FabricError with the tool's own message and place."""
+        """Build one function. Raises FabricError with the tool's own message and location."""
 
     def close(self) -> None:
         """End any warm child."""
 
 
 class Builder(Protocol):
-    """All languages as one: what build tasks are given."""
+    """All languages behind one interface, for build tasks."""
 
     def toolchain(self, workspace: Path, inputs: BuildInputs) -> Toolchain: ...
     def entry(self, workspace: Path, inputs: BuildInputs) -> str: ...

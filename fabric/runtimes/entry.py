@@ -1,4 +1,4 @@
-"""Which file a function's `entry` means: a path, or `<module>.<export>`; always inside its root."""
+"""Find the file of a function's `entry`: a path, or `<module>.<export>`; always inside its root."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Seen
-from fabric.runtimes.seen import Kind, Probe, place, tried
+from fabric.runtimes.seen import Kind, Probe, place, record_tried
 
 NODE_EXTENSIONS = (".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs")
 PYTHON_EXTENSIONS = (".py",)
@@ -21,9 +21,10 @@ _DOTTED = re.compile(r"\w+(\.\w+)+")
 
 
 class EntryFile(Struct, frozen=True):
-    """`workspace`, `root` and `path` are real and absolute; `name` is relative to the root.
+    """The file of an entry. `workspace`, `root` and `path` are real absolute paths; `name` is
+    relative to the root.
 
-    `export` is empty where the config names none: then `handler` counts, then `default`.
+    `export` is empty if the config names none: then `handler` is used, otherwise `default`.
     """
 
     workspace: str
@@ -36,8 +37,8 @@ class EntryFile(Struct, frozen=True):
 
     @property
     def seen(self) -> Seen:
-        """The entry's own look-up."""
-        return tried(self.workspace, self.looked_at, self.probe)
+        """The recorded lookup of the entry."""
+        return record_tried(self.workspace, self.looked_at, self.probe)
 
     @property
     def module(self) -> str:
@@ -45,31 +46,34 @@ class EntryFile(Struct, frozen=True):
 
 
 def locate(workspace: Path, inputs: BuildInputs, extensions: Sequence[str]) -> EntryFile:
-    """The entry's file, with every path that was tried before it."""
+    """Find the entry's file, and record every path that was tried before it."""
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     probe = Probe(base)
-    named = entry_names(inputs.entry, extensions)
+    named = list_entry_candidates(inputs.entry, extensions)
     candidates = [(os.path.normpath(name), export) for name, export in named]
     for at, (name, export) in enumerate(candidates):
-        path = _below(root, name)
+        path = _join_normalized(root, name)
         if probe.kind(path) is Kind.FILE:
             real = probe.real(path)
             _refuse_outside(inputs, root, real)
             _refuse_no_code(inputs, place(base, path), extensions)
             if not os.access(real, os.R_OK):
-                raise unreadable(place(base, path), "permission denied")
-            looked_at = tuple(_below(root, name) for name, _ in candidates[: at + 1])
+                raise unreadable_file_error(place(base, path), "permission denied")
+            looked_at = tuple(_join_normalized(root, name) for name, _ in candidates[: at + 1])
             return EntryFile(base, root, path, name, export, looked_at, probe)
-    raise _missing(inputs, place(base, os.path.join(root, candidates[0][0])))
+    raise _missing_entry_error(inputs, place(base, os.path.join(root, candidates[0][0])))
 
 
-def _below(root: str, name: str) -> str:
+def _join_normalized(root: str, name: str) -> str:
     return os.path.normpath(os.path.join(root, name))
 
 
-def entry_names(entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS) -> list[tuple[str, str]]:
-    """Candidates in order, each with the export it would mean; a plain path wins."""
+def list_entry_candidates(
+    entry: str, extensions: Sequence[str] = PYTHON_EXTENSIONS
+) -> list[tuple[str, str]]:
+    """List candidates in order, each with the export that it would mean; a plain path has
+    precedence."""
     module, dot, export = entry.rpartition(".")
     plain = [(entry, "")]
     if not dot or "/" in export or f".{export}" in extensions:
@@ -94,7 +98,7 @@ def _refuse_outside(inputs: BuildInputs, root: str, real: str) -> None:
 
 
 def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) -> None:
-    """A command of the project's own may build from anything."""
+    """Raise for a file that is not source code. A custom build command can use any file."""
     is_python = extensions == PYTHON_EXTENSIONS
     loaded = (extension for extension, _ in inputs.loader)
     known = extensions if is_python else (*extensions, *_BY_WHOLE_NAME, *loaded)
@@ -112,7 +116,7 @@ def _refuse_no_code(inputs: BuildInputs, shown: str, extensions: Sequence[str]) 
 
 
 def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
-    """Archives and bundlers know names as text only; as files they may be any bytes."""
+    """Raise for a path that is not UTF-8: archives and bundlers support only text names."""
     for name in names:
         shown = os.fsencode(name).decode("utf-8", "backslashreplace")
         if shown != name:
@@ -125,7 +129,7 @@ def refuse_not_utf8(inputs: BuildInputs, names: Iterable[str]) -> None:
             )
 
 
-def unreadable(shown: str, reason: str) -> FabricError:
+def unreadable_file_error(shown: str, reason: str) -> FabricError:
     return FabricError(
         Problem(
             "build/unreadable",
@@ -136,7 +140,7 @@ def unreadable(shown: str, reason: str) -> FabricError:
     )
 
 
-def _missing(inputs: BuildInputs, shown: str) -> FabricError:
+def _missing_entry_error(inputs: BuildInputs, shown: str) -> FabricError:
     return FabricError(
         Problem(
             "build/missing-entry",

@@ -1,10 +1,11 @@
-"""Globs and ignore rules over a folder: a small part of gitignore's language.
+"""Globs and ignore rules for directories: a small subset of gitignore syntax.
 
-`*` and `?` stay within a name, `[a-z]` is a class, `**` spans folders; a pattern that ends in a
-plain name means all below it, if that is a folder. Ignore rules besides: a rule without an inner
-`/` holds at any depth, a leading `/` ties it to the folder, a trailing `/` means folders only, `!`
-takes a path back in, the last rule that matches decides. Unlike git, a path below an ignored folder
-can be taken back in.
+`*` and `?` match within a name, `[a-z]` is a class, `**` spans directories. A pattern that ends in
+a plain name also matches everything below that directory.
+
+Ignore rules: a rule without an inner `/` applies at any depth, and a leading `/` anchors it to the
+directory. A trailing `/` matches only directories, and `!` re-includes a path. The last matching
+rule decides. Unlike in git, a path below an ignored directory can be re-included.
 """
 
 import functools
@@ -25,9 +26,9 @@ _MARKS = (NOTHING_PRUNED, LINKS_FOLLOWED)
 
 
 def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[str, ...]:
-    """The files below `folder` that match, relative to it and sorted."""
+    """List the matching files below `folder`, as sorted relative paths."""
     fixed, _ = split_pattern(pattern)
-    matches = _pattern(pattern)
+    matches = _compile_pattern(pattern)
     pruned = frozenset[str]() if NOTHING_PRUNED in ignore[:1] else PRUNED
     rules = [rule for rule in ignore if rule not in _MARKS]
     walk = _walk_links if LINKS_FOLLOWED in ignore[:2] else _walk
@@ -36,22 +37,22 @@ def list_files(folder: str, pattern: str, ignore: Sequence[str] = ()) -> tuple[s
 
 
 def split_pattern(pattern: str) -> tuple[str, str]:
-    """The folder before the first wildcard, and the rest."""
+    """Split a pattern into the directory before the first wildcard, and the rest."""
     parts = _clean(pattern).split("/")
     count = next((at for at, part in enumerate(parts) if re.search(r"[*?\[]", part)), len(parts))
     return "/".join(parts[:count]), "/".join(parts[count:])
 
 
 def is_ignored(name: str, rules: Sequence[str]) -> bool:
-    """Whether the last rule that matches `name` leaves it out."""
+    """Return whether the last rule that matches `name` excludes it."""
     for rule in reversed(rules):
-        if _rule(rule.removeprefix("!")).fullmatch(name):
+        if _compile_rule(rule.removeprefix("!")).fullmatch(name):
             return not rule.startswith("!")
     return False
 
 
 def read_rules(text: str) -> tuple[str, ...]:
-    """The rules of an ignore file: one a line, `#` starts a comment line."""
+    """Read the rules of an ignore file: one per line; `#` starts a comment line."""
     lines = (line.rstrip() for line in text.splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 
@@ -68,12 +69,12 @@ def _walk(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
 
 
 def _walk_links(folder: str, fixed: str, pruned: frozenset[str]) -> Iterator[str]:
-    """Below linked folders too, but for one that leads back to where the walk came from."""
+    """Walk linked directories too, except links back to a directory of the current walk."""
     start = os.path.join(folder, fixed)
-    yield from _behind(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
+    yield from _walk_tree(start, f"{fixed}/" if fixed else "", pruned, {os.path.realpath(start)})
 
 
-def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
+def _walk_tree(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> Iterator[str]:
     links: list[str] = []
     for parent, folders, names in os.walk(top):
         inside = os.path.relpath(parent, top)
@@ -89,7 +90,7 @@ def _behind(top: str, prefix: str, pruned: frozenset[str], above: set[str]) -> I
             # Installed packages link to each other in many ways: each is looked into once.
             above_it = above | {real} if pruned else above
             above_it.add(real)
-            yield from _behind(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
+            yield from _walk_tree(os.path.join(top, name), f"{prefix}{name}/", pruned, above_it)
 
 
 def _clean(pattern: str) -> str:
@@ -97,29 +98,29 @@ def _clean(pattern: str) -> str:
 
 
 @functools.lru_cache(4096)
-def _pattern(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     clean = _clean(pattern)
     if clean in {"", "."}:
         return re.compile("(?s:.*)")
     names_a_folder = not re.search(r"[*?\[]", clean.rpartition("/")[2])
-    return re.compile(_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
+    return re.compile(_build_regex(clean) + ("(?:/.*)?" if names_a_folder else ""), re.DOTALL)
 
 
 @functools.lru_cache(4096)
-def _rule(rule: str) -> re.Pattern[str]:
-    """A rule as an expression over whole relative paths."""
+def _compile_rule(rule: str) -> re.Pattern[str]:
+    """Compile a rule to an expression for whole relative paths."""
     body = rule.strip("/")
     anchored = "/" in rule.rstrip("/")
     below = "/.*" if rule.endswith("/") else "(?:/.*)?"
-    return re.compile(("" if anchored else "(?:.*/)?") + _regex(body) + below, re.DOTALL)
+    return re.compile(("" if anchored else "(?:.*/)?") + _build_regex(body) + below, re.DOTALL)
 
 
-def _regex(glob: str) -> str:
+def _build_regex(glob: str) -> str:
     pieces = re.findall(r"\*\*/|/\*\*$|\*\*|\*|\?|\[[^\]]+\]|.", glob, re.DOTALL)
-    return "".join(_piece(piece) for piece in pieces)
+    return "".join(_convert_piece(piece) for piece in pieces)
 
 
-def _piece(piece: str) -> str:
+def _convert_piece(piece: str) -> str:
     table = {"**/": "(?:.*/)?", "/**": "/.*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     if piece in table:
         return table[piece]

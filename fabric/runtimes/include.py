@@ -1,8 +1,8 @@
-"""Files that a function asks for by `include`, narrowed by `.fabricignore` and `build.ignore`.
+"""Files that a function adds with `include`, filtered by `.fabricignore` and `build.ignore`.
 
-A pattern is relative to the service's folder. One that leads out of it (`../../libs/shared/**`)
-brings a shared library: the folder named before the first wildcard keeps its name and stands at the
-top of the archive (`shared/…`), where the function's imports find it.
+A pattern is relative to the service directory. A pattern outside it (`../../libs/shared/**`) adds a
+shared library. The directory before the first wildcard then keeps its name at the top of the
+archive (`shared/…`), where imports find it.
 """
 
 import os
@@ -15,9 +15,9 @@ from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secrecy import PRIVATE_NAMES
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Listing, Seen
-from fabric.runtimes.entry import unreadable
+from fabric.runtimes.entry import unreadable_file_error
 from fabric.runtimes.globs import list_files, read_rules, split_pattern
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.seen import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 
 IGNORE_FILE = ".fabricignore"
@@ -34,7 +34,8 @@ class IgnoreRules(Struct, frozen=True):
 
 
 class Pattern(Struct, frozen=True):
-    """`folder` is absolute, `glob` relative to it; `library` is set where it leads out."""
+    """A pattern. `folder` is absolute and `glob` is relative to it; `library` is set for a
+    directory outside the service."""
 
     folder: str
     glob: str
@@ -42,39 +43,39 @@ class Pattern(Struct, frozen=True):
 
 
 def read_ignore_rules(workspace: str, root: str, inputs: BuildInputs) -> IgnoreRules:
-    """The rules of `.fabricignore`, then those of the config: the later ones decide."""
+    """Read the rules of `.fabricignore`, then those of the config: later ones take precedence."""
     path = os.path.join(root, IGNORE_FILE)
     try:
         text = read_bytes(path).decode("utf-8-sig", "replace")
     except FileNotFoundError:
         text = ""
     except OSError as error:
-        raise unreadable(place(workspace, path), str(error.strerror)) from error
-    return IgnoreRules((*read_rules(text), *inputs.ignore), tried(workspace, [path]))
+        raise unreadable_file_error(place(workspace, path), str(error.strerror)) from error
+    return IgnoreRules((*read_rules(text), *inputs.ignore), record_tried(workspace, [path]))
 
 
-def patterns_of(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
-    return tuple(_pattern(root, text) for text in inputs.include)
+def list_patterns(root: str, inputs: BuildInputs) -> tuple[Pattern, ...]:
+    return tuple(_parse_pattern(root, text) for text in inputs.include)
 
 
-def included(workspace: Path, inputs: BuildInputs) -> Built:
-    """The extra files of one function."""
+def collect_included(workspace: Path, inputs: BuildInputs) -> Built:
+    """Collect the extra files of one function."""
     if not inputs.include:
         return Built((), Seen())
     base = os.path.realpath(workspace)
     root = os.path.realpath(os.path.join(base, inputs.root))
     ignore = read_ignore_rules(base, root, inputs)
-    parts = [_matches(base, pattern, ignore.rules) for pattern in patterns_of(root, inputs)]
+    parts = [_match_files(base, pattern, ignore.rules) for pattern in list_patterns(root, inputs)]
     files = {file.path: file for part in parts for file in part.files}
     empty = (text for text, part in zip(inputs.include, parts, strict=True) if not part.files)
     return Built(
         tuple(files.values()),
         merge(ignore.seen, *(part.seen for part in parts)),
-        tuple(_no_match(inputs, text) for text in empty),
+        tuple(_no_match_problem(inputs, text) for text in empty),
     )
 
 
-def _no_match(inputs: BuildInputs, text: str) -> Problem:
+def _no_match_problem(inputs: BuildInputs, text: str) -> Problem:
     return Problem(
         "config/no-match",
         f"function `{inputs.function}`: no file matches `{text}` of `include`",
@@ -83,7 +84,7 @@ def _no_match(inputs: BuildInputs, text: str) -> Problem:
     )
 
 
-def _pattern(root: str, text: str) -> Pattern:
+def _parse_pattern(root: str, text: str) -> Pattern:
     fixed, rest = split_pattern(text)
     start = os.path.normpath(os.path.join(root, fixed))
     if start == root or start.startswith(root + os.sep):
@@ -102,8 +103,8 @@ def _pattern(root: str, text: str) -> Pattern:
     return Pattern(os.path.dirname(start), f"{library}/{rest}" if rest else library, library)
 
 
-def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
-    rules = rules if _names_private(pattern.glob) else (*_PRIVATE, *rules)
+def _match_files(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
+    rules = rules if _is_private_pattern(pattern.glob) else (*_PRIVATE, *rules)
     names = list_files(pattern.folder, pattern.glob, rules)
     listing = Listing(place(workspace, pattern.folder), pattern.glob, names, rules)
     own = os.path.join(pattern.folder, pattern.library) if pattern.library else workspace
@@ -112,14 +113,14 @@ def _matches(workspace: str, pattern: Pattern, rules: tuple[str, ...]) -> Built:
     return read_named(workspace, pattern.folder, listing)
 
 
-def _names_private(glob: str) -> bool:
+def _is_private_pattern(glob: str) -> bool:
     parts = glob.split("/")
     return any(part.startswith(".env") or part in PRIVATE_NAMES for part in parts)
 
 
 def _refuse_led_out(workspace: str, own: str, path: str) -> None:
-    """A link brings no file of the machine along: only one of the project, or of the library that
-    a pattern names outside of it."""
+    """Raise for a link out of the project, unless it stays in the library that the pattern
+    names."""
     real = os.path.realpath(path)
     if not any(real == folder or real.startswith(f"{folder}/") for folder in (workspace, own)):
         shown = place(workspace, path)
@@ -135,23 +136,23 @@ def _refuse_led_out(workspace: str, own: str, path: str) -> None:
 
 
 def read_named(workspace: str, folder: str, listing: Listing) -> Built:
-    """The files of a listing, each under its name."""
+    """Read the files of a listing, each with its archive name."""
     paths = [os.path.join(folder, name) for name in listing.names]
     files = tuple(
         _read(workspace, path, name) for path, name in zip(paths, listing.names, strict=True)
     )
-    return Built(files, merge(tried(workspace, paths), Seen(listings=(listing,))))
+    return Built(files, merge(record_tried(workspace, paths), Seen(listings=(listing,))))
 
 
 def _read(workspace: str, path: str, name: str) -> BuiltFile:
     try:
         return BuiltFile(name, read_bytes(path), executable=is_executable(path))
     except OSError as error:
-        raise unreadable(place(workspace, path), str(error.strerror)) from error
+        raise unreadable_file_error(place(workspace, path), str(error.strerror)) from error
 
 
-def joined(main: Built, extra: Built) -> Built:
-    """The function's files with the extra ones; where both have a path, the function's counts."""
+def join_builds(main: Built, extra: Built) -> Built:
+    """Add the extra files to the function's files, which take precedence at equal paths."""
     if extra.seen == Seen():
         return main
     own = {file.path for file in main.files}

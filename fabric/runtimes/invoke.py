@@ -1,4 +1,4 @@
-"""An archive called once on this machine: a child of its own, with nothing but its own."""
+"""Call an archive once on this machine, in a separate child with a minimal environment."""
 
 import json
 from collections.abc import Mapping
@@ -6,19 +6,19 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from fabric.model.late_values import all_known
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs
-from fabric.runtimes.calls.call_end import CallEnd, problem_of
-from fabric.runtimes.calls.event_lines import as_line
+from fabric.runtimes.calls.call_end import CallEnd, build_call_problem
+from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.calls.function import AS_EVENT, CallingProvider, CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.system.event_loop import EventLoop
 
 
 class Invocation(Struct, frozen=True):
-    """`event` is JSON text; the rest is as in `LocalFunction`."""
+    """A call. `event` is JSON text; the other fields are as in `LocalFunction`."""
 
     function: str
     archive: bytes
@@ -46,7 +46,8 @@ class Invocation(Struct, frozen=True):
 
 
 class Invoked(Struct, frozen=True):
-    """`response` is JSON text. `logs` is all that the handler wrote, as it wrote it."""
+    """The result of a call. `response` is JSON text. `logs` is the unchanged output of the
+    handler."""
 
     response: str
     logs: str
@@ -54,17 +55,17 @@ class Invoked(Struct, frozen=True):
 
 
 def invoke(call: Invocation, parent: Mapping[str, str]) -> Invoked:
-    """Call the handler. Of the `parent`'s variables it sees none but PATH."""
-    all_known(f"function `{call.function}`", (value for _, value in call.env.reveal()))
-    end = call_once(call.local, event_line(call.function, call.event), parent)
-    problem = problem_of(call.function, end)
+    """Call the handler. Of the `parent`'s variables it sees only PATH."""
+    require_known_values(f"function `{call.function}`", (value for _, value in call.env.reveal()))
+    end = call_once(call.local, format_payload_line(call.function, call.event), parent)
+    problem = build_call_problem(call.function, end)
     if problem is not None:
         raise FabricError(problem)
     return Invoked(end.response.decode(), end.said, end.ms)
 
 
 def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) -> CallEnd:
-    """What `HandlerPool` does for many calls, for one."""
+    """Run one call, like `HandlerPool` does for many."""
     loop = EventLoop()
     pool = HandlerPool(loop, parent, PoolLimits(instances=1))
     ends: list[CallEnd] = []
@@ -78,10 +79,10 @@ def call_once(function: LocalFunction, event: bytes, parent: Mapping[str, str]) 
     return ends[0]
 
 
-def event_line(function: str, text: str) -> bytes:
-    """A payload as one line of JSON."""
+def format_payload_line(function: str, text: str) -> bytes:
+    """Format a payload as one line of JSON."""
     try:
-        return as_line(json.loads(text))
+        return encode_call_event(json.loads(text))
     except ValueError as error:
         message = f"invalid JSON payload for `{function}`: {error}"
         raise FabricError(Problem("input/bad-payload", message)) from error

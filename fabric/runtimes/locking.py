@@ -1,4 +1,4 @@
-"""One lock for every target of a service: which version counts where, as environment markers."""
+"""One lock for all targets of a service, with environment markers for target-specific versions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,16 +6,16 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.pip import Pip, Target
-from fabric.runtimes.requirements import Pin, normal_name
-from fabric.system.owned_folder import temporary_folder
+from fabric.runtimes.requirements import Pin, normalize_package_name
+from fabric.system.owned_folder import create_temporary_folder
 
 _MACHINES = ("x86_64", "aarch64")
 
 Resolved = Sequence[tuple[Target, tuple[Pin, ...]]]
 
 
-def locked_for(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
-    """What the requirements come out as on each target, and on the other architecture besides."""
+def resolve_targets(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
+    """Resolve the requirements for each target, and for the other architecture."""
     others = [
         Target(one.python, machine, one.glibc)
         for one in targets
@@ -24,62 +24,68 @@ def locked_for(pip: Pip, text: str, targets: Sequence[Target]) -> Resolved:
     ]
     found = list[tuple[Target, tuple[Pin, ...]]]()
     for target in dict.fromkeys(targets):
-        found.append((target, _near(pip, text, target, found)))
+        found.append((target, _resolve_near(pip, text, target, found)))
     for target in dict.fromkeys(others):
         try:
-            found.append((target, _resolved(pip, text, target, found)))
+            found.append((target, _resolve_pinned(pip, text, target, found)))
         except FabricError:
             # Not every package has a wheel for both; the lock then serves those asked for.
             continue
     return found
 
 
-def joined(resolved: Resolved) -> tuple[Pin, ...]:
-    """One pin for each version, with the digests of all its wheels and where it counts."""
+def join_pins(resolved: Resolved) -> tuple[Pin, ...]:
+    """Join the results to one pin per version, with the hashes of all its wheels and a marker."""
     targets = tuple(target for target, _ in resolved)
     versions: dict[tuple[str, str], list[tuple[Target, Pin]]] = {}
     for target, pins in resolved:
         for pin in pins:
-            versions.setdefault((normal_name(pin.name), pin.version), []).append((target, pin))
-    return tuple(_one(targets, found) for found in versions.values())
+            versions.setdefault((normalize_package_name(pin.name), pin.version), []).append(
+                (target, pin)
+            )
+    return tuple(_merge_pins(targets, found) for found in versions.values())
 
 
-def _one(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) -> Pin:
+def _merge_pins(targets: Sequence[Target], found: Sequence[tuple[Target, Pin]]) -> Pin:
     pins = [pin for _, pin in found]
     return replace(
         pins[0],
         hashes=tuple(sorted({digest for pin in pins for digest in pin.hashes})),
         extras=tuple(sorted({extra for pin in pins for extra in pin.extras})),
-        marker=_marker(targets, [target for target, _ in found]),
+        marker=_build_marker(targets, [target for target, _ in found]),
     )
 
 
-def _marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
+def _build_marker(targets: Sequence[Target], where: Sequence[Target]) -> str:
     if len(where) == len(targets):
         return ""
-    named = [name for name in ("python_version", "platform_machine") if _differs(targets, name)]
+    named = [
+        name for name in ("python_version", "platform_machine") if _has_differences(targets, name)
+    ]
     places = (
         " and ".join(f'{name} == "{target.markers()[name]}"' for name in named) for target in where
     )
     return " or ".join(sorted(places))
 
 
-def _differs(targets: Iterable[Target], name: str) -> bool:
+def _has_differences(targets: Iterable[Target], name: str) -> bool:
     return len({target.markers()[name] for target in targets}) > 1
 
 
-def _near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
-    """The versions of the targets before, if this one can have them."""
+def _resolve_near(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    """Resolve with the versions of the previous targets, if this target supports them."""
     try:
-        return _resolved(pip, text, target, found)
+        return _resolve_pinned(pip, text, target, found)
     except FabricError:
         if not found:
             raise
-        return _resolved(pip, text, target, ())
+        return _resolve_pinned(pip, text, target, ())
 
 
-def _resolved(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
-    exact = {normal_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins}
+def _resolve_pinned(pip: Pip, text: str, target: Target, found: Resolved) -> tuple[Pin, ...]:
+    exact = {
+        normalize_package_name(pin.name): pin.version for _, pins in reversed(found) for pin in pins
+    }
     lines = "".join(f"{name}=={version}\n" for name, version in sorted(exact.items()))
-    with temporary_folder("vendor") as folder:
+    with create_temporary_folder("vendor") as folder:
         return pip.resolve(text, target, folder, lines)

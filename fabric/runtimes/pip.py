@@ -1,4 +1,4 @@
-"""pip as a child: which wheels a requirements text means for a target, and fetching them."""
+"""pip as a child process: resolve and download wheels for a target."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from fabric.model.catalog import OLDEST_GLIBC
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.runtimes import target_pip
-from fabric.runtimes.requirements import Pin, constraint_lines
+from fabric.runtimes.requirements import Pin, list_constraint_lines
 from fabric.system.disk import write_atomic
 from fabric.system.process import ChildResult, run_child
 
@@ -41,7 +41,7 @@ _OLD_SYSTEMS = ("manylinux2014", "manylinux_2_12", "manylinux_2_5")
 
 
 class Target(Struct, frozen=True):
-    """Where the packages will run: never the machine that fabric runs on."""
+    """The target platform of packages, never the local machine."""
 
     python: str
     architecture: str
@@ -49,12 +49,12 @@ class Target(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As locks name it."""
+        """The target as lock files name it."""
         return f"{self.python}-{self.machine}-glibc2.{self.glibc}"
 
     @property
     def machine(self) -> str:
-        """The architecture as Python calls it."""
+        """The architecture as Python names it."""
         machine = _MACHINES.get(self.architecture)
         if machine is None:
             raise FabricError(
@@ -67,8 +67,10 @@ class Target(Struct, frozen=True):
         return machine
 
     def markers(self) -> dict[str, str]:
-        """What environment markers read there. Of a version that is given without it, the last
-        part is 0, as it is to `--python-version`; the release of the system is not known."""
+        """Return the environment marker values of the target.
+
+        A missing patch version is 0, as for `--python-version`; the system release is unknown.
+        """
         full = self.python if self.python.count(".") > 1 else f"{self.python}.0"
         return {
             "implementation_name": "cpython",
@@ -101,58 +103,63 @@ class Pip(Struct, frozen=True):
     environment: Mapping[str, str]
 
     def resolve(self, text: str, target: Target, folder: Path, exact: str = "") -> tuple[Pin, ...]:
-        """The versions and digests that the requirements come out as; installs nothing.
+        """Resolve the requirements to versions and hashes, without installing.
 
-        `exact` are lines of versions to keep to, for those packages that are needed at all.
+        `exact` are version pins for those packages that are needed at all.
         """
         flags = ["--dry-run", "--ignore-installed", "--report", "-", "--target", str(folder)]
-        argv = ["install", *flags, *_bounded(text, folder, exact)]
+        argv = ["install", *flags, *_write_constraints(text, folder, exact)]
         result = self._run(argv, text, target, folder)
         return tuple(_pin(item) for item in json.loads(result.stdout)["install"])
 
     def download(self, text: str, target: Target, folder: Path, *, locked: bool) -> list[Path]:
-        """The wheels, in `folder`; a lock is complete, so nothing is added to it."""
-        bounds = ["--no-deps"] if locked else _bounded(text, folder)
+        """Download the wheels to `folder`. A lock is complete, so no dependency is added to it."""
+        bounds = ["--no-deps"] if locked else _write_constraints(text, folder)
         flags = ["--dest", str(folder), *bounds]
         self._run(["download", *flags], text, target, folder)
         return sorted(folder.glob("*.whl"))
 
     def missing(self, text: str, target: Target, folder: Path) -> tuple[tuple[str, str], ...]:
-        """What wheels in `folder` need on the target and none of them is: (package, by whom)."""
-        result = self._pip([target_pip.MISSING, str(folder)], target, folder, text)
+        """Return the unmet dependencies of wheels in `folder` on the target: (package,
+        dependent)."""
+        result = self._run_pip([target_pip.MISSING, str(folder)], target, folder, text)
         if result.code:
-            raise FabricError(failure(_words(result)))
+            raise FabricError(pip_failure_problem(_read_last_lines(result)))
         return tuple((name, owner) for name, owner in json.loads(result.stdout))
 
     def _run(self, argv: list[str], text: str, target: Target, folder: Path) -> ChildResult:
         # The text may hold the password of an index: it goes through a pipe, never into a file.
         argv = [*argv, *_QUIET, *target.flags(), "-r", "/dev/stdin"]
-        result = self._pip(argv, target, folder, text)
+        result = self._run_pip(argv, target, folder, text)
         if result.code:
-            raise FabricError(self._failed(result, target, folder))
+            raise FabricError(self._build_failure(result, target, folder))
         return result
 
-    def _pip(self, argv: list[str], target: Target, folder: Path, text: str = "") -> ChildResult:
+    def _run_pip(
+        self, argv: list[str], target: Target, folder: Path, text: str = ""
+    ) -> ChildResult:
         # Isolated from PYTHON* variables, but pip's own settings (an index of the company) hold.
         env = {key: value for key, value in self.environment.items() if key != "PYTHONPATH"}
         told = json.dumps(target.markers(), sort_keys=True)
         child = [sys.executable, "-P", target_pip.__file__, told, *argv]
         return run_child(child, cwd=folder, env=env, stdin=text.encode())
 
-    def _failed(self, result: ChildResult, target: Target, folder: Path) -> Problem:
-        text = _words(result)
+    def _build_failure(self, result: ChildResult, target: Target, folder: Path) -> Problem:
+        text = _read_last_lines(result)
         missing = _MISSING.search(text)
         if missing is None or _UNREACHABLE.search(text):
-            return failure(text)
+            return pip_failure_problem(text)
         requirement = missing[1]
         # pip's words are the same for an unknown package and for one that has sources alone.
-        asked = self._pip(["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder)
-        return not_found(requirement, versions_in(asked), target, text)
+        asked = self._run_pip(
+            ["index", "versions", _name(requirement), *_ALL_VERSIONS], target, folder
+        )
+        return missing_version_problem(requirement, parse_versions(asked), target, text)
 
 
-def _bounded(text: str, folder: Path, exact: str = "") -> list[str]:
-    """pip reads what bounds versions from a file alone: a password is not for it."""
-    lines = (without_userinfo(line) for line in constraint_lines(text))
+def _write_constraints(text: str, folder: Path, exact: str = "") -> list[str]:
+    """Write constraints to a file, which pip requires; index passwords are not included."""
+    lines = (redact_userinfo(line) for line in list_constraint_lines(text))
     kept = folder / "constraints.txt"
     write_atomic(kept, "".join([exact, *(f"{line}\n" for line in lines)]).encode())
     return ["--constraint", str(kept)]
@@ -167,13 +174,14 @@ def _pin(item: Mapping[str, Mapping[str, object]]) -> Pin:
     return Pin(name, version, digests, tuple(sorted(map(str, extras))))
 
 
-def _words(result: ChildResult) -> str:
-    """pip's last lines, without the password of an index."""
-    return without_userinfo(result.last_lines())
+def _read_last_lines(result: ChildResult) -> str:
+    """Return pip's last lines, without the password of an index."""
+    return redact_userinfo(result.last_lines())
 
 
-def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
-    """The versions of a package, newest first; None where no index has it, () where none says."""
+def parse_versions(asked: ChildResult) -> tuple[str, ...] | None:
+    """Return the versions of a package, newest first. None if no index has it, () if no version is
+    listed."""
     if asked.code:
         said = f"{asked.last_lines()}\n{asked.stdout.decode(errors='replace')}"
         is_elsewhere = _OTHER_PLATFORM.search(said)
@@ -182,17 +190,17 @@ def versions_in(asked: ChildResult) -> tuple[str, ...] | None:
     return tuple(found[1].split(", ")) if found else ()
 
 
-def not_found(
+def missing_version_problem(
     requirement: str, versions: tuple[str, ...] | None, target: Target, text: str
 ) -> Problem:
-    """A requirement that pip found nothing for, and what its package has."""
+    """Build the problem for a requirement without a match, with the available versions."""
     name = _name(requirement)
     if versions is None:
         message = f"package `{name}` not found in the package index of pip"
         hint = "check the spelling of the name, or add your index to the settings of pip"
         return Problem("vendor/unknown-package", message, hint, frame=text)
     exact = _EXACT.search(requirement)
-    if versions and exact and _bare(exact[1]) not in map(_bare, versions):
+    if versions and exact and _strip_zeros(exact[1]) not in map(_strip_zeros, versions):
         message = f"package `{name}` has no version {exact[1]}"
         return Problem(
             "vendor/unknown-version", message, f"use the newest version, {versions[0]}", None, text
@@ -206,8 +214,8 @@ def not_found(
     )
 
 
-def failure(text: str) -> Problem:
-    """What pip's last lines say, when that is not about one requirement."""
+def pip_failure_problem(text: str) -> Problem:
+    """Build the problem from pip's last lines, if they are not about one requirement."""
     if re.search(r"No module named '?pip\b", text):
         message = "pip is required to download packages, and this Python has no pip"
         return Problem("vendor/pip-missing", message, f"run: {sys.executable} -m ensurepip")
@@ -215,15 +223,15 @@ def failure(text: str) -> Problem:
         message = "the package index is unreachable"
         hint = "check the network and the index in the settings of pip"
         return Problem("backend/unreachable", message, hint, frame=text)
-    about_hashes = _of_hashes(text)
+    about_hashes = _find_hash_problem(text)
     if about_hashes is not None:
         return about_hashes
     hint = "see the output of pip above"
     return Problem("vendor/failed", "pip failed to download the packages", hint, frame=text)
 
 
-def _of_hashes(text: str) -> Problem | None:
-    """Where a file is not the one that a `--hash` means, or has none beside others that do."""
+def _find_hash_problem(text: str) -> Problem | None:
+    """Find a file that does not match its `--hash`, or lacks one while others have one."""
     if match := _MISMATCH.search(text):
         return Problem(
             "vendor/hash-mismatch",
@@ -250,5 +258,5 @@ def _name(requirement: str) -> str:
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
-def _bare(version: str) -> str:
+def _strip_zeros(version: str) -> str:
     return re.sub(r"(\.0)+$", "", version)

@@ -1,4 +1,4 @@
-"""The files that say which packages a Python function needs: found, read, and put into one text."""
+"""The files that list the packages of a Python function: found, read, and merged to one text."""
 
 import os
 import re
@@ -10,23 +10,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.secret import Secret
 from fabric.runtimes.contract import Seen
-from fabric.runtimes.entry import PYTHON_EXTENSIONS, entry_names
+from fabric.runtimes.entry import PYTHON_EXTENSIONS, list_entry_candidates
 from fabric.runtimes.requirements import (
     LOCK_FILE,
-    bare_names,
-    constraint_line,
-    index_lines,
+    find_bare_names,
+    format_constraint_line,
     is_own_lock,
+    list_index_lines,
+    list_requirement_lines,
     lock_is_current,
     lock_name,
-    project_requirements,
-    requirement_lines,
-    without_packages,
+    read_project_requirements,
+    remove_packages,
 )
-from fabric.runtimes.seen import place, tried
+from fabric.runtimes.seen import place, record_tried
 from fabric.runtimes.unread_sources import PROJECT, OtherTools
 from fabric.system.disk import read_bytes
 
@@ -39,10 +39,11 @@ NOWHERE: Secret[tuple[str, ...]] = Secret(())
 
 
 class VendorSource(Struct, frozen=True):
-    """What is asked for: `file` (relative to the workspace) holds `text`, empty for no packages.
+    """A requirements source: `file` (relative to the workspace) contains `text`, empty for no
+    packages.
 
-    `where` are the lines of the requirements that say where to look: a lock does not repeat them.
-    `without` are packages that are named, and brought by the provider: the text leaves them out.
+    `where` are the index options of the requirements, which a lock does not repeat. `without` are
+    listed packages that the provider includes; the text omits them.
     """
 
     file: str
@@ -54,7 +55,7 @@ class VendorSource(Struct, frozen=True):
 
 
 class PackageFolder(Struct, frozen=True):
-    """Where the packages of a function are listed, relative to the workspace; `looked_at` are the
+    """The directory of a function's package list, relative to the workspace; `looked_at` are the
     paths that decided it."""
 
     folder: str
@@ -62,7 +63,7 @@ class PackageFolder(Struct, frozen=True):
 
 
 class PackageFolders:
-    """Where the functions of one service have their packages listed; each folder is asked once."""
+    """The package directories of one service's functions; each directory is checked once."""
 
     def __init__(self, workspace: Path, root: str) -> None:
         self._base = os.path.realpath(workspace)
@@ -70,97 +71,104 @@ class PackageFolders:
         self._known: dict[str, PackageFolder] = {}
 
     def of(self, entry: str) -> PackageFolder:
-        """The nearest folder with requirements, from the entry up to the service's own."""
-        paths = [os.path.normpath(os.path.join(self._top, one)) for one, _ in entry_names(entry)]
+        """Return the nearest directory with requirements, from the entry up to the service
+        directory."""
+        paths = [
+            os.path.normpath(os.path.join(self._top, one))
+            for one, _ in list_entry_candidates(entry)
+        ]
         files = [path for path in paths if path.endswith(PYTHON_EXTENSIONS)] or paths
         file = next(filter(os.path.isfile, files), files[0]) if files[1:] else files[0]
-        found = self._from(os.path.dirname(file))
+        found = self._find_from(os.path.dirname(file))
         # Not the entry itself: it decides nothing as long as it is there, and is edited all day.
         looked_at = (*files[: files.index(file)], *found.looked_at)
         return PackageFolder(found.folder, looked_at)
 
-    def _from(self, folder: str) -> PackageFolder:
+    def _find_from(self, folder: str) -> PackageFolder:
         found = self._known.get(folder)
         if found is None:
-            found = self._known[folder] = self._looked_up(folder)
+            found = self._known[folder] = self._find_package_folder(folder)
         return found
 
-    def _looked_up(self, folder: str) -> PackageFolder:
+    def _find_package_folder(self, folder: str) -> PackageFolder:
         if not folder.startswith(self._top + os.sep):
             return PackageFolder(place(self._base, self._top), ())
         own = tuple(os.path.join(folder, name) for name in _OF_FUNCTION)
         if any(map(os.path.isfile, own)):
             return PackageFolder(place(self._base, folder), own)
-        above = self._from(os.path.dirname(folder))
+        above = self._find_from(os.path.dirname(folder))
         return PackageFolder(above.folder, (*own, *above.looked_at))
 
 
 def find_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource | None:
-    """What a folder asks for; None where there is nothing to vendor."""
-    found = listed(workspace, root, brought)
+    """Return the requirements of a directory; None if there is nothing to vendor."""
+    found = read_public_source(workspace, root, brought)
     return found if found.text else None
 
 
-def listed(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
-    """The lock if there is a current one, else requirements.txt, else pyproject.toml.
+def read_public_source(workspace: Path, root: str, brought: Sequence[str] = ()) -> VendorSource:
+    """Read the lock if it is current, otherwise requirements.txt, otherwise pyproject.toml.
 
-    Reads files only. The text goes into what fabric keeps: the password of an index is not in it.
+    Only reads files. The text is stored by fabric, so it does not contain the index password.
     """
     found = read_source(workspace, root, brought)
-    return replace(found, text=without_userinfo(found.text), where=NOWHERE)
+    return replace(found, text=redact_userinfo(found.text), where=NOWHERE)
 
 
 def read_source(
     workspace: Path, root: str, brought: Sequence[str] = (), *, relock: bool = False
 ) -> VendorSource:
-    """With passwords, for pip alone. With `relock` a lock of fabric's own is passed over."""
+    """Read the requirements with passwords, only for pip. With `relock`, a lock of fabric is
+    ignored."""
     base = os.path.realpath(workspace)
     folder = os.path.realpath(os.path.join(base, root))
     plain = _Lines(base).of(os.path.join(folder, _PLAIN))
-    asked = [(_PLAIN, plain.text), (PROJECT, _project(base, os.path.join(folder, PROJECT)))]
-    asked = [(name, text) for name, text in asked if requirement_lines(text)]
-    others_lock = _text(base, os.path.join(folder, LOCK_FILE))
-    is_locked = bool(requirement_lines(others_lock)) and not is_own_lock(others_lock)
+    asked = [(_PLAIN, plain.text), (PROJECT, _read_project(base, os.path.join(folder, PROJECT)))]
+    asked = [(name, text) for name, text in asked if list_requirement_lines(text)]
+    others_lock = _read_text(base, os.path.join(folder, LOCK_FILE))
+    is_locked = bool(list_requirement_lines(others_lock)) and not is_own_lock(others_lock)
     # Who locks everything asks for a version of everything.
-    without = bare_names(asked[0][1], brought) if asked and not is_locked else ()
-    lean = [(name, without_packages(text, without)) for name, text in asked]
+    without = find_bare_names(asked[0][1], brought) if asked and not is_locked else ()
+    lean = [(name, remove_packages(text, without)) for name, text in asked]
     lock = lock_name(without)
-    written = _text(base, os.path.join(folder, lock))
+    written = _read_text(base, os.path.join(folder, lock))
     is_passed_over = relock and is_own_lock(written)
-    name, text = _chosen((lock, "" if is_passed_over else written), lean)
+    name, text = _choose_text((lock, "" if is_passed_over else written), lean)
     looked_at = [os.path.join(folder, one) for one in {lock, LOCK_FILE, _PLAIN, PROJECT}]
     file = place(base, os.path.join(folder, name))
-    around = OtherTools(base, folder, partial(_text, base))
+    around = OtherTools(base, folder, partial(_read_text, base))
     around.check(name, text, file)
-    seen = tried(base, [*looked_at, *plain.others, *around.looked_at])
+    seen = record_tried(base, [*looked_at, *plain.others, *around.looked_at])
     warnings = around.unread_locks(name, text)
-    return VendorSource(file, text, seen, Secret(index_lines(plain.text)), without, warnings)
+    return VendorSource(file, text, seen, Secret(list_index_lines(plain.text)), without, warnings)
 
 
-def _chosen(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    if requirement_lines(lock[1]) and lock_is_current(lock[1], asked):
+def _choose_text(lock: tuple[str, str], asked: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    if list_requirement_lines(lock[1]) and lock_is_current(lock[1], asked):
         return lock
     name, text = asked[0] if asked else (_PLAIN, "")
-    return (name, text) if requirement_lines(text) else (name, "")
+    return (name, text) if list_requirement_lines(text) else (name, "")
 
 
 class _Joined(Struct, frozen=True):
-    """One text, and the paths of the other files that are in it."""
+    """One text, and the paths of the other files included in it."""
 
     text: str
     others: tuple[str, ...]
 
 
 class _Lines(Struct, frozen=True):
-    """Requirements with every `-r` and `-c` replaced by what that file says. `above` are the files
-    that led here; `bounds` where all that is read bounds versions only."""
+    """Requirements with every `-r` and `-c` replaced by the file's content.
+
+    `above` are the including files; `bounds` is true if all content only constrains versions.
+    """
 
     workspace: str
     above: tuple[str, ...] = ()
     bounds: bool = False
 
     def of(self, path: str) -> _Joined:
-        text = _text(self.workspace, path)
+        text = _read_text(self.workspace, path)
         inside = replace(self, above=(*self.above, path))
         parts = [
             inside.line(number, line)
@@ -174,18 +182,18 @@ class _Lines(Struct, frozen=True):
     def line(self, number: int, line: str) -> _Joined:
         match = _NAMED.match(line)
         if not match or "://" in match["file"]:
-            return _Joined(self._own(line), ())
+            return _Joined(self._convert_line(line), ())
         path = os.path.normpath(os.path.join(os.path.dirname(self.above[-1]), match["file"]))
         self._check(path, match["file"], number)
         bounds = self.bounds or (match["short"] or match["long"]).startswith("c")
         inner = replace(self, bounds=bounds).of(path)
         return _Joined(inner.text, (path, *inner.others))
 
-    def _own(self, line: str) -> str:
+    def _convert_line(self, line: str) -> str:
         ended = line if line.endswith("\n") else f"{line}\n"
         if not self.bounds:
             return ended
-        return "".join(map(constraint_line, requirement_lines(line)))
+        return "".join(map(format_constraint_line, list_requirement_lines(line)))
 
     def _check(self, path: str, named: str, number: int) -> None:
         where = Place(place(self.workspace, self.above[-1]), number)
@@ -199,7 +207,7 @@ class _Lines(Struct, frozen=True):
             raise FabricError(Problem("input/requirements-missing", message, hint, where))
 
 
-def _text(workspace: str, path: str) -> str:
+def _read_text(workspace: str, path: str) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig", "replace")
     except FileNotFoundError:
@@ -211,9 +219,9 @@ def _text(workspace: str, path: str) -> str:
         ) from error
 
 
-def _project(workspace: str, path: str) -> str:
+def _read_project(workspace: str, path: str) -> str:
     try:
-        return project_requirements(_text(workspace, path))
+        return read_project_requirements(_read_text(workspace, path))
     except ValueError as error:
         shown = place(workspace, path)
         raise FabricError(

@@ -1,4 +1,4 @@
-"""What a build looked at, as paths of the workspace; and whether all of that still stands."""
+"""Recorded inputs of a build as workspace paths, and the check that they still hold."""
 
 import functools
 import os
@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
 
 class Probe:
-    """What is at a path and where links lead; asked once a path, for the time of one build."""
+    """File kinds and link targets by path, read once per path during one build."""
 
     def __init__(self, workspace: str) -> None:
         self._modes: dict[str, int] = {}
@@ -25,37 +25,37 @@ class Probe:
         self._real_folders: dict[str, str] = {workspace: workspace}
 
     def kind(self, path: str) -> Kind:
-        mode = self._mode(path)
+        mode = self._read_mode(path)
         if not mode:
             return Kind.NOTHING
         return Kind.FOLDER if stat.S_ISDIR(mode) else Kind.FILE
 
     def is_file(self, path: str) -> bool:
-        """Whether it can be read like one: no pipe, no device."""
-        return stat.S_ISREG(self._mode(path))
+        """Return whether it is a regular file, not a pipe or a device."""
+        return stat.S_ISREG(self._read_mode(path))
 
-    def _mode(self, path: str) -> int:
+    def _read_mode(self, path: str) -> int:
         found = self._modes.get(path)
         if found is None:
-            found = self._modes[path] = _mode_of(path)
+            found = self._modes[path] = _read_path_mode(path)
         return found
 
     def real(self, path: str) -> str:
-        """The real path of something that exists; `path` is absolute and has no `..`."""
+        """Return the real path of something that exists; `path` is absolute and has no `..`."""
         if os.path.islink(path):
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")
-        return f"{self._real_folder(folder)}/{name}"
+        return f"{self._resolve_folder(folder)}/{name}"
 
-    def _real_folder(self, folder: str) -> str:
+    def _resolve_folder(self, folder: str) -> str:
         found = self._real_folders.get(folder)
         if found is None:
             found = self._real_folders[folder] = self.real(folder) if folder else ""
         return found
 
 
-def _mode_of(path: str) -> int:
-    """The mode of what is there; 0 where nothing is."""
+def _read_path_mode(path: str) -> int:
+    """Return the mode of a path; 0 if it does not exist."""
     # Most paths are not there, and an exception costs more than the question.
     if not os.access(path, os.F_OK):
         return 0
@@ -67,7 +67,7 @@ def _mode_of(path: str) -> int:
 
 @functools.lru_cache(1 << 16)
 def place(workspace: str, path: str) -> str:
-    """An absolute path as people and traces know it: relative to the workspace, with `/`."""
+    """Format an absolute path for messages and records: relative to the workspace, with `/`."""
     # os.path.relpath asks for the working folder, and costs ten times as much.
     up = ""
     while not path.startswith(f"{workspace}/"):
@@ -81,24 +81,24 @@ def place(workspace: str, path: str) -> str:
 
 
 def merge(*parts: Seen) -> Seen:
-    """One Seen of many; sorted, each path once."""
+    """Merge many Seen to one, sorted, with each path once."""
     return Seen(
-        files=_unique(path for part in parts for path in part.files),
-        absent=_unique(path for part in parts for path in part.absent),
+        files=_sort_unique(path for part in parts for path in part.files),
+        absent=_sort_unique(path for part in parts for path in part.absent),
         listings=tuple(dict.fromkeys(item for part in parts for item in part.listings)),
         links=tuple(sorted({link for part in parts for link in part.links})),
-        folders=_unique(path for part in parts for path in part.folders),
+        folders=_sort_unique(path for part in parts for path in part.folders),
     )
 
 
-def _unique(paths: Iterable[str]) -> tuple[str, ...]:
+def _sort_unique(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(paths)))
 
 
-def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
-    """Seen of absolute paths that were looked at, each sorted by what is there now.
+def record_tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> Seen:
+    """Record absolute paths that were checked, sorted by their current kind.
 
-    What is found through a symbolic link is noted with where it leads.
+    A path through a symbolic link is recorded with its target.
     """
     probe = probe or Probe(workspace)
     found: dict[Kind, list[str]] = {kind: [] for kind in Kind}
@@ -107,29 +107,29 @@ def tried(workspace: str, paths: Iterable[str], probe: Probe | None = None) -> S
     present = (*found[Kind.FILE], *found[Kind.FOLDER])
     led = [(path, real) for path in present if (real := probe.real(path)) != path]
     return Seen(
-        files=_places(workspace, found[Kind.FILE]),
-        absent=_places(workspace, found[Kind.NOTHING]),
-        folders=_places(workspace, found[Kind.FOLDER]),
+        files=_list_places(workspace, found[Kind.FILE]),
+        absent=_list_places(workspace, found[Kind.NOTHING]),
+        folders=_list_places(workspace, found[Kind.FOLDER]),
         links=tuple(sorted((place(workspace, path), place(workspace, real)) for path, real in led)),
     )
 
 
-def _places(workspace: str, paths: list[str]) -> tuple[str, ...]:
+def _list_places(workspace: str, paths: list[str]) -> tuple[str, ...]:
     return tuple(sorted(place(workspace, path) for path in paths))
 
 
 def look_ups_hold(workspace: str, seen: Seen) -> bool:
-    """Whether all but the files' content is as it was: look-ups, searches and links."""
+    """Return whether everything except file contents is unchanged: lookups, searches and links."""
     return (
         all(os.path.isfile(os.path.join(workspace, path)) for path in seen.files)
         and not any(os.path.exists(os.path.join(workspace, path)) for path in seen.absent)
         and all(os.path.isdir(os.path.join(workspace, path)) for path in seen.folders)
-        and all(_listing_holds(workspace, listing) for listing in seen.listings)
+        and all(_is_listing_current(workspace, listing) for listing in seen.listings)
         and all(_link_holds(workspace, path, real) for path, real in seen.links)
     )
 
 
-def _listing_holds(workspace: str, listing: Listing) -> bool:
+def _is_listing_current(workspace: str, listing: Listing) -> bool:
     folder = os.path.join(workspace, listing.folder)
     return list_files(folder, listing.pattern, listing.ignore) == listing.names
 

@@ -1,7 +1,7 @@
-"""Sources and locks of other tools: what fabric does not read, it refuses or names.
+"""Sources and locks of other tools: unsupported ones are rejected or reported.
 
-The name of a uv workspace member, or of a Poetry path dependency, may belong to somebody else in a
-public index: it must never be looked up there.
+A uv workspace member or a Poetry path dependency can share its name with a foreign package in a
+public index. So it must never be looked up there.
 """
 
 import contextlib
@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.requirements import (
+    find_local_paths,
     is_own_lock,
-    local_paths,
-    normal_name,
-    pinned_names,
-    requirement_lines,
+    list_required_names,
+    list_requirement_lines,
+    normalize_package_name,
 )
 from fabric.runtimes.seen import place
 
@@ -34,54 +34,62 @@ _UNREAD = (*_EXPORTS, "pylock.toml")
 
 
 class UnreadSource(Struct, frozen=True):
-    """A dependency that comes from elsewhere than the package index: its name there may belong to
-    somebody else."""
+    """A dependency from outside the package index. Its name there can belong to another owner."""
 
     name: str
     origin: str
 
 
-def unread_sources(
+def find_unread_sources(
     pyproject: str, workspace: str = "", requirements: str = ""
 ) -> tuple[UnreadSource, ...]:
-    """Packages for which uv or Poetry have a source of their own: those of `requirements`, or
-    without it those of the project. `workspace` is the pyproject.toml of the uv workspace around
-    it. Raises ValueError for bad TOML."""
+    """Return packages with a separate source in uv or Poetry: those of `requirements`, or without
+    it those of the project.
+
+    `workspace` is the pyproject.toml of the surrounding uv workspace. Raises ValueError for bad
+    TOML.
+    """
     if not pyproject:
         return ()
     import tomllib
 
     document = tomllib.loads(pyproject)
     above = tomllib.loads(workspace) if workspace else {}
-    named = pinned_names(requirements or "\n".join(_dependencies(document)))
+    named = list_required_names(requirements or "\n".join(_read_dependencies(document)))
     sources: dict[str, object] = {}
-    for table in (_at(above, "tool", "uv", "sources"), _at(document, "tool", "uv", "sources")):
-        sources |= {normal_name(name): source for name, source in table.items()}
-    for name, source in _at(document, "tool", "poetry", "dependencies").items():
+    for table in (
+        _read_table(above, "tool", "uv", "sources"),
+        _read_table(document, "tool", "uv", "sources"),
+    ):
+        sources |= {normalize_package_name(name): source for name, source in table.items()}
+    for name, source in _read_table(document, "tool", "poetry", "dependencies").items():
         if isinstance(source, dict | list):
-            sources.setdefault(normal_name(name), source)
-    found = (UnreadSource(name, _origin(sources[name])) for name in sorted(named & set(sources)))
+            sources.setdefault(normalize_package_name(name), source)
+    found = (
+        UnreadSource(name, _describe_origin(sources[name])) for name in sorted(named & set(sources))
+    )
     return tuple(one for one in found if one.origin)
 
 
 def has_uv_workspace(pyproject: str) -> bool:
-    """However its table is written; a project above with bad TOML is no workspace."""
+    """Return whether it defines a uv workspace, in any TOML notation. A parent project with bad
+    TOML is not a workspace."""
     if "workspace" not in pyproject:
         return False
     import tomllib
 
     try:
-        return "workspace" in _at(tomllib.loads(pyproject), "tool", "uv")
+        return "workspace" in _read_table(tomllib.loads(pyproject), "tool", "uv")
     except tomllib.TOMLDecodeError:
         return False
 
 
-def unread_indexes(pyproject: str) -> tuple[str, ...]:
-    """Names of the package indexes that uv or Poetry use in place of pip's, or beside it."""
+def find_unread_indexes(pyproject: str) -> tuple[str, ...]:
+    """Return the package indexes that uv or Poetry use instead of, or in addition to, pip's."""
     import tomllib
 
-    tool = _at(tomllib.loads(pyproject), "tool") if pyproject else {}
-    listed = (_at(tool, "uv").get("index"), _at(tool, "poetry").get("source"))
+    tool = _read_table(tomllib.loads(pyproject), "tool") if pyproject else {}
+    listed = (_read_table(tool, "uv").get("index"), _read_table(tool, "poetry").get("source"))
     indexes = [each for one in listed if isinstance(one, list) for each in one]
     return tuple(
         str(one.get("name") or "without a name")
@@ -90,12 +98,12 @@ def unread_indexes(pyproject: str) -> tuple[str, ...]:
     )
 
 
-def _dependencies(document: Mapping[str, object]) -> list[str]:
-    found = _at(document, "project").get("dependencies", [])
+def _read_dependencies(document: Mapping[str, object]) -> list[str]:
+    found = _read_table(document, "project").get("dependencies", [])
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def _at(document: Mapping[str, object], *keys: str) -> Mapping[str, object]:
+def _read_table(document: Mapping[str, object], *keys: str) -> Mapping[str, object]:
     found: object = document
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
@@ -113,17 +121,17 @@ _ORIGINS = {
 }
 
 
-def _origin(source: object) -> str:
-    """In words; empty for what only bounds a version."""
+def _describe_origin(source: object) -> str:
+    """Describe the origin; empty for a plain version constraint."""
     if isinstance(source, list):
-        return next(filter(None, map(_origin, source)), "")
+        return next(filter(None, map(_describe_origin, source)), "")
     keys = source if isinstance(source, dict) else {}
     return next((words for key, words in _ORIGINS.items() if keys.get(key)), "")
 
 
 class OtherTools(Struct, frozen=True):
-    """What uv, Poetry and pipenv have in a folder below `base`. `text_of` reads a file; what does
-    not exist is empty."""
+    """The uv, Poetry and pipenv files of a directory below `base`. `text_of` reads a file; a
+    missing one is empty."""
 
     base: str
     folder: str
@@ -131,7 +139,7 @@ class OtherTools(Struct, frozen=True):
 
     @property
     def _workspace(self) -> str:
-        """The pyproject.toml of the uv workspace above; empty without one."""
+        """The pyproject.toml of the surrounding uv workspace; empty without one."""
         above = os.path.dirname(self.folder)
         while True:
             path = os.path.join(above, PROJECT)
@@ -149,39 +157,39 @@ class OtherTools(Struct, frozen=True):
         return (*locks, *(shared if workspace else ()))
 
     def check(self, name: str, text: str, file: str) -> None:
-        """Raises for packages whose names must not be looked up in an index."""
-        problems = [_local_path(line, file) for line in local_paths(text)]
+        """Raise for packages whose names must not be looked up in an index."""
+        problems = [_local_path_problem(line, file) for line in find_local_paths(text)]
         if name == PROJECT or (name.endswith(".lock") and is_own_lock(text)):
-            problems += self._sources("")
+            problems += self._find_source_problems("")
         elif text:
             with contextlib.suppress(ValueError):  # nothing else of it is read
-                problems += self._sources(text)
+                problems += self._find_source_problems(text)
         if problems:
             raise FabricError(*problems)
 
-    def _sources(self, requirements: str) -> list[Problem]:
+    def _find_source_problems(self, requirements: str) -> list[Problem]:
         path, workspace = os.path.join(self.folder, PROJECT), self._workspace
         above = self.text_of(workspace) if workspace else ""
-        found = unread_sources(self.text_of(path), above, requirements)
-        return [_unread_source(one, place(self.base, path)) for one in found]
+        found = find_unread_sources(self.text_of(path), above, requirements)
+        return [_foreign_source_problem(one, place(self.base, path)) for one in found]
 
     def unread_locks(self, name: str, text: str) -> tuple[Problem, ...]:
-        """A lock of another tool beside what is read in its place."""
-        if name.endswith(".lock") and requirement_lines(text) and not is_own_lock(text):
+        """Yield a warning for each lock of another tool that is ignored."""
+        if name.endswith(".lock") and list_requirement_lines(text) and not is_own_lock(text):
             return ()
         there = [one for one in self.looked_at if os.path.basename(one) in _UNREAD]
         locks = [place(self.base, one) for one in there if os.path.isfile(one)]
-        read = name if requirement_lines(text) else ""
-        return (*(_unread_lock(lock, read) for lock in locks), *self._unread_indexes(name))
+        read = name if list_requirement_lines(text) else ""
+        return (*(_lock_warning(lock, read) for lock in locks), *self._find_index_warnings(name))
 
-    def _unread_indexes(self, name: str) -> Iterator[Problem]:
+    def _find_index_warnings(self, name: str) -> Iterator[Problem]:
         if name == PROJECT:
             path = os.path.join(self.folder, PROJECT)
-            for index in unread_indexes(self.text_of(path)):
-                yield _unread_index(index, place(self.base, path))
+            for index in find_unread_indexes(self.text_of(path)):
+                yield _index_warning(index, place(self.base, path))
 
 
-def _local_path(line: str, file: str) -> Problem:
+def _local_path_problem(line: str, file: str) -> Problem:
     return Problem(
         "input/package-path",
         f"`{line}` is a path, and fabric does not build packages from source",
@@ -190,7 +198,7 @@ def _local_path(line: str, file: str) -> Problem:
     )
 
 
-def _unread_source(one: UnreadSource, file: str) -> Problem:
+def _foreign_source_problem(one: UnreadSource, file: str) -> Problem:
     return Problem(
         "input/package-source",
         f"unsupported source of `{one.name}`: {one.origin}; a package index might have a "
@@ -201,7 +209,7 @@ def _unread_source(one: UnreadSource, file: str) -> Problem:
     )
 
 
-def _unread_index(index: str, file: str) -> Problem:
+def _index_warning(index: str, file: str) -> Problem:
     return Problem(
         "vendor/index-ignored",
         f"ignoring the index `{index}` of `{file}`: packages come from the index in the "
@@ -211,7 +219,7 @@ def _unread_index(index: str, file: str) -> Problem:
     )
 
 
-def _unread_lock(lock: str, read: str) -> Problem:
+def _lock_warning(lock: str, read: str) -> Problem:
     name = os.path.basename(lock)
     instead = f"versions come from `{read}`" if read else "no packages are installed"
     return Problem(

@@ -7,95 +7,99 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built, BuiltFile, Seen
-from fabric.runtimes.locking import joined, locked_for
+from fabric.runtimes.locking import join_pins, resolve_targets
 from fabric.runtimes.pip import Pip, Target
 from fabric.runtimes.requirement_files import VendorSource, read_source
 from fabric.runtimes.requirements import (
     has_hashes,
     is_own_lock,
     is_pinned,
-    lacks_target,
+    is_target_missing,
+    list_required_names,
     lock_name,
-    normal_name,
-    pinned_names,
+    normalize_package_name,
     render_lock,
 )
 from fabric.runtimes.seen import merge
 from fabric.runtimes.wheels import unpack
 from fabric.system.disk import write_atomic
-from fabric.system.owned_folder import temporary_folder
+from fabric.system.owned_folder import create_temporary_folder
 
 
 def _with_passwords(workspace: Path, inputs: VendorInputs) -> str:
-    """The requirements as they stand in their file, for pip alone."""
+    """Return the requirements unredacted, only for pip."""
     found = read_source(workspace, inputs.root, inputs.without)
-    if without_userinfo(found.text) != inputs.source:
+    if redact_userinfo(found.text) != inputs.source:
         return inputs.source
     where = found.where.reveal() if is_own_lock(found.text) else ()
     return "\n".join([*where, found.text])
 
 
 def vendor(workspace: Path, inputs: VendorInputs, environment: Mapping[str, str]) -> Built:
-    """The packages' files. Unpinned requirements are locked first, beside where they stand."""
+    """Return the packages' files. Unpinned requirements are locked first, in a lock beside them."""
     pip = Pip(environment)
-    target = _target(inputs)
-    if not _needs_lock(inputs):
-        return _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
+    target = _build_target(inputs)
+    if not _is_lock_needed(inputs):
+        return _download_packages(
+            pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without)
+        )
     written = _write_lock(workspace, (inputs,), pip)
     asked_for, inputs = inputs, replace(inputs, source=written.text)
-    built = _fetched(pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without))
+    built = _download_packages(
+        pip, _with_passwords(workspace, inputs), target, lock_name(inputs.without)
+    )
     return Built(
         built.files,
         merge(built.seen, written.seen),
-        (_locked(written, [asked_for]), *built.warnings),
+        (_new_lock_warning(written, [asked_for]), *built.warnings),
     )
 
 
 def lock_requirements(
     workspace: Path, asked: Sequence[VendorInputs], environment: Mapping[str, str]
 ) -> tuple[Problem, ...]:
-    """Pin what is not pinned, in a lock beside it; the warnings that say so."""
+    """Pin unpinned requirements in a lock beside them, and return the warnings about it."""
     groups: dict[tuple[str, str], list[VendorInputs]] = {}
     for inputs in asked:
         groups.setdefault((inputs.root, inputs.source), []).append(inputs)
     pip = Pip(environment)
     return tuple(
-        _locked(_write_lock(workspace, group, pip), group)
+        _new_lock_warning(_write_lock(workspace, group, pip), group)
         for group in groups.values()
-        if any(map(_needs_lock, group))
+        if any(map(_is_lock_needed, group))
     )
 
 
-def _needs_lock(inputs: VendorInputs) -> bool:
-    """Versions are missing, or were chosen for other targets only."""
+def _is_lock_needed(inputs: VendorInputs) -> bool:
+    """Return whether versions are missing, or were chosen for other targets only."""
     if not is_pinned(inputs.source):
         return True
-    return lacks_target(inputs.source, _target(inputs).title)
+    return is_target_missing(inputs.source, _build_target(inputs).title)
 
 
-def _target(inputs: VendorInputs) -> Target:
+def _build_target(inputs: VendorInputs) -> Target:
     return Target(inputs.python, inputs.platform, inputs.glibc)
 
 
-def _fetched(pip: Pip, text: str, target: Target, lock: str) -> Built:
+def _download_packages(pip: Pip, text: str, target: Target, lock: str) -> Built:
     own = any(map(is_own_lock, text.splitlines()))
     locked = own or has_hashes(text)
-    with temporary_folder("vendor") as folder:
+    with create_temporary_folder("vendor") as folder:
         wheels = pip.download(text, target, folder, locked=locked)
         files = {file.path: file for wheel in wheels for file in unpack(wheel)}
         missing = pip.missing(text, target, folder) if locked else ()
-        unlisted = sorted({_name(wheel) for wheel in wheels} - pinned_names(text))
-    lacking = _lacking(target, missing)
+        unlisted = sorted({_name(wheel) for wheel in wheels} - list_required_names(text))
+    lacking = _find_missing_packages(target, missing)
     if lacking and own:
         raise FabricError(replace(lacking, hint=f"delete {lock} to lock again"))
-    return Built(_sorted(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
+    return Built(_sort_files(files), Seen(), (*_warn_unlisted(unlisted), *filter(None, [lacking])))
 
 
-def _lacking(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
-    """A lock is taken as it is: what it leaves out is not in the archive."""
+def _find_missing_packages(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | None:
+    """Find packages missing in a lock: it is used unchanged, so the archive lacks them."""
     if not missing:
         return None
     names = ", ".join(f"`{name}` (for `{owner}`)" for name, owner in missing)
@@ -107,12 +111,12 @@ def _lacking(target: Target, missing: Sequence[tuple[str, str]]) -> Problem | No
     )
 
 
-def _sorted(files: dict[str, BuiltFile]) -> tuple[BuiltFile, ...]:
+def _sort_files(files: dict[str, BuiltFile]) -> tuple[BuiltFile, ...]:
     return tuple(files[path] for path in sorted(files))
 
 
 def _name(wheel: Path) -> str:
-    return normal_name(wheel.name.partition("-")[0])
+    return normalize_package_name(wheel.name.partition("-")[0])
 
 
 def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
@@ -128,19 +132,19 @@ def _warn_unlisted(names: list[str]) -> tuple[Problem, ...]:
 
 
 def _write_lock(workspace: Path, asked: Sequence[VendorInputs], pip: Pip) -> VendorSource:
-    """`asked` are the targets of one service, with the same requirements."""
+    """Write a lock. `asked` are the targets of one service, with the same requirements."""
     inputs = asked[0]
     found = read_source(workspace, inputs.root, inputs.without, relock=True)
     name = os.path.basename(found.file)
-    resolved = locked_for(pip, found.text, [_target(one) for one in asked])
+    resolved = resolve_targets(pip, found.text, [_build_target(one) for one in asked])
     titles = [target.title for target, _ in resolved]
-    text = render_lock(name, found.text, joined(resolved), titles)
+    text = render_lock(name, found.text, join_pins(resolved), titles)
     file = os.path.normpath(os.path.join(inputs.root, lock_name(inputs.without)))
     write_atomic(Path(os.path.realpath(workspace), file), text.encode())
     return VendorSource(file, text, Seen())
 
 
-def _locked(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:
+def _new_lock_warning(lock: VendorSource, asked: Sequence[VendorInputs]) -> Problem:
     why = "the requirements are not pinned"
     if all(is_pinned(one.source) for one in asked):
         targets = ", ".join(sorted({f"Python {one.python} on {one.platform}" for one in asked}))

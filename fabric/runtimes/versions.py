@@ -1,4 +1,4 @@
-"""The tools that builds and local runs start, as they are found, with their versions."""
+"""The installed tools of builds and local runs, with their versions."""
 
 import platform
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.nodejs.toolchain import PINNED, find_bundler, find_node, find_tools
-from fabric.runtimes.pip import failure
+from fabric.runtimes.pip import pip_failure_problem
 from fabric.system.process import run_child
 
 _SECONDS = 30
@@ -15,8 +15,8 @@ _SECONDS = 30
 _NEUTRAL = Path("/")
 
 
-def node_version(environment: Mapping[str, str]) -> str:
-    """What Node says of itself; raises where there is none."""
+def read_node_version(environment: Mapping[str, str]) -> str:
+    """Return Node's version. Raises if it is missing."""
     node = find_node(environment)
     result = run_child([str(node), "--version"], cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
@@ -25,8 +25,11 @@ def node_version(environment: Mapping[str, str]) -> str:
     return f"Node {result.stdout.decode(errors='replace').strip().removeprefix('v')} ({node})"
 
 
-def bundler_version(folder: Path, toolchain: Path, environment: Mapping[str, str]) -> str | None:
-    """The project's own bundler, or fabric's; None where there is none and none can be fetched."""
+def find_bundler_version(
+    folder: Path, toolchain: Path, environment: Mapping[str, str]
+) -> str | None:
+    """Return the version of the project's bundler, or fabric's; None if there is none and none can
+    be fetched."""
     own = find_bundler(str(folder.resolve()))
     if own.version:
         return f"esbuild {own.version} of the project"
@@ -34,14 +37,14 @@ def bundler_version(folder: Path, toolchain: Path, environment: Mapping[str, str
     return f"esbuild {PINNED}, downloaded on first use" if tools.installable else None
 
 
-def python_version() -> str:
+def format_python_version() -> str:
     return f"Python {platform.python_version()} ({sys.executable})"
 
 
-def pip_version(environment: Mapping[str, str]) -> str:
-    """What pip says of itself; raises where this Python has none."""
+def read_pip_version(environment: Mapping[str, str]) -> str:
+    """Return pip's version. Raises if this Python has none."""
     argv = [sys.executable, "-I", "-P", "-m", "pip", "--version", "--disable-pip-version-check"]
     result = run_child(argv, cwd=_NEUTRAL, env=environment, timeout=_SECONDS)
     if result.code:
-        raise FabricError(failure(result.last_lines()))
+        raise FabricError(pip_failure_problem(result.last_lines()))
     return " ".join(result.stdout.decode(errors="replace").split()[:2])

@@ -1,4 +1,4 @@
-"""Wheels as files: read entry by entry, with paths and sizes checked; nothing is run."""
+"""Wheels as files: read entry by entry, with checked paths and sizes; nothing is run."""
 
 import re
 import stat
@@ -20,22 +20,22 @@ _CHUNK = 1 << 20
 
 
 def unpack(wheel: Path) -> Iterator[BuiltFile]:
-    """The files that an install would put on the import path."""
+    """Yield the files that an install would put on the import path."""
     try:
         with zipfile.ZipFile(wheel) as bundle:
             room = _MAX_BYTES
             for entry in bundle.infolist():
-                if (path := _installed_path(wheel.name, entry)) is None:
+                if (path := _find_install_path(wheel.name, entry)) is None:
                     continue
-                content = _inflate(bundle, entry, wheel.name, room)
+                content = _decompress_entry(bundle, entry, wheel.name, room)
                 room -= len(content)
                 yield BuiltFile(path, content, executable=_is_executable(entry))
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
-        raise _bad(wheel.name, str(error)) from error
+        raise _invalid_wheel_error(wheel.name, str(error)) from error
 
 
-def _installed_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
-    """Where it lands; None for folders, notes, scripts and headers."""
+def _find_install_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
+    """Return the installed path; None for directories, metadata, scripts and headers."""
     name = entry.filename
     if entry.is_dir() or _NOISE.search(name):
         return None
@@ -50,20 +50,22 @@ def _installed_path(wheel: str, entry: zipfile.ZipInfo) -> str | None:
 def _check(wheel: str, name: str, entry: zipfile.ZipInfo) -> None:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]:
-        raise _bad(wheel, f"the path `{name}` is outside the archive")
+        raise _invalid_wheel_error(wheel, f"the path `{name}` is outside the archive")
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in {0, stat.S_IFREG}:
-        raise _bad(wheel, f"`{name}` is not a regular file")
+        raise _invalid_wheel_error(wheel, f"`{name}` is not a regular file")
 
 
-def _inflate(bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int) -> bytes:
-    """Bytes are counted as they come: a header's size proves nothing."""
+def _decompress_entry(
+    bundle: zipfile.ZipFile, entry: zipfile.ZipInfo, wheel: str, room: int
+) -> bytes:
+    """Decompress an entry and count its bytes: the size in the header can be wrong."""
     chunks: list[bytes] = []
     with bundle.open(entry) as stream:
         while chunk := stream.read(_CHUNK):
             room -= len(chunk)
             if room < 0:
-                raise _bad(wheel, "it exceeds 1 GB when unpacked")
+                raise _invalid_wheel_error(wheel, "it exceeds 1 GB when unpacked")
             chunks.append(chunk)
     return b"".join(chunks)
 
@@ -72,5 +74,5 @@ def _is_executable(entry: zipfile.ZipInfo) -> bool:
     return bool((entry.external_attr >> 16) & 0o111)
 
 
-def _bad(wheel: str, reason: str) -> FabricError:
+def _invalid_wheel_error(wheel: str, reason: str) -> FabricError:
     return FabricError(Problem("vendor/bad-wheel", f"cannot unpack `{wheel}`: {reason}"))

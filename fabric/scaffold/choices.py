@@ -1,4 +1,4 @@
-"""What a new project may be: pairs of the capability table, and nothing that it refuses."""
+"""The choices of a new project: supported pairs of the capability table."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,11 +7,16 @@ from msgspec import Struct
 
 from fabric.config.schema.service_name import SERVICE_NAME
 from fabric.model.back_ends import BackendKind
-from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of, titled
+from fabric.model.catalog import (
+    PROVIDERS,
+    ProviderFacts,
+    find_provider_facts,
+    format_provider_title,
+)
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
-from fabric.scaffold.templates import TEMPLATES, Language, template_of
+from fabric.model.spelling import suggest_spelling
+from fabric.scaffold.templates import TEMPLATES, Language, find_template
 
 NO_MANAGER = "none"
 # The first stage that a service is deployed to; names at a provider hold it.
@@ -21,7 +26,8 @@ _LONGEST_HINT = 63
 
 
 class ManagerFacts(Struct, frozen=True):
-    """A secret manager: `id` is the scheme of its references too, `variables` are what it reads."""
+    """A secret manager. `id` is also the scheme of its references. `variables` are those it
+    reads."""
 
     id: str
     variables: tuple[str, ...] = ()
@@ -42,25 +48,25 @@ class ProjectChoices(Struct, frozen=True):
 
     @property
     def facts(self) -> ProviderFacts:
-        found = facts_of(self.provider)
+        found = find_provider_facts(self.provider)
         if found is None:
             raise LookupError(self.provider)
         return found
 
 
-def templates_for(provider: str = "") -> tuple[str, ...]:
-    """Those that the provider, or else any provider, can deploy."""
-    facts = facts_of(provider)
-    able = facts.triggers if facts else frozenset[TriggerKind]().union(*_all_triggers())
+def list_templates(provider: str = "") -> tuple[str, ...]:
+    """List the templates that the provider, or any provider, supports."""
+    facts = find_provider_facts(provider)
+    able = facts.triggers if facts else frozenset[TriggerKind]().union(*_list_trigger_sets())
     return tuple(one.kind.value for one in TEMPLATES if one.kind in able)
 
 
-def _all_triggers() -> Iterator[frozenset[TriggerKind]]:
+def _list_trigger_sets() -> Iterator[frozenset[TriggerKind]]:
     return (facts.triggers for facts in PROVIDERS)
 
 
-def providers_for(template: str = "", lang: str = "") -> tuple[str, ...]:
-    """Those that can deploy the template, in the language."""
+def list_providers(template: str = "", lang: str = "") -> tuple[str, ...]:
+    """List the providers that support the template and language."""
     return tuple(
         facts.id
         for facts in PROVIDERS
@@ -69,72 +75,81 @@ def providers_for(template: str = "", lang: str = "") -> tuple[str, ...]:
     )
 
 
-def languages_for(provider: str = "") -> tuple[str, ...]:
-    facts = facts_of(provider)
+def list_languages(provider: str = "") -> tuple[str, ...]:
+    facts = find_provider_facts(provider)
     return tuple(one.value for one in Language if not facts or one.runtime in facts.runtimes)
 
 
-def unknown_words(choices: ProjectChoices) -> tuple[Problem, ...]:
-    """Words that nobody knows; of what was not chosen yet nothing is said."""
+def find_unknown_words(choices: ProjectChoices) -> tuple[Problem, ...]:
+    """Find unknown words. Open choices are skipped."""
     found = (
-        _unknown("--template", choices.template, templates_for()),
-        _unknown("--provider", choices.provider, [facts.id for facts in PROVIDERS]),
-        _unknown("--lang", choices.lang, [one.value for one in Language]),
-        _unknown("--state-backend", choices.backend, [one.value for one in BackendKind]),
+        _unknown_word_problem("--template", choices.template, list_templates()),
+        _unknown_word_problem("--provider", choices.provider, [facts.id for facts in PROVIDERS]),
+        _unknown_word_problem("--lang", choices.lang, [one.value for one in Language]),
+        _unknown_word_problem(
+            "--state-backend", choices.backend, [one.value for one in BackendKind]
+        ),
     )
     return tuple(problem for problem in found if problem)
 
 
-def _unknown(option: str, word: str, known: Iterable[str]) -> Problem | None:
+def _unknown_word_problem(option: str, word: str, known: Iterable[str]) -> Problem | None:
     known = tuple(known)
     if not word or word in known:
         return None
     if option == "--template" and word in tuple(TriggerKind):
         message = f"no provider supports the trigger `{word}`"
         return Problem("usage/unsupported", message, f"use one of {', '.join(known)}")
-    hint = did_you_mean(word, known) or f"use one of {', '.join(known)}"
+    hint = suggest_spelling(word, known) or f"use one of {', '.join(known)}"
     return Problem("usage/unknown-choice", f"invalid value for {option}: `{word}`", hint)
 
 
-def refused_pairs(choices: ProjectChoices) -> tuple[Problem, ...]:
-    """What the table has no row for; all words are known."""
+def find_unsupported_pairs(choices: ProjectChoices) -> tuple[Problem, ...]:
+    """Find unsupported pairs of known words."""
     found = []
     if choices.template and choices.provider:
-        found.append(_refused_template(choices))
+        found.append(_find_template_problem(choices))
     if choices.provider and choices.lang:
-        found.append(_refused_language(choices))
+        found.append(_find_language_problem(choices))
     return tuple(problem for problem in found if problem)
 
 
-def _refused_template(choices: ProjectChoices) -> Problem | None:
-    able = providers_for(choices.template)
+def _find_template_problem(choices: ProjectChoices) -> Problem | None:
+    able = list_providers(choices.template)
     if choices.provider in able:
         return None
-    message = f"{titled(choices.provider)} does not support triggers of type `{choices.template}`"
-    hint = f"use a provider of {', '.join(able)}, or a trigger of {_listed(choices.facts)}"
+    message = (
+        f"{format_provider_title(choices.provider)} does not support triggers of "
+        f"type `{choices.template}`"
+    )
+    hint = (
+        f"use a provider of {', '.join(able)}, or a trigger of {_format_templates(choices.facts)}"
+    )
     return Problem("usage/unsupported", message, hint)
 
 
-def _listed(facts: ProviderFacts) -> str:
+def _format_templates(facts: ProviderFacts) -> str:
     return ", ".join(sorted(facts.triggers))
 
 
-def _refused_language(choices: ProjectChoices) -> Problem | None:
-    able = languages_for(choices.provider)
+def _find_language_problem(choices: ProjectChoices) -> Problem | None:
+    able = list_languages(choices.provider)
     if choices.lang in able:
         return None
-    message = f"{titled(choices.provider)} does not support `{choices.lang}`"
+    message = f"{format_provider_title(choices.provider)} does not support `{choices.lang}`"
     return Problem("usage/unsupported", message, f"use one of {', '.join(able)}")
 
 
-def derived_service(folder: str) -> str:
-    """A valid name that is close to the directory's; empty if no valid character is in it. In
-    lowercase, because not every provider accepts capitals."""
+def derive_service_name(folder: str) -> str:
+    """Derive a valid service name from the directory; empty without a valid character.
+
+    The name is lowercase, because not every provider accepts uppercase.
+    """
     return _NO_LETTERS.sub("-", folder).strip("-_").lower()
 
 
-def service_problem(name: str, *, is_folder: bool) -> Problem | None:
-    """Why a name, or the folder's name that stands in for it, is none for a service."""
+def find_service_name_problem(name: str, *, is_folder: bool) -> Problem | None:
+    """Return why the given name, or the directory's name, is not a valid service name."""
     if SERVICE_NAME.fits(name):
         return None
     shown = name if len(name) <= _LONGEST_HINT else f"{name[:40]}…"
@@ -145,10 +160,10 @@ def service_problem(name: str, *, is_folder: bool) -> Problem | None:
     return Problem("usage/bad-service", f"invalid service name: {whose}", hint)
 
 
-def length_problem(choices: ProjectChoices) -> Problem | None:
-    """Why the provider would refuse the function's whole name."""
+def find_length_problem(choices: ProjectChoices) -> Problem | None:
+    """Return why the provider would reject the function's full name."""
     limit = choices.facts.name_length
-    whole = f"{choices.service}-{_STAGE}-{template_of(choices.template).function}"
+    whole = f"{choices.service}-{_STAGE}-{find_template(choices.template).function}"
     if not limit or len(whole) <= limit:
         return None
     message = f"the resource name `{whole}` has {len(whole)} characters, the limit is {limit}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from fabric.model.back_ends import BackendKind
 from fabric.scaffold.choices import ManagerFacts, ProjectChoices
-from fabric.scaffold.templates import template_of
+from fabric.scaffold.templates import find_template
 
 SCHEMA_FILE = ".fabric/config.schema.json"
 _HEAD = f"""\
@@ -32,44 +32,49 @@ _STATE_TITLES = {
 }
 
 
-def entry_of(choices: ProjectChoices) -> str:
-    return f"src/{template_of(choices.template).function}.{choices.lang}"
+def choose_entry(choices: ProjectChoices) -> str:
+    return f"src/{find_template(choices.template).function}.{choices.lang}"
 
 
-def config_text(choices: ProjectChoices) -> str:
-    template = template_of(choices.template)
+def format_new_config(choices: ProjectChoices) -> str:
+    template = find_template(choices.template)
     trigger = {"type": template.kind.value, **template.fields}
-    fields = "\n        ".join(_lines(trigger))
+    fields = "\n        ".join(_format_fields(trigger))
     function = (
-        f"  - name: {template.function}\n    entry: {entry_of(choices)}\n    triggers:\n"
+        f"  - name: {template.function}\n    entry: {choose_entry(choices)}\n    triggers:\n"
         f"      - {fields}\n"
     )
-    provider = f"provider:\n  name: {choices.provider}\n  runtime: {runtime_of(choices)}\n"
+    provider = (
+        f"provider:\n  name: {choices.provider}\n  runtime: {choose_project_runtime(choices)}\n"
+    )
     parts = (
-        f"{_HEAD}service: {scalar(choices.service)}\n",
+        f"{_HEAD}service: {format_scalar(choices.service)}\n",
         provider,
         f"functions:\n{function}",
-        _backend(choices),
-        *((_secrets(choices.manager),) if choices.manager else ()),
+        _format_backend(choices),
+        *((_format_secrets(choices.manager),) if choices.manager else ()),
         _STAGES,
     )
     return "\n".join(parts)
 
 
-def runtime_of(choices: ProjectChoices) -> str:
+def choose_project_runtime(choices: ProjectChoices) -> str:
     """The version that the provider has."""
     family = choices.language.runtime
     return next(one for one in choices.facts.begins_with if one.startswith(family))
 
 
-def _backend(choices: ProjectChoices) -> str:
+def _format_backend(choices: ProjectChoices) -> str:
     kind = BackendKind(choices.backend)
-    rows = "".join(f"  {key}: {scalar(value)}\n" for key, value in _settings(choices).items())
+    rows = "".join(
+        f"  {key}: {format_scalar(value)}\n"
+        for key, value in _list_backend_settings(choices).items()
+    )
     return f"# State is stored {_STATE_TITLES[kind]}\nbackend:\n  kind: {kind}\n{rows}"
 
 
-def _settings(choices: ProjectChoices) -> Mapping[str, str]:
-    """What the kind cannot do without; names of buckets are in small letters everywhere."""
+def _list_backend_settings(choices: ProjectChoices) -> Mapping[str, str]:
+    """List the required settings of the backend kind. Bucket names are lowercase everywhere."""
     own = choices.service.lower().replace("_", "-").strip("-")[:50]
     match BackendKind(choices.backend):
         case BackendKind.OBJSTORE1:
@@ -82,24 +87,24 @@ def _settings(choices: ProjectChoices) -> Mapping[str, str]:
             return {}
 
 
-def _secrets(manager: ManagerFacts) -> str:
+def _format_secrets(manager: ManagerFacts) -> str:
     return (
         f"# Secrets are stored in `{manager.id}`. Use them in env values as ${{secret:API_KEY}}.\n"
         f"# secrets:\n#   API_KEY: {manager.id}://path/of/the/secret\n"
     )
 
 
-def _lines(fields: Mapping[str, object]) -> Iterator[str]:
+def _format_fields(fields: Mapping[str, object]) -> Iterator[str]:
     for key, value in fields.items():
         if isinstance(value, Mapping):
             yield f"{key}:"
-            yield from (f"  {line}" for line in _lines(value))
+            yield from (f"  {line}" for line in _format_fields(value))
         elif isinstance(value, list | tuple):
-            yield f"{key}: [{', '.join(scalar(str(one)) for one in value)}]"
+            yield f"{key}: [{', '.join(format_scalar(str(one)) for one in value)}]"
         else:
-            yield f"{key}: {scalar(str(value))}"
+            yield f"{key}: {format_scalar(str(value))}"
 
 
-def scalar(text: str) -> str:
+def format_scalar(text: str) -> str:
     is_plain = _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXTS
     return text if is_plain else json.dumps(text, ensure_ascii=False)

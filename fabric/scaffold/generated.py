@@ -1,16 +1,16 @@
-"""What a new function, worker, resource or addon is in a config: choices to an entry."""
+"""New functions, workers, resources and addons: from choices to config entries."""
 
 import re
 from collections.abc import Mapping
 
 from msgspec import Struct
 
-from fabric.config.schedule import ScheduleError, normalised
+from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.entries import RESOURCE_TYPES
 from fabric.config.schema.function import ENV_NAME, FUNCTION_NAME
 from fabric.config.schema.triggers import ROUTE
 from fabric.model.outcomes.json_struct import Json
-from fabric.scaffold.templates import template_of
+from fabric.scaffold.templates import find_template
 
 # Devices of Windows, where no file can have these names; keys that every object of JavaScript has;
 # what package managers and fabric itself keep for themselves.
@@ -22,7 +22,7 @@ _RESERVED = re.compile(
 
 
 class NewEntry(Struct, frozen=True):
-    """What is wanted: `noun` is its command's word; a function has a `trigger` with `fields`."""
+    """A new entry. `noun` is the command's word. A function has a `trigger` with `fields`."""
 
     noun: str
     section: str
@@ -31,28 +31,28 @@ class NewEntry(Struct, frozen=True):
     trigger: str = ""
 
 
-def function_entry(noun: str, name: str, trigger: str, said: Mapping[str, Json]) -> NewEntry:
-    """Fields that were not said are those of the kind's template."""
+def build_new_function(noun: str, name: str, trigger: str, said: Mapping[str, Json]) -> NewEntry:
+    """Build a function entry. Omitted fields come from the kind's template."""
     fields: dict[str, Json] = {"type": trigger}
-    fields |= {key: as_json(value) for key, value in template_of(trigger).fields.items()}
+    fields |= {key: convert_to_json(value) for key, value in find_template(trigger).fields.items()}
     if trigger == "http":
         fields["route"] = f"GET:/{name}"
     return NewEntry(noun, "functions", name, fields | dict(said), trigger)
 
 
-def as_json(value: object) -> Json:
+def convert_to_json(value: object) -> Json:
     """A template's value, as JSON has it."""
     if isinstance(value, Mapping):
-        return {str(key): as_json(one) for key, one in value.items()}
+        return {str(key): convert_to_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(one) for one in value]
+        return [convert_to_json(one) for one in value]
     if value is None or isinstance(value, str | int | float):
         return value
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
 def name_complaint(name: str) -> str:
-    """Why a name cannot be taken; empty if it can."""
+    """Return why a name cannot be used; empty if it can."""
     if not FUNCTION_NAME.fits(name):
         return f"must be {FUNCTION_NAME.rule}"
     if _RESERVED.fullmatch(name):
@@ -66,17 +66,17 @@ def route_complaint(route: str) -> str:
 
 def schedule_complaint(schedule: str) -> str:
     try:
-        normalised(schedule)
+        normalize_schedule(schedule)
     except ScheduleError as error:
         return f"{error}"
     return ""
 
 
-def variable_complaint(name: str) -> str:
+def find_variable_complaint(name: str) -> str:
     return "" if ENV_NAME.fits(name) else f"must be {ENV_NAME.rule}"
 
 
-def text_complaint(text: str) -> str:
+def find_text_complaint(text: str) -> str:
     return "" if text.strip() and text.isprintable() else "must not be empty"
 
 

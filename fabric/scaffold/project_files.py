@@ -1,11 +1,11 @@
-"""The files beside a new `fabric.yml`: a test of the handler, and what tools and editors read."""
+"""The files beside a new `fabric.yml`: a handler test, and tool and editor settings."""
 
 import json
 from collections.abc import Mapping
 
 from fabric.model.sample_events import sample_event
 from fabric.scaffold.choices import ProjectChoices
-from fabric.scaffold.templates import FunctionTemplate, Language, template_of
+from fabric.scaffold.templates import FunctionTemplate, Language, find_template
 
 _COMPILER = {"typescript": "^5.6.0", "@types/node": "^22.0.0"}
 _TSCONFIG = {
@@ -49,26 +49,27 @@ def test_%(function)s_handles_its_event():
 """
 
 
-def event_text(template: FunctionTemplate) -> str:
-    return _json(sample_event(template.kind, template.fields))
+def format_event(template: FunctionTemplate) -> str:
+    return _format_json(sample_event(template.kind, template.fields))
 
 
 def package_text(choices: ProjectChoices) -> str:
-    """No packages at run time; what TypeScript needs is for the editor and `typecheck`."""
+    """Format a `package.json` without runtime packages. TypeScript is for the editor and
+    `typecheck`."""
     package: dict[str, object] = {
         # Names of packages have small letters only.
         "name": choices.service.lower(),
         "version": "0.1.0",
         "private": True,
         "type": "module",
-        "scripts": _scripts(choices.language),
+        "scripts": _list_scripts(choices.language),
     }
     if choices.language is Language.TYPESCRIPT:
         package["devDependencies"] = _COMPILER
-    return _json(package)
+    return _format_json(package)
 
 
-def _scripts(language: Language) -> Mapping[str, str]:
+def _list_scripts(language: Language) -> Mapping[str, str]:
     local = {"build": "fabric build", "call:local": "fabric invoke local --serve"}
     match language:
         case Language.TYPESCRIPT:
@@ -81,12 +82,12 @@ def _scripts(language: Language) -> Mapping[str, str]:
             return {**local, "test": "python3 -m pytest"}
 
 
-def tsconfig_text() -> str:
-    return _json(_TSCONFIG)
+def format_tsconfig() -> str:
+    return _format_json(_TSCONFIG)
 
 
-def node_test_text(choices: ProjectChoices) -> str:
-    template = template_of(choices.template)
+def format_node_test(choices: ProjectChoices) -> str:
+    template = find_template(choices.template)
     name = template.function
     built = f"../.fabric/build/{choices.service}/{name}/src/{name}.mjs"
     module = built if choices.language is Language.TYPESCRIPT else f"../src/{name}.js"
@@ -97,7 +98,7 @@ def node_test_text(choices: ProjectChoices) -> str:
     return _NODE_TEST % {"module": module, "function": name, "asserts": asserts}
 
 
-def python_test_text(template: FunctionTemplate) -> str:
+def format_python_test(template: FunctionTemplate) -> str:
     asserts = "\n".join(
         f'    assert answer["{key}"] == {json.dumps(value)}'
         for key, value in template.answer.items()
@@ -105,11 +106,11 @@ def python_test_text(template: FunctionTemplate) -> str:
     return _PYTHON_TEST % {"function": template.function, "asserts": asserts}
 
 
-def ignored_text(language: Language) -> str:
+def format_gitignore(language: Language) -> str:
     own = (".venv/", "__pycache__/", ".pytest_cache/")
     rest = own if language is Language.PYTHON else ("node_modules/",)
     return "".join(f"{one}\n" for one in (".fabric/", ".env", *rest))
 
 
-def _json(document: object) -> str:
+def _format_json(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""What a new function of each kind begins with: a name, the fields of its trigger, a handler."""
+"""Templates of new functions by kind: name, trigger fields and handler."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -23,8 +23,8 @@ class Language(StrEnum):
 
 
 class FunctionTemplate(Struct, frozen=True):
-    """`fields` are those of the trigger beside its type, as the config has them; `answer` is what
-    the handler answers its sample event with, as far as that does not change."""
+    """`fields` are the trigger's config fields. `answer` is the constant part of the response to
+    its sample event."""
 
     kind: TriggerKind
     function: str
@@ -85,11 +85,11 @@ _SOURCES: Mapping[Language, Mapping[TriggerKind, str]] = {
 }
 
 
-def template_of(kind: str) -> FunctionTemplate:
+def find_template(kind: str) -> FunctionTemplate:
     return _BY_KIND[TriggerKind(kind)]
 
 
-def handler_source(kind: str, lang: str) -> str:
-    """A module with one `handler(event, context)`, which every provider can call; in JavaScript
-    and TypeScript it is an ES module."""
+def read_handler_source(kind: str, lang: str) -> str:
+    """Return a module with one `handler(event, context)` for every provider; in JavaScript and
+    TypeScript an ES module."""
     return _SOURCES[Language(lang)][TriggerKind(kind)]

@@ -1,4 +1,4 @@
-"""Handlers in TypeScript; without their types they are the ones in JavaScript."""
+"""TypeScript handlers. Without types they equal the JavaScript ones."""
 
 from collections.abc import Mapping
 

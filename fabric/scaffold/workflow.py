@@ -1,7 +1,7 @@
-"""A workflow for GitHub Actions: pull requests are planned, the main branch is deployed.
+"""A GitHub Actions workflow: plan pull requests, deploy the main branch.
 
-AWS, Google Cloud and Azure are reached by short-lived tokens (OpenID Connect). Other providers
-have no such login: their tokens are secrets of the repository.
+AWS, Google Cloud and Azure use short-lived tokens (OpenID Connect). Other providers use tokens
+stored as repository secrets.
 """
 
 import json
@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from fabric.manifest import VERSION
 from fabric.model.back_ends import BackendKind, back_end_facts
-from fabric.model.catalog import ProviderFacts, facts_of
-from fabric.model.distribution import Extra, extra_of, pinned_requirement
-from fabric.model.secrecy import looks_secret
+from fabric.model.catalog import ProviderFacts, find_provider_facts
+from fabric.model.distribution import Extra, find_extra, format_pinned_requirement
+from fabric.model.secrecy import is_secret_name
 
 WORKFLOW_FILE = ".github/workflows/fabric.yml"
 PYTHON_CHECKS = ("pip install -r requirements-dev.txt", "python -m pytest")
@@ -103,9 +103,11 @@ _GOOGLE_TOKEN = "${{ steps.google.outputs.access_token }}"  # noqa: S105 - an ex
 
 
 class CloudLogin(Struct, frozen=True):
-    """How a job gets short-lived tokens. `step` is the text of the step; `tokens` are variables
-    with the expression of their value, and `without` are long-lived keys that are not needed.
-    `needs` are variables of the repository."""
+    """How a job gets short-lived tokens. `step` is the step's text. `tokens` are variables with
+    expressions.
+
+    `without` are long-lived keys that are not needed. `needs` are repository variables.
+    """
 
     step: str
     needs: tuple[str, ...] = ()
@@ -140,9 +142,10 @@ _LOGINS: dict[str, CloudLogin] = {
 
 
 class CiProject(Struct, frozen=True, kw_only=True):
-    """The facts of a project that its workflow needs. `folder` is where its config is, relative
-    to the repository; `checks` are commands before the plan, `variables` those of a secret
-    manager."""
+    """The project facts of a workflow. `folder` is relative to the repository.
+
+    `checks` are commands before the plan. `variables` are those of a secret manager.
+    """
 
     provider: str
     backend: str = BackendKind.LOCAL.value
@@ -153,28 +156,28 @@ class CiProject(Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> ProviderFacts:
-        found = facts_of(self.provider)
+        found = find_provider_facts(self.provider)
         if found is None:
             raise LookupError(self.provider)
         return found
 
 
-def workflow_text(project: CiProject) -> str:
-    logins = tuple(_logins(project))
+def format_workflow(project: CiProject) -> str:
+    logins = tuple(_list_logins(project))
     steps = [f"      - run: {one}" for one in project.checks]
     steps += [one.step for one in logins]
     steps += [_CLUSTER_FILE] if project.facts.prefix == _CLUSTER else []
-    env = tuple(_environment(project, logins))
+    env = tuple(_list_environment(project, logins))
     folder = f"{project.folder}/" if project.folder else ""
-    place = _path(project.folder)
+    place = _quote_path(project.folder)
     default = f"    defaults:\n      run:\n        working-directory: {place}\n"
     return _TEXT % {
-        "needs": _needs(logins, env),
+        "needs": _format_needs(logins, env),
         "permissions": "  id-token: write\n" if logins else "",
         "defaults": default if project.folder else "",
         "tools": f"{_PYTHON_TOOL}\n{_NODE_TOOL}" if project.has_node else _PYTHON_TOOL,
-        "package": pinned_requirement(VERSION, *_extras(project)),
-        "cache": _path(f"{folder}.fabric/cache"),
+        "package": format_pinned_requirement(VERSION, *_list_extras(project)),
+        "cache": _quote_path(f"{folder}.fabric/cache"),
         "steps": "\n".join(steps) or "      # Add the tests of the project here.",
         "env": "\n".join(
             (
@@ -187,36 +190,38 @@ def workflow_text(project: CiProject) -> str:
     }
 
 
-def _path(text: str) -> str:
-    """Quoted if it has to be: a string of JSON is a string of YAML."""
+def _quote_path(text: str) -> str:
+    """Quote a path if needed. A JSON string is valid YAML."""
     return text if re.fullmatch(r"[\w./-]+", text, re.ASCII) else json.dumps(text)
 
 
-def _logins(project: CiProject) -> Iterator[CloudLogin]:
-    """Each once: a provider and a backend may share one."""
+def _list_logins(project: CiProject) -> Iterator[CloudLogin]:
+    """List each login once, because provider and backend can share one."""
     names = (project.provider, project.backend)
     yield from dict.fromkeys(_LOGINS[one] for one in names if one in _LOGINS)
 
 
-def _environment(project: CiProject, logins: tuple[CloudLogin, ...]) -> Iterator[tuple[str, str]]:
+def _list_environment(
+    project: CiProject, logins: tuple[CloudLogin, ...]
+) -> Iterator[tuple[str, str]]:
     tokens = {name: value for one in logins for name, value in one.tokens}
     left_out = {name for one in logins for name in one.without}
-    for name in dict.fromkeys(_names(project, frozenset(tokens))):
+    for name in dict.fromkeys(_list_variable_names(project, frozenset(tokens))):
         if name not in left_out:
-            yield name, tokens.get(name) or _stored(name)
+            yield name, tokens.get(name) or _format_stored_value(name)
 
 
-def _stored(name: str) -> str:
+def _format_stored_value(name: str) -> str:
     """Credentials are secrets of the repository, other values are variables."""
     if name == "CLUSTER_CONFIG":
         return "${{ runner.temp }}/kubeconfig"
-    is_secret = looks_secret(name) or name.endswith(("_URL", "_STRING", "_CACHE_KEY"))
+    is_secret = is_secret_name(name) or name.endswith(("_URL", "_STRING", "_CACHE_KEY"))
     kind = "secrets" if is_secret else "vars"
     return f"${{{{ {kind}.{name} }}}}"
 
 
-def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
-    """Of alternatives the variable of a login, otherwise the first."""
+def _list_variable_names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
+    """List variable names: of alternatives the one of a login, otherwise the first."""
     facts, store = project.facts, back_end_facts(project.backend)
     for group in facts.credentials.required:
         yield next((one for one in group if one in tokens), group[0])
@@ -229,7 +234,7 @@ def _names(project: CiProject, tokens: frozenset[str]) -> Iterator[str]:
     yield _CACHE_KEY
 
 
-def _needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ...]) -> str:
+def _format_needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ...]) -> str:
     """The settings of the repository that the workflow reads."""
     wanted = [("vars", name) for one in logins for name in one.needs]
     for name, value in env:
@@ -244,8 +249,8 @@ def _needs(logins: tuple[CloudLogin, ...], env: tuple[tuple[str, str], ...]) -> 
     return "\n".join(lines)
 
 
-def _extras(project: CiProject) -> Iterator[Extra]:
+def _list_extras(project: CiProject) -> Iterator[Extra]:
     modules = (*project.facts.packages, *back_end_facts(project.backend).packages)
-    yield from (extra_of(one) for one in modules)
+    yield from (find_extra(one) for one in modules)
     if project.backend == BackendKind.SQL:
         yield Extra.POSTGRES

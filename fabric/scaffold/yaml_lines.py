@@ -10,14 +10,14 @@ _BREAKS = "\n\r\x85\u2028\u2029"
 
 
 class TextChange(Struct, frozen=True):
-    """Text that goes in at a place; what lies from there to `end` goes."""
+    """Text to insert at a position. The text from there to `end` is replaced."""
 
     start: int
     text: str
     end: int = -1
 
 
-def changed(text: str, changes: tuple[TextChange, ...]) -> str:
+def apply_text_changes(text: str, changes: tuple[TextChange, ...]) -> str:
     """The text with the changes made, which are in its order and do not touch each other."""
     for change in reversed(changes):
         end = max(change.start, change.end)
@@ -25,13 +25,13 @@ def changed(text: str, changes: tuple[TextChange, ...]) -> str:
     return text
 
 
-def line_start(text: str, at: int) -> int:
-    """Where the line begins that this place is in."""
+def find_line_start(text: str, at: int) -> int:
+    """Find the start of the line at this position."""
     return max(text.rfind(sign, 0, at) for sign in _BREAKS) + 1
 
 
-def line_end(text: str, at: int) -> int:
-    """Where the next line begins; the end of the text after the last one."""
+def find_line_end(text: str, at: int) -> int:
+    """Find the start of the next line, or the end of the text."""
     found = LINE_BREAK.search(text, at)
     return found.end() if found else len(text)
 
@@ -40,25 +40,27 @@ def is_blank(text: str, start: int, end: int) -> bool:
     return not text[start:end].strip(_BLANKS + _BREAKS)
 
 
-def begins_its_line(text: str, piece: Piece) -> bool:
-    return is_blank(text, line_start(text, piece.start), piece.start)
+def is_at_line_start(text: str, piece: Piece) -> bool:
+    return is_blank(text, find_line_start(text, piece.start), piece.start)
 
 
-def after(text: str, last: Piece, column: int) -> int:
-    """The start of the line after a value: its own comment, and those below it that are indented
-    by more than the column that it stands under, belong to it."""
+def find_start_after(text: str, last: Piece, column: int) -> int:
+    """Find the start of the line after a value, including its own comments.
+
+    Comments below belong to it if they are indented further than its parent.
+    """
     if last.style in ("|", ">"):
-        at = last.end if _keeps_blank_lines(text, last) else _without_blanks(text, last)
+        at = last.end if _is_keeping_blanks(text, last) else _trim_blank_lines(text, last)
     else:
-        at = line_end(text, last.end)
-    return _after_comments(text, at, column)
+        at = find_line_end(text, last.end)
+    return _skip_comments(text, at, column)
 
 
 def has_gap_above(text: str, at: int) -> bool:
-    """Whether a blank line stands above this line, or above the comments that belong to it."""
-    start = line_start(text, at)
+    """Return whether a blank line precedes this line or its comments."""
+    start = find_line_start(text, at)
     while start:
-        above = line_start(text, start - 1 - text.startswith("\r\n", start - 2))
+        above = find_line_start(text, start - 1 - text.startswith("\r\n", start - 2))
         line = text[above:start].strip()
         if not line.startswith("#"):
             return not line
@@ -66,10 +68,10 @@ def has_gap_above(text: str, at: int) -> bool:
     return False
 
 
-def _after_comments(text: str, at: int, column: int) -> int:
+def _skip_comments(text: str, at: int, column: int) -> int:
     found = look = at
     while look < len(text):
-        end = line_end(text, look)
+        end = find_line_end(text, look)
         line = text[look:end]
         body = line.lstrip(_BLANKS)
         if body.startswith("#") and len(line) - len(body) > column:
@@ -80,11 +82,11 @@ def _after_comments(text: str, at: int, column: int) -> int:
     return found
 
 
-def _without_blanks(text: str, block: Piece) -> int:
-    """After the last line of a block of text that says something."""
+def _trim_blank_lines(text: str, block: Piece) -> int:
+    """Find the end of the last non-blank line of a block."""
     body = text[block.start : block.end].rstrip(_BLANKS + _BREAKS)
-    return line_end(text, block.start + len(body))
+    return find_line_end(text, block.start + len(body))
 
 
-def _keeps_blank_lines(text: str, block: Piece) -> bool:
+def _is_keeping_blanks(text: str, block: Piece) -> bool:
     return "+" in text[block.start : block.start + 3]

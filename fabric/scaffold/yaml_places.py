@@ -1,4 +1,4 @@
-"""Where in a text a new entry can go: a few ways in the order in which they are tried."""
+"""Candidate insertions of an entry, in the order they are tried."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,21 +8,27 @@ from fabric.config.yaml.nodes import KeyValue, Mapping, Scalar
 from fabric.config.yaml.spans import ALIAS, LIST, MAP, NOTHING, SCALAR, Span, SpanChild
 from fabric.scaffold.yaml_lines import (
     TextChange,
-    after,
-    begins_its_line,
+    find_line_end,
+    find_line_start,
+    find_start_after,
     has_gap_above,
+    is_at_line_start,
     is_blank,
-    line_end,
-    line_start,
 )
-from fabric.scaffold.yaml_style import NAMED, style_of
-from fabric.scaffold.yaml_text import FileStyle, entry_lines, flow, flow_pair, list_lines
+from fabric.scaffold.yaml_style import NAMED, read_style
+from fabric.scaffold.yaml_text import (
+    FileStyle,
+    format_entry,
+    format_flow,
+    format_flow_pair,
+    list_lines,
+)
 
 _NULLS = ("~", "null", "Null", "NULL")
 
 
 class Addition(Struct, frozen=True):
-    """An entry that is to go into a section of named entries; its name is no part of it."""
+    """An entry for a section of named entries, without its name."""
 
     section: str
     name: str
@@ -30,17 +36,17 @@ class Addition(Struct, frozen=True):
 
     @property
     def as_item(self) -> Mapping:
-        """As it stands in a list."""
+        """Return the entry as a list item."""
         name = KeyValue("name", 0, 0, Scalar(self.name, self.name, 0, 0))
         return Mapping((name, *self.entry.entries), 0, 0)
 
     @property
     def as_pair(self) -> KeyValue:
-        """As it stands in a map."""
+        """Return the entry as a map pair."""
         return KeyValue(self.name, 0, 0, self.entry)
 
 
-class WayIn(Struct, frozen=True):
+class InsertionStrategy(Struct, frozen=True):
     """Changes that add the entry: in a map, or in a list before this many of its last items."""
 
     changes: tuple[TextChange, ...]
@@ -55,23 +61,23 @@ class _NewText(Struct, frozen=True):
     style: FileStyle
 
 
-def ways(text: str, root: Span, addition: Addition) -> Iterator[WayIn]:
-    """All that can be tried; nothing where the section cannot be added to by putting text in."""
-    style = style_of(text, root, addition.section)
+def list_insertions(text: str, root: Span, addition: Addition) -> Iterator[InsertionStrategy]:
+    """List all candidate insertions; none if the section cannot be extended by text."""
+    style = read_style(text, root, addition.section)
     writer = _NewText(text, root, addition, style)
     found = root.child(addition.section)
     if root.kind != MAP:
         return
     if found is None:
-        yield from _new_section(writer)
+        yield from _insert_section(writer)
     elif found.value.kind in (LIST, MAP):
-        yield from _added(writer, found)
+        yield from _insert_into_section(writer, found)
     elif found.value.kind in (NOTHING, SCALAR):
-        yield from _first(writer, found)
+        yield from _insert_first(writer, found)
 
 
-def obstacle(root: Span, section: str) -> str:
-    """Why an entry cannot be put in, as far as the form of the section tells."""
+def find_obstacle(root: Span, section: str) -> str:
+    """Return why the section's form prevents an insertion."""
     found = root.child(section)
     if found is None:
         return f"`{section}` is merged from another place, or the file is not a plain mapping"
@@ -82,81 +88,85 @@ def obstacle(root: Span, section: str) -> str:
     return f"an entry in `{section}` would change other values of the file"
 
 
-def _added(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
-    """To a list or map that is there."""
+def _insert_into_section(writer: _NewText, section: SpanChild) -> Iterator[InsertionStrategy]:
+    """Insert into an existing list or map."""
     value = section.value
     is_map = value.kind == MAP
     if value.is_flow:
-        yield WayIn(_in_brackets(writer.text, value, _one_line(writer, is_map=is_map)), is_map)
+        yield InsertionStrategy(
+            _insert_in_brackets(writer.text, value, _format_one_line(writer, is_map=is_map)), is_map
+        )
         return
     lines = _block_lines(writer, is_map=is_map)
     column, last = value.first.column, value.children[-1]
     lines = [" " * column + line for line in lines]
     gap = len(value.children) > 1 and has_gap_above(writer.text, last.mark.start)
-    at = after(writer.text, value.last, writer.root.first.column)
-    yield WayIn((_put(writer, at, lines, gap=gap),), is_map)
+    at = find_start_after(writer.text, value.last, writer.root.first.column)
+    yield InsertionStrategy((_put(writer, at, lines, gap=gap),), is_map)
     # A block of text at the end of a file without a last line break would get one.
-    if begins_its_line(writer.text, last.mark):
-        at = line_start(writer.text, last.mark.start)
-        yield WayIn((_put(writer, at, lines),), is_map, before=1)
+    if is_at_line_start(writer.text, last.mark):
+        at = find_line_start(writer.text, last.mark.start)
+        yield InsertionStrategy((_put(writer, at, lines),), is_map, before=1)
 
 
-def _first(writer: _NewText, section: SpanChild) -> Iterator[WayIn]:
-    """To a section that holds nothing yet."""
+def _insert_first(writer: _NewText, section: SpanChild) -> Iterator[InsertionStrategy]:
+    """Insert the first entry of an empty section."""
     value, colon = section.value, section.colon
     is_null = value.kind == SCALAR and value.first.text in _NULLS and not value.first.style
     if colon is None or not (is_null or value.kind == NOTHING):
         return
-    is_map = _writes_maps(writer.root)
+    is_map = _is_using_maps(writer.root)
     start, end = (colon.end, value.first.end) if is_null else (value.last.end, -1)
     if not is_blank(writer.text, colon.end, value.first.start):
         start = value.first.start if is_null else start
     if writer.root.is_flow:
-        held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
-        yield WayIn((TextChange(start, f" {held}", end),), is_map)
+        held = _format_collection(_format_one_line(writer, is_map=is_map), is_map=is_map)
+        yield InsertionStrategy((TextChange(start, f" {held}", end),), is_map)
         return
-    lines = _section_lines(writer, is_map=is_map)[1:]
+    lines = _format_section(writer, is_map=is_map)[1:]
     lines = [" " * writer.root.first.column + line for line in lines]
-    at = after(writer.text, value.last, writer.root.first.column)
+    at = find_start_after(writer.text, value.last, writer.root.first.column)
     cut = (TextChange(start, "", end),) if is_null else ()
-    yield WayIn((*cut, _put(writer, at, lines)), is_map)
+    yield InsertionStrategy((*cut, _put(writer, at, lines)), is_map)
 
 
-def _new_section(writer: _NewText) -> Iterator[WayIn]:
-    root, text, is_map = writer.root, writer.text, _writes_maps(writer.root)
+def _insert_section(writer: _NewText) -> Iterator[InsertionStrategy]:
+    root, text, is_map = writer.root, writer.text, _is_using_maps(writer.root)
     if root.is_flow:
-        held = _collection(_one_line(writer, is_map=is_map), is_map=is_map)
-        key = flow(Scalar(writer.addition.section, writer.addition.section, 0, 0), writer.style)
-        yield WayIn(_in_brackets(text, root, f"{key}: {held}"), is_map)
+        held = _format_collection(_format_one_line(writer, is_map=is_map), is_map=is_map)
+        key = format_flow(
+            Scalar(writer.addition.section, writer.addition.section, 0, 0), writer.style
+        )
+        yield InsertionStrategy(_insert_in_brackets(text, root, f"{key}: {held}"), is_map)
         return
     column = root.first.column
-    lines = [" " * column + line for line in _section_lines(writer, is_map=is_map)]
+    lines = [" " * column + line for line in _format_section(writer, is_map=is_map)]
     gap = any(
         one.value.children and has_gap_above(text, one.mark.start) for one in root.children[1:]
     )
-    at = after(text, root.last, -1)
+    at = find_start_after(text, root.last, -1)
     if gap:
-        yield WayIn((_put(writer, at, lines, gap=True),), is_map)
-    yield WayIn((_put(writer, at, lines),), is_map)
-    if begins_its_line(text, root.children[-1].mark):
-        at = line_start(text, root.children[-1].mark.start)
-        yield WayIn((_put(writer, at, lines),), is_map)
+        yield InsertionStrategy((_put(writer, at, lines, gap=True),), is_map)
+    yield InsertionStrategy((_put(writer, at, lines),), is_map)
+    if is_at_line_start(text, root.children[-1].mark):
+        at = find_line_start(text, root.children[-1].mark.start)
+        yield InsertionStrategy((_put(writer, at, lines),), is_map)
 
 
-def _writes_maps(root: Span) -> bool:
+def _is_using_maps(root: Span) -> bool:
     """Whether named entries stand in maps here, by the first section that has some."""
     found = (root.child(name) for name in NAMED)
     kinds = [one.value.kind for one in found if one and one.value.children]
     return kinds[:1] == [MAP]
 
 
-def _one_line(writer: _NewText, *, is_map: bool) -> str:
+def _format_one_line(writer: _NewText, *, is_map: bool) -> str:
     if not is_map:
-        return flow(writer.addition.as_item, writer.style)
-    return flow_pair(writer.addition.as_pair, writer.style)
+        return format_flow(writer.addition.as_item, writer.style)
+    return format_flow_pair(writer.addition.as_pair, writer.style)
 
 
-def _collection(held: str, *, is_map: bool) -> str:
+def _format_collection(held: str, *, is_map: bool) -> str:
     return f"{{{held}}}" if is_map else f"[{held}]"
 
 
@@ -166,20 +176,20 @@ def _block_lines(writer: _NewText, *, is_map: bool) -> list[str]:
         return list_lines((writer.addition.as_item,), style)
     # What is flow is the entry, not the pair of its name and itself.
     return (
-        [_one_line(writer, is_map=True)]
+        [_format_one_line(writer, is_map=True)]
         if style.is_flow
-        else entry_lines(writer.addition.as_pair, style)
+        else format_entry(writer.addition.as_pair, style)
     )
 
 
-def _section_lines(writer: _NewText, *, is_map: bool) -> list[str]:
+def _format_section(writer: _NewText, *, is_map: bool) -> list[str]:
     indent = writer.style.step if is_map else _list_indent(writer)
     lines = _block_lines(writer, is_map=is_map)
     return [f"{writer.addition.section}:", *(" " * indent + line for line in lines)]
 
 
 def _list_indent(writer: _NewText) -> int:
-    """As the lists at the top of the file are indented."""
+    """Return the indentation of top-level lists in the file."""
     tops = (one for one in writer.root.children if one.value.kind == LIST)
     blocks = (one for one in tops if one.value.children and not one.value.is_flow)
     own = (one.value.first.column - writer.root.first.column for one in blocks)
@@ -190,38 +200,38 @@ def _put(writer: _NewText, at: int, lines: Sequence[str], *, gap: bool = False) 
     """Whole lines at the start of a line, or at the end of a text without a last line break."""
     newline = writer.style.newline
     body = newline.join(["", *lines] if gap else lines)
-    is_open = at and line_start(writer.text, at) != at
+    is_open = at and find_line_start(writer.text, at) != at
     return TextChange(at, f"{newline}{body}" if is_open else f"{body}{newline}")
 
 
-def _in_brackets(text: str, span: Span, item: str) -> tuple[TextChange, ...]:
+def _insert_in_brackets(text: str, span: Span, item: str) -> tuple[TextChange, ...]:
     if not span.children:
-        return (_between_empty(text, span, item),)
+        return (_insert_between_brackets(text, span, item),)
     last, comma = span.children[-1], span.comma
     end = (comma or last.value.last).end
     if last.value.kind == NOTHING and comma is None:
         end = max(end, last.mark.end)
-    start = line_start(text, last.mark.start)
-    if not begins_its_line(text, last.mark):
+    start = find_line_start(text, last.mark.start)
+    if not is_at_line_start(text, last.mark):
         return (TextChange(end, f" {item}" if comma else f", {item}"),)
-    newline = _newline_after(text, start)
+    newline = _find_newline_after(text, start)
     own = f"{text[start : last.mark.start]}{item}{',' if comma else ''}"
     added = () if comma else (TextChange(end, ","),)
-    at = line_end(text, end)
+    at = find_line_end(text, end)
     if at > span.last.start:
         return (TextChange(end, f"{'' if comma else ','}{newline}{own}"),)
     return (*added, TextChange(at, f"{own}{newline}"))
 
 
-def _between_empty(text: str, span: Span, item: str) -> TextChange:
+def _insert_between_brackets(text: str, span: Span, item: str) -> TextChange:
     close = span.last.start
-    start = line_start(text, close)
-    if start <= span.first.start or not begins_its_line(text, span.last):
+    start = find_line_start(text, close)
+    if start <= span.first.start or not is_at_line_start(text, span.last):
         return TextChange(close, f"{item} " if text[close - 1] == " " else item)
-    newline = _newline_after(text, span.first.start)
+    newline = _find_newline_after(text, span.first.start)
     return TextChange(start, f"{text[start:close]}  {item}{newline}")
 
 
-def _newline_after(text: str, at: int) -> str:
-    end = line_end(text, at)
+def _find_newline_after(text: str, at: int) -> str:
+    end = find_line_end(text, at)
     return "\r\n" if text[:end].endswith("\r\n") else text[end - 1 : end]

@@ -1,78 +1,78 @@
-"""How a file is written, so that what is added looks like the rest of it."""
+"""The style of a file, so that additions match it."""
 
 from collections.abc import Iterator
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.config.yaml.spans import LIST, MAP, SCALAR, Span, SpanChild
-from fabric.scaffold.yaml_text import FileStyle, needs_no_quotes
+from fabric.scaffold.yaml_text import FileStyle, is_plain_safe
 
 NAMED = ("functions", "resources", "addons", "workflows", "layers", "secrets")
 _NEWLINES = ("\n", "\r\n", "\r")
 
 
-def style_of(text: str, root: Span, section: str) -> FileStyle:
-    """The style for a new entry of a section: that of the entries beside it, else of its kin."""
-    kin = section_like(root, section)
+def read_style(text: str, root: Span, section: str) -> FileStyle:
+    """Read the style for a new entry, from neighboring entries or similar sections."""
+    kin = find_similar_section(root, section)
     items = kin.value if kin else None
     is_json = root.is_flow and any(one.mark.style == '"' for one in root.children)
     return FileStyle(
-        newline=_newline(text),
+        newline=_read_newline(text),
         quote=_quote(root),
-        step=_step(root, kin),
-        dash=_dash(root, kin),
-        after_dash=_after_dash(text, root),
+        step=_read_indent_step(root, kin),
+        dash=_read_dash_indent(root, kin),
+        after_dash=_read_dash_gap(text, root),
         pad=_pad(text, [items or root, root]),
         is_json=is_json,
         is_flow=_is_flow(items),
         flow_lists=_has_flow_lists(items),
-        quotes_colons=_quotes_colons(items or root),
+        quotes_colons=_is_quoting_colons(items or root),
     )
 
 
-def section_like(root: Span, section: str) -> SpanChild | None:
-    """The section itself, or another that holds entries with names."""
+def find_similar_section(root: Span, section: str) -> SpanChild | None:
+    """Find the section, or another one with named entries."""
     found = (root.child(name) for name in (section, *NAMED))
     return next((one for one in found if one and one.value.children), None)
 
 
-def _newline(text: str) -> str:
+def _read_newline(text: str) -> str:
     found = LINE_BREAK.search(text)
     return found[0] if found and found[0] in _NEWLINES else "\n"
 
 
-def _all(span: Span) -> Iterator[Span]:
+def _list_all_spans(span: Span) -> Iterator[Span]:
     yield span
     for child in span.children:
-        yield from _all(child.value)
+        yield from _list_all_spans(child.value)
 
 
 def _quote(root: Span) -> str:
-    styles = [one.first.style for one in _all(root) if one.kind == SCALAR]
+    styles = [one.first.style for one in _list_all_spans(root) if one.kind == SCALAR]
     return "'" if styles.count("'") > styles.count('"') else '"'
 
 
-def _nested(root: Span, kind: str) -> Iterator[int]:
+def _list_nested_indents(root: Span, kind: str) -> Iterator[int]:
     """How far block collections of a kind are indented under the keys of block maps."""
-    for span in _all(root):
+    for span in _list_all_spans(root):
         if span.kind == MAP and not span.is_flow:
             for child in span.children:
                 if child.value.kind == kind and not child.value.is_flow and child.value.children:
                     yield child.value.first.column - span.first.column
 
 
-def _step(root: Span, kin: SpanChild | None) -> int:
-    own = _nested(kin.value, MAP) if kin else iter(())
-    return next((one for one in (*own, *_nested(root, MAP)) if one > 0), 2)
+def _read_indent_step(root: Span, kin: SpanChild | None) -> int:
+    own = _list_nested_indents(kin.value, MAP) if kin else iter(())
+    return next((one for one in (*own, *_list_nested_indents(root, MAP)) if one > 0), 2)
 
 
-def _dash(root: Span, kin: SpanChild | None) -> int:
-    own = _nested(kin.value, LIST) if kin else iter(())
-    return next((one for one in (*own, *_nested(root, LIST)) if one >= 0), 2)
+def _read_dash_indent(root: Span, kin: SpanChild | None) -> int:
+    own = _list_nested_indents(kin.value, LIST) if kin else iter(())
+    return next((one for one in (*own, *_list_nested_indents(root, LIST)) if one >= 0), 2)
 
 
-def _after_dash(text: str, root: Span) -> int:
-    """From a dash to its item, where both stand on one line."""
-    for span in _all(root):
+def _read_dash_gap(text: str, root: Span) -> int:
+    """Read the distance from a dash to its item on the same line."""
+    for span in _list_all_spans(root):
         if span.kind == LIST and not span.is_flow and span.children:
             dash, item = span.children[0].mark, span.children[0].value.first
             if item.start > dash.start and not LINE_BREAK.search(text, dash.end, item.start):
@@ -81,7 +81,7 @@ def _after_dash(text: str, root: Span) -> int:
 
 
 def _pad(text: str, places: list[Span]) -> str:
-    found = (one for place in places for one in _all(place))
+    found = (one for place in places for one in _list_all_spans(place))
     maps = (one for one in found if one.kind == MAP and one.is_flow and one.children)
     return next((" " for one in maps if text[one.first.end] == " "), "")
 
@@ -95,8 +95,8 @@ def _has_flow_lists(items: Span | None) -> bool:
     return any(one and one.value.is_flow and one.value.children for one in triggers)
 
 
-def _quotes_colons(items: Span) -> bool:
-    """Whether text with a colon stands in quotes where it would not have to."""
-    leaves = [one.first for one in _all(items) if one.kind == SCALAR]
-    bare = [one for one in leaves if ":" in one.text and needs_no_quotes(one.text)]
+def _is_quoting_colons(items: Span) -> bool:
+    """Return whether texts with colons are quoted without need."""
+    leaves = [one.first for one in _list_all_spans(items) if one.kind == SCALAR]
+    bare = [one for one in leaves if ":" in one.text and is_plain_safe(one.text)]
     return bool(bare) and all(one.style in ("'", '"') for one in bare)

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Items
 from msgspec import Struct
 
 from fabric.config.yaml.nodes import KeyValue, Mapping, Node, Scalar, Sequence
-from fabric.config.yaml.scalars import has_leading_zero, meaning_of
+from fabric.config.yaml.scalars import has_leading_zero, interpret_scalar
 from fabric.model.outcomes.json_struct import Json
 
 # Text that every YAML reader takes for itself, unquoted, also inside of brackets.
@@ -19,10 +19,12 @@ _SINGLE = re.compile(r"[ -~\xa1-\ud7ff]*")
 
 
 class FileStyle(Struct, frozen=True):
-    """How a file is written. `step` indents maps in maps, `dash` lists in maps, `after_dash` is
-    from a dash to what it holds; `pad` stands inside of braces. The new entry `is_flow`, or only
-    the lists in it are; in a file that `is_json` all text is quoted, in others that `quotes_colons`
-    such as `GET:/x`."""
+    """The style. `step` indents nested maps, `dash` lists in maps. `after_dash` is the distance
+    from dash to item; `pad` is the space inside braces.
+
+    With `is_flow` the entry, or only its lists, are in flow style. With `is_json` all texts are
+    quoted; with `quotes_colons` texts such as `GET:/x` are.
+    """
 
     newline: str = "\n"
     quote: str = '"'
@@ -36,104 +38,104 @@ class FileStyle(Struct, frozen=True):
     quotes_colons: bool = False
 
 
-def tree(value: Json) -> Node:
+def build_tree(value: Json) -> Node:
     """The nodes that a reader would make of a value, without places."""
     if isinstance(value, dict):
-        entries = (KeyValue(str(key), 0, 0, tree(one)) for key, one in value.items())
+        entries = (KeyValue(str(key), 0, 0, build_tree(one)) for key, one in value.items())
         return Mapping(tuple(entries), 0, 0)
     if isinstance(value, list | tuple):
-        return Sequence(tuple(map(tree, value)), 0, 0)
+        return Sequence(tuple(map(build_tree, value)), 0, 0)
     if isinstance(value, Scalar):
         return value
     if isinstance(value, str):
         return Scalar(value, value, 0, 0)
-    return leaf(json.dumps(value))
+    return parse_leaf(json.dumps(value))
 
 
-def leaf(text: str) -> Scalar:
-    """A word that somebody typed: a number or flag where JSON and YAML both read it so."""
+def parse_leaf(text: str) -> Scalar:
+    """Parse a typed word: a number or flag if JSON and YAML agree."""
     try:
-        value = meaning_of(text) if text and json.dumps(json.loads(text)) == text else text
+        value = interpret_scalar(text) if text and json.dumps(json.loads(text)) == text else text
     except ValueError:
         value = text
     return Scalar(value, text, 0, 0)
 
 
-def flow(node: Node, style: FileStyle) -> str:
+def format_flow(node: Node, style: FileStyle) -> str:
     """The value on one line."""
     match node:
         case Scalar():
-            return _scalar(node, style, _PLAIN)
+            return _format_scalar(node, style, _PLAIN)
         case Sequence(items=items):
-            return "[" + ", ".join(flow(item, style) for item in items) + "]"
+            return "[" + ", ".join(format_flow(item, style) for item in items) + "]"
         case Mapping(entries=()):
             return "{}"
         case Mapping(entries=entries):
             pairs = ", ".join(
-                f"{_key(one.key, style)}: {flow(one.value, style)}" for one in entries
+                f"{_format_key(one.key, style)}: {format_flow(one.value, style)}" for one in entries
             )
             return f"{{{style.pad}{pairs}{style.pad}}}"
 
 
-def flow_pair(entry: KeyValue, style: FileStyle) -> str:
-    return f"{_key(entry.key, style)}: {flow(entry.value, style)}"
+def format_flow_pair(entry: KeyValue, style: FileStyle) -> str:
+    return f"{_format_key(entry.key, style)}: {format_flow(entry.value, style)}"
 
 
 def map_lines(entries: Items[KeyValue], style: FileStyle) -> list[str]:
     """The entries of a map in lines, the first one without indentation."""
-    return [line for entry in entries for line in entry_lines(entry, style)]
+    return [line for entry in entries for line in format_entry(entry, style)]
 
 
-def entry_lines(entry: KeyValue, style: FileStyle) -> list[str]:
-    key = _key(entry.key, style)
+def format_entry(entry: KeyValue, style: FileStyle) -> list[str]:
+    key = _format_key(entry.key, style)
     match entry.value:
         case Mapping(entries=(_, *_)) as inner if not style.is_flow:
-            return [f"{key}:", *_indented(map_lines(inner.entries, style), style.step)]
+            return [f"{key}:", *_shift_lines(map_lines(inner.entries, style), style.step)]
         case Sequence(items=(_, *_) as items) if not (style.is_flow or style.flow_lists):
-            return [f"{key}:", *_indented(list_lines(items, style), style.dash)]
+            return [f"{key}:", *_shift_lines(list_lines(items, style), style.dash)]
         case Scalar() as scalar:
-            return [f"{key}: {_scalar(scalar, style, _PLAIN_IN_BLOCK)}"]
+            return [f"{key}: {_format_scalar(scalar, style, _PLAIN_IN_BLOCK)}"]
         case value:
-            return [f"{key}: {flow(value, style)}"]
+            return [f"{key}: {format_flow(value, style)}"]
 
 
 def list_lines(items: Items[Node], style: FileStyle) -> list[str]:
-    return [line for item in items for line in _item_lines(item, style)]
+    return [line for item in items for line in _format_item(item, style)]
 
 
-def _item_lines(item: Node, style: FileStyle) -> list[str]:
+def _format_item(item: Node, style: FileStyle) -> list[str]:
     dash = "-".ljust(style.after_dash)
     if style.is_flow or not isinstance(item, Mapping):
-        return [f"{dash}{flow(item, style)}"]
+        return [f"{dash}{format_flow(item, style)}"]
     first, *rest = map_lines(item.entries, style)
-    return [f"{dash}{first}", *_indented(rest, style.after_dash)]
+    return [f"{dash}{first}", *_shift_lines(rest, style.after_dash)]
 
 
-def _indented(lines: Items[str], columns: int) -> list[str]:
+def _shift_lines(lines: Items[str], columns: int) -> list[str]:
     return [" " * columns + line for line in lines]
 
 
-def _key(key: str, style: FileStyle) -> str:
-    return _scalar(Scalar(key, key, 0, 0), style, _PLAIN)
+def _format_key(key: str, style: FileStyle) -> str:
+    return _format_scalar(Scalar(key, key, 0, 0), style, _PLAIN)
 
 
-def _scalar(scalar: Scalar, style: FileStyle, plain: re.Pattern[str]) -> str:
+def _format_scalar(scalar: Scalar, style: FileStyle, plain: re.Pattern[str]) -> str:
     text = scalar.text
     if not isinstance(scalar.value, str):
         return text
     is_quoted = style.is_json or (style.quotes_colons and ":" in text)
-    if not is_quoted and plain.fullmatch(text) and _means_itself(text):
+    if not is_quoted and plain.fullmatch(text) and _is_read_as_text(text):
         return text
     if style.quote == "'" and not style.is_json and _SINGLE.fullmatch(text):
         return "'" + text.replace("'", "''") + "'"
     return json.dumps(text, ensure_ascii=not text.isprintable())
 
 
-def needs_no_quotes(text: str) -> bool:
-    """Whether a text means itself on a line of its own."""
-    return _PLAIN_IN_BLOCK.fullmatch(text) is not None and _means_itself(text)
+def is_plain_safe(text: str) -> bool:
+    """Return whether an unquoted text keeps its meaning on its own line."""
+    return _PLAIN_IN_BLOCK.fullmatch(text) is not None and _is_read_as_text(text)
 
 
-def _means_itself(text: str) -> bool:
+def _is_read_as_text(text: str) -> bool:
     is_word = text.lower() not in _ELSE and ": " not in f"{text} "
-    return is_word and meaning_of(text) is text and not has_leading_zero(text)
+    return is_word and interpret_scalar(text) is text and not has_leading_zero(text)

@@ -1,5 +1,7 @@
-"""Calls that were made on this machine, with what their handlers said: a file for each service and
-stage, read by its owner alone, and never larger than a few megabytes."""
+"""A log of local invocations with handler output, one file per service and stage.
+
+Files are readable by their owner only and limited to a few megabytes.
+"""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -10,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import read_bytes
-from fabric.system.rotating_log import RotatingLog, numbered
+from fabric.system.rotating_log import RotatingLog, build_numbered_path
 
 _FILES = 3
 # Of one call: who says more than that is cut short, and the log says so.
@@ -20,8 +22,8 @@ _LONGEST_MS = 86_400_000
 
 
 class CallEntry(Struct, frozen=True, omit_defaults=True):
-    """One call. `at` is when it began, in nanoseconds; `error` is why it has no answer. `provider`
-    is the label that it was called as."""
+    """One call. `at` is its start in nanoseconds. `error` explains a missing response. `provider`
+    is its label."""
 
     at: int
     function: str
@@ -33,7 +35,7 @@ class CallEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class FoundCalls(Struct, frozen=True):
-    """`damaged` is how many lines of the files are no calls."""
+    """Calls read from the log. `damaged` is the number of invalid lines."""
 
     entries: tuple[CallEntry, ...]
     damaged: int = 0
@@ -44,8 +46,8 @@ def call_log_path(home: Path, stage: str, service: str) -> Path:
 
 
 class CallLog:
-    """Opened with the first call. What cannot be written is lost: nobody's call fails for its
-    log."""
+    """The call log, opened with the first call. Write failures are ignored, so that no call
+    fails."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -54,19 +56,19 @@ class CallLog:
     def note(self, entry: CallEntry) -> None:
         with contextlib.suppress(FabricError):
             self._log = self._log or RotatingLog(self._path, files=_FILES)
-            self._log.write(msgspec.json.encode(_bounded(entry)).decode())
+            self._log.write(msgspec.json.encode(_truncate_call(entry)).decode())
 
     def close(self) -> None:
         if self._log is not None:
             self._log.close()
 
 
-def noted_calls(path: Path, since: int = 0) -> FoundCalls:
-    """Those that began at this time or later, oldest first."""
+def read_calls(path: Path, since: int = 0) -> FoundCalls:
+    """Read the calls that began at this time or later, oldest first."""
     entries: list[CallEntry] = []
     damaged = 0
     for number in reversed(range(_FILES)):
-        for found in _calls_in(numbered(path, number)):
+        for found in _parse_calls(build_numbered_path(path, number)):
             if found is None:
                 damaged += 1
             elif found.at >= since:
@@ -74,7 +76,7 @@ def noted_calls(path: Path, since: int = 0) -> FoundCalls:
     return FoundCalls(tuple(entries), damaged)
 
 
-def _calls_in(path: Path) -> Iterator[CallEntry | None]:
+def _parse_calls(path: Path) -> Iterator[CallEntry | None]:
     try:
         content = read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -95,7 +97,7 @@ def _calls_in(path: Path) -> Iterator[CallEntry | None]:
             yield found if found.at >= 0 and 0 <= found.ms <= _LONGEST_MS else None
 
 
-def _bounded(one: CallEntry) -> CallEntry:
+def _truncate_call(one: CallEntry) -> CallEntry:
     left, kept = _MOST_TEXT, []
     for number, line in enumerate(one.lines):
         if len(line) > left:

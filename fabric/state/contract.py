@@ -1,6 +1,6 @@
-"""What a state back end is: bytes under keys, each write on the condition that nothing moved.
+"""The interface of state backends: bytes under keys, with conditional writes.
 
-Locks, fences, history, backup, restore and migration are written once, on top of this.
+Locks, fences, history, backup, restore and migration are built on top, once for all backends.
 """
 
 from typing import NewType, Protocol
@@ -19,14 +19,14 @@ _REMOVED = ".removed/"
 
 
 class Stored(Struct, frozen=True):
-    """What lies under a key, and the version that the next write has to name."""
+    """The content of a key, and the version that the next write must name."""
 
     content: bytes
     version: Version
 
 
 class MovedError(Exception):
-    """The condition of a write did not hold: somebody else wrote first. Nothing was changed."""
+    """The condition of a write failed because another process wrote first. Nothing was changed."""
 
 
 class Backend(Protocol):
@@ -36,24 +36,25 @@ class Backend(Protocol):
     def kind(self) -> str: ...
     @property
     def place(self) -> str:
-        """Where the state lies, for people; never a credential in it."""
+        """Return the location of the state for messages, without credentials."""
 
     def read(self, key: str) -> Stored | None:
-        """What lies under a key; a read sees every write that ended before it."""
+        """Read the content of a key, including every write that ended before."""
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
-        """Put content under a key that still has the expected version; None: that is not there."""
+        """Write content if the key still has the expected version. None means that it does not
+        exist."""
 
     def delete(self, key: str, expected: Version) -> None:
-        """Take away what still has the expected version; MovedError also when it is gone."""
+        """Delete a key with the expected version. Raises MovedError also if it is missing."""
 
     def list(self, prefix: str) -> tuple[str, ...]:
-        """All keys that begin with a text, sorted."""
+        """List all keys with a prefix, sorted."""
 
     def close(self) -> None: ...
 
 
-def state_key(ref: RecordRef) -> str:
+def build_state_key(ref: RecordRef) -> str:
     return f"{ref.path}{STATE_SUFFIX}"
 
 
@@ -61,28 +62,29 @@ def lock_key(ref: RecordRef) -> str:
     return f"{_LOCKS}{ref.path}.json"
 
 
-def removed_key(ref: RecordRef) -> str:
-    """Says that a record is not there because it was taken away."""
+def build_removed_key(ref: RecordRef) -> str:
+    """Build the key of the marker that a record was deleted."""
     return f"{_REMOVED}{ref.path}.json"
 
 
-def archive_key(ref: RecordRef, sha256: str) -> str:
-    """Each record has its own: they go when its history forgets them, whatever others keep."""
-    return f"{archive_folder(ref)}{sha256}.zip"
+def build_archive_key(ref: RecordRef, sha256: str) -> str:
+    """Build the key of an archive. Each record has its own copy, deleted when its history drops
+    it."""
+    return f"{build_archive_prefix(ref)}{sha256}.zip"
 
 
-def archive_folder(ref: RecordRef) -> str:
-    """What the keys of all archives of a record begin with."""
+def build_archive_prefix(ref: RecordRef) -> str:
+    """Build the key prefix of all archives of a record."""
     return f"{_ARCHIVES}{ref.path}/"
 
 
-def traces_key(ref: RecordRef) -> str:
-    """How the live functions were built: kept with their archives."""
+def build_traces_key(ref: RecordRef) -> str:
+    """Build the key of the build traces of deployed functions, beside their archives."""
     return f"{_ARCHIVES}{ref.path}/traces.json"
 
 
-def ref_of(key: str) -> RecordRef | None:
-    """The record that a key stands for; None for locks, archives and foreign things."""
+def parse_record_key(key: str) -> RecordRef | None:
+    """Parse the key of a record. Returns None for locks, archives and foreign keys."""
     parts = key.removesuffix(STATE_SUFFIX).split("/")
     if not key.endswith(STATE_SUFFIX) or key.startswith(".") or len(parts) != 3:  # noqa: PLR2004
         return None

@@ -1,5 +1,8 @@
-"""What `invoke dev` has turned at a provider: on this disk before the first call, gone with the
-last. Whoever finds one knows all that the way back needs."""
+"""The journal of routes that `invoke dev` diverted: written before the first call, deleted after
+the last.
+
+It contains everything that a restore needs.
+"""
 
 import glob
 import json
@@ -8,12 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
-from fabric.model.hashing import digest_bytes
-from fabric.model.misfit import misfit
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import RecordRef
 from fabric.model.task import Pairs
+from fabric.model.validation_message import describe_misfit
 from fabric.ownership import is_ours
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 from fabric.system.process_identity import Process, is_surely_alive
@@ -23,7 +26,7 @@ _SUFFIX = ".json"
 
 
 class DevJournal(Struct, frozen=True):
-    """One service whose users are led to a tunnel, and by which process."""
+    """One service whose routes point to a tunnel, and the process that diverted them."""
 
     ref: RecordRef
     provider_id: str
@@ -54,8 +57,8 @@ class _Sealed(Struct, frozen=True):
     checksum: str
 
 
-def journal_path(home: Path, ref: RecordRef) -> Path:
-    return _folder(home) / f"{ref.path}{_SUFFIX}"
+def build_journal_path(home: Path, ref: RecordRef) -> Path:
+    return _build_journal_folder(home) / f"{ref.path}{_SUFFIX}"
 
 
 def keep_journal(home: Path, journal: DevJournal) -> None:
@@ -66,55 +69,60 @@ def keep_journal(home: Path, journal: DevJournal) -> None:
         *(journal.process, journal.began_at, way.url, way.mark, way.before),
     )
     document: dict[str, object] = to_builtins(written)
-    content = json.dumps(to_builtins(_Sealed(document, _checksum(document))), indent=1) + "\n"
-    write_atomic(journal_path(home, ref), content.encode(), mode=0o600, durable=True)
+    content = (
+        json.dumps(to_builtins(_Sealed(document, _compute_checksum(document))), indent=1) + "\n"
+    )
+    write_atomic(build_journal_path(home, ref), content.encode(), mode=0o600, durable=True)
 
 
 def read_journal(home: Path, ref: RecordRef) -> DevJournal | None:
-    """None where nothing is turned. One that cannot be used is an error, and stays where it is."""
-    path = journal_path(home, ref)
+    """Read the journal. Returns None if nothing is diverted. An invalid journal raises and stays in
+    place."""
+    path = build_journal_path(home, ref)
     try:
         content = read_bytes(path)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FabricError(_damaged(path, ref, (error.strerror or str(error)).lower())) from error
+        raise FabricError(
+            _bad_journal_problem(path, ref, (error.strerror or str(error)).lower())
+        ) from error
     if not is_ours(str(path)):
-        raise FabricError(_damaged(path, ref, "owned or writable by another user"))
+        raise FabricError(_bad_journal_problem(path, ref, "owned or writable by another user"))
     try:
-        journal = _understood(content)
+        journal = _decode_journal(content)
     except (ValueError, RecursionError) as error:
         is_text = not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
-        why = misfit(error) if isinstance(error, ValidationError) else str(error)
+        why = describe_misfit(error) if isinstance(error, ValidationError) else str(error)
         why = why if is_text else "not valid JSON"
-        raise FabricError(_damaged(path, ref, why)) from error
+        raise FabricError(_bad_journal_problem(path, ref, why)) from error
     if journal.ref != ref:
-        raise FabricError(_damaged(path, ref, f"it belongs to {journal.ref.title}"))
+        raise FabricError(_bad_journal_problem(path, ref, f"it belongs to {journal.ref.title}"))
     return journal
 
 
 def drop_journal(home: Path, ref: RecordRef) -> None:
-    path = journal_path(home, ref)
+    path = build_journal_path(home, ref)
     remove(path)
     remove_empty_folders(path.parent, home)
 
 
-def left_journals(home: Path, service: str, stage: str) -> Iterator[RecordRef]:
-    """The records of a stage that one is there for, damaged ones among them."""
-    found = (_folder(home) / service / stage).glob(f"*{_SUFFIX}")
+def list_stage_journals(home: Path, service: str, stage: str) -> Iterator[RecordRef]:
+    """List the records of a stage that have a journal, including damaged ones."""
+    found = (_build_journal_folder(home) / service / stage).glob(f"*{_SUFFIX}")
     names = sorted(path.name.removesuffix(_SUFFIX) for path in found)
     return (RecordRef(service, stage, name) for name in names if not name.startswith("."))
 
 
-def all_left_journals(home: Path, stage: str) -> Iterator[RecordRef]:
-    """Those of all services that have their records here."""
-    for folder in sorted(_folder(home).glob(f"*/{glob.escape(stage)}")):
-        yield from left_journals(home, folder.parent.name, stage)
+def list_all_journals(home: Path, stage: str) -> Iterator[RecordRef]:
+    """List the journals of all services whose records are here."""
+    for folder in sorted(_build_journal_folder(home).glob(f"*/{glob.escape(stage)}")):
+        yield from list_stage_journals(home, folder.parent.name, stage)
 
 
-def wired_problem(home: Path, ref: RecordRef) -> Problem | None:
-    """Why a record may not be changed now: its users are led elsewhere."""
-    path = journal_path(home, ref)
+def find_diversion_problem(home: Path, ref: RecordRef) -> Problem | None:
+    """Return why a record must not change now: its routes are diverted."""
+    path = build_journal_path(home, ref)
     if not path.exists():
         return None
     back = f"fabric invoke dev --restore --stream-from {ref.stage}"
@@ -130,13 +138,13 @@ def wired_problem(home: Path, ref: RecordRef) -> Problem | None:
     return Problem("dev/left-wired", message, f"run: {back}", Place(str(path)))
 
 
-def _folder(home: Path) -> Path:
+def _build_journal_folder(home: Path) -> Path:
     return home / "dev-stream"
 
 
-def _understood(content: bytes) -> DevJournal:
+def _decode_journal(content: bytes) -> DevJournal:
     sealed = convert(json.loads(content), _Sealed)
-    if sealed.checksum != _checksum(sealed.journal):
+    if sealed.checksum != _compute_checksum(sealed.journal):
         raise ValueError("the checksum does not match")
     found = convert(sealed.journal, _Written)
     if found.format != _FORMAT:
@@ -148,11 +156,11 @@ def _understood(content: bytes) -> DevJournal:
     )
 
 
-def _checksum(document: dict[str, object]) -> str:
-    return digest_bytes(json.dumps(document, sort_keys=True).encode())
+def _compute_checksum(document: dict[str, object]) -> str:
+    return hash_bytes(json.dumps(document, sort_keys=True).encode())
 
 
-def _damaged(path: Path, ref: RecordRef, why: str) -> Problem:
+def _bad_journal_problem(path: Path, ref: RecordRef, why: str) -> Problem:
     hint = f"delete the journal, then run: fabric deploy --force --stage {ref.stage}"
     message = f"invalid journal of `fabric invoke dev`: {why} (no route was changed)"
     return Problem("dev/damaged-journal", message, hint, Place(str(path)))

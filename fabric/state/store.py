@@ -1,4 +1,4 @@
-"""Where the records of one project lie, on this machine and in its back end."""
+"""The locations of a project's records, on this machine and in its backend."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from fabric.state.contract import Backend
 
 
 class BackEndPair(Struct, frozen=True):
-    """The back end of the records, and the one of their locks: mostly the same."""
+    """The backend of the records and that of their locks, which are usually the same."""
 
     state: Backend
     locks: Backend
@@ -28,5 +28,5 @@ class RecordStore(Struct, frozen=True):
 
     @property
     def is_own_folder(self) -> bool:
-        """Whether the records lie in `home` too, where nobody but this machine reads them."""
+        """Return whether the records are in `home`, where only this machine reads them."""
         return back_end_facts(self.stores.state.kind).is_own_folder

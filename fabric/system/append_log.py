@@ -1,4 +1,4 @@
-"""A file that only grows: a line is on the disk before the call returns."""
+"""An append-only file: a line is on the disk before the call returns."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ from fabric.system.disk import make_folder, read_bytes, sync_folder, write_all, 
 
 
 class AppendLog:
-    """Lines with a checksum each. What a crash cut off in the middle is not read again."""
+    """Lines with one checksum each. A line truncated by a crash is not read."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -21,20 +21,20 @@ class AppendLog:
         self._is_named = False
 
     def open(self, first: str) -> None:
-        """Make the file now: its name is durable then, and its first line with the next."""
+        """Create the file now. Its name is durable then, and its first line with the next write."""
         with self._lock:
-            self._write(_framed(first), content=False, name=True)
+            self._write(_frame_line(first), content=False, name=True)
 
     def append(self, *lines: str, durable: bool = True) -> None:
-        """Durable when this returns, where it is to be; raises FabricError when it cannot be."""
-        framed = b"".join(map(_framed, lines))
+        """Append a line, durable on return if requested. Raises FabricError on failure."""
+        framed = b"".join(map(_frame_line, lines))
         with self._lock:
             self._write(framed, content=durable, name=durable)
 
     def _write(self, framed: bytes, *, content: bool, name: bool) -> None:
         try:
             if self._fd is None:
-                self._fd = self._opened()
+                self._fd = self._open_file()
             _write_whole(self._fd, framed, durable=content)
             if name and not self._is_named:
                 # The name of a new file is durable only once its folder is. Asked for after
@@ -44,7 +44,7 @@ class AppendLog:
         except OSError as error:
             raise write_problem(self._path, error) from error
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         make_folder(self._path.parent, 0o700)
         # Nobody reads a named pipe in its place: without O_NONBLOCK that would be waited for.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
@@ -62,13 +62,13 @@ class AppendLog:
                 self._fd = None
 
 
-def _framed(line: str) -> bytes:
+def _frame_line(line: str) -> bytes:
     content = line.encode()
     return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
 def read_lines(path: Path) -> list[str]:
-    """All whole lines up to the first that is torn."""
+    """Yield all whole lines up to the first damaged one."""
     try:
         content = read_bytes(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -83,7 +83,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def _write_whole(fd: int, content: bytes, *, durable: bool) -> None:
-    """All of it or nothing: what comes after half a line would not be read."""
+    """Write everything or nothing: lines after a partial one would not be read."""
     before = os.fstat(fd).st_size
     try:
         write_all(fd, content)

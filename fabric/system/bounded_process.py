@@ -1,4 +1,4 @@
-"""A child that may say only so much for only so long."""
+"""Run a child with limits on output and time."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from typing import IO
 
 from msgspec import Struct
 
-from fabric.system.child_talk import SILENT, ChildTalk, LineTeller, feed
+from fabric.system.child_protocol import SILENT, ChildTalk, LineTeller, send_input
 from fabric.system.process import ask_to_end, end_child, kill_child, start_child
 
 _CHUNK = 1 << 16
@@ -34,7 +34,8 @@ class Ending(StrEnum):
 
 
 class Limits(Struct, frozen=True):
-    """`stdout` ends the child when it says more; of stderr the last `stderr` bytes are kept."""
+    """Limits of a child. More than `stdout` bytes end it; of stderr the last `stderr` bytes are
+    kept."""
 
     seconds: float = 900
     stdout: int = 10_000_000
@@ -42,7 +43,7 @@ class Limits(Struct, frozen=True):
 
 
 class Overheard(Struct, frozen=True):
-    """With `was_asked` it had been asked to end, and did so by itself."""
+    """The result of a child. With `was_asked`, it was asked to end and did."""
 
     ending: Ending
     code: int
@@ -60,17 +61,17 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     pass_fds: Sequence[int] = (),
     talk: ChildTalk = SILENT,
 ) -> Overheard:
-    """Run to the end, or end the child's whole session. Its stdin is closed, or has an end."""
+    """Run to the end, or end the child's whole session. Its stdin is closed or finite."""
     stdin = subprocess.PIPE if talk.stdin else subprocess.DEVNULL
     child = start_child(argv, cwd=cwd, env=env, stdin=stdin, pass_fds=pass_fds)
-    feed(child, talk.stdin)
+    send_input(child, talk.stdin)
     assert child.stdout is not None and child.stderr is not None  # noqa: S101, PT018 - both piped
     lines = LineTeller(talk.hear, limits.stderr)
     out = _HeardStream(child.stdout, limits.stdout)
     err = _HeardStream(child.stderr, limits.stderr, lines.take)
     life = _Life(child, talk, limits.seconds)
     try:
-        ending = _hear(life, out, err)
+        ending = _read_until_end(life, out, err)
     except BaseException:
         end_child(child)
         raise
@@ -82,15 +83,15 @@ def run_bounded(  # noqa: PLR0913 - a child, and what is allowed to it
     return Overheard(ending, code, out.kept(), err.kept(), was_asked=life.was_asked)
 
 
-def _kept_only(_chunk: bytes) -> None:
+def _ignore_chunk(_chunk: bytes) -> None:
     pass
 
 
 class _HeardStream:
-    """Takes what a stream says, so that the child never waits; keeps the last bytes of it."""
+    """Reads a stream, so that the child never blocks, and keeps the last bytes."""
 
     def __init__(
-        self, stream: IO[bytes], keep: int, tell: Callable[[bytes], None] = _kept_only
+        self, stream: IO[bytes], keep: int, tell: Callable[[bytes], None] = _ignore_chunk
     ) -> None:
         self._stream, self._keep, self._tell = stream, keep, tell
         self._bytes = bytearray()
@@ -100,12 +101,13 @@ class _HeardStream:
         return self._stream.fileno()
 
     def kept(self) -> bytes:
-        """What is kept begins with a whole line: half of a secret would not be known as one."""
+        """Return the kept bytes. They start at a whole line, because a partial secret would not be
+        redacted."""
         text = bytes(self._bytes)
         return text.partition(b"\n")[2] if self.is_full else text
 
     def take(self) -> bool:
-        """What it says now; False at its end."""
+        """Read available data; False at the end of the stream."""
         chunk = os.read(self.fileno(), _CHUNK)
         if not chunk:
             return False
@@ -120,7 +122,7 @@ class _HeardStream:
         self._stream.close()
 
     def leave(self) -> None:
-        """Nobody listens any more; who still has the other end must not fall over that."""
+        """Stop reading without breaking processes that still write to the pipe."""
         if not self._stream.closed:
             threading.Thread(target=self._drain, name="child-reader", daemon=True).start()
 
@@ -131,7 +133,7 @@ class _HeardStream:
 
 
 class _Ears:
-    """What is heard of a child: its streams, and its end where a descriptor tells that."""
+    """The outputs of a child, and its end if a descriptor signals that."""
 
     def __init__(self, child: subprocess.Popen[bytes], streams: Sequence[_HeardStream]) -> None:
         self._poll = selectors.PollSelector()
@@ -147,7 +149,7 @@ class _Ears:
         return self._open > 0
 
     def listen(self, seconds: float) -> None:
-        """Wait for what comes next, but not for longer than this."""
+        """Wait for the next data, at most for this time."""
         for key, _ in self._poll.select(seconds if self._end is not None else min(seconds, _LOOK)):
             if not isinstance(key.fileobj, _HeardStream):
                 self._poll.unregister(key.fileobj)
@@ -163,7 +165,8 @@ class _Ears:
 
 
 def _end_of(child: subprocess.Popen[bytes]) -> int | None:
-    """Readable once the child has ended. `Popen.wait` with a time-out looks every 50 ms only."""
+    """Return a descriptor that is readable once the child has ended. `Popen.wait` with a timeout
+    polls only every 50 ms."""
     if sys.platform != "linux":
         return None
     try:
@@ -173,7 +176,7 @@ def _end_of(child: subprocess.Popen[bytes]) -> int | None:
 
 
 class _Life:
-    """How long a child has, and what ends it before."""
+    """The time limit of a child, and reasons to end it early."""
 
     def __init__(self, child: subprocess.Popen[bytes], talk: ChildTalk, seconds: float) -> None:
         self._child, self._talk = child, talk
@@ -197,7 +200,7 @@ class _Life:
         self._until = min(self._until, time.monotonic() + self._talk.patience)
 
     def end(self) -> None:
-        """It has ended, or is ended now; what it left behind is listened to for a moment longer."""
+        """Wait for or force the end; output of remaining processes is read for a moment longer."""
         (kill_child if self.was_asked else end_child)(self._child)
         self.is_over = True
         self._until = time.monotonic() + _GRACE
@@ -207,8 +210,8 @@ class _Life:
         return Ending.UNWANTED if self.was_asked else Ending.TIMED_OUT
 
 
-def _hear(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
-    """Listen until the child has ended; to what it left behind, only for a moment longer."""
+def _read_until_end(life: _Life, out: _HeardStream, err: _HeardStream) -> Ending:
+    """Read until the child has ended; output of remaining processes is read for a moment longer."""
     ending = Ending.EXITED
     with contextlib.closing(_Ears(life.child, (out, err))) as ears:
         while ears.hear_more or not life.is_over:

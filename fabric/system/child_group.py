@@ -1,4 +1,4 @@
-"""Which children belong together: those of one run can be ended without anybody else's."""
+"""Groups of children: those of one run can be ended without affecting others."""
 
 import contextlib
 import os
@@ -17,8 +17,10 @@ _ELSEWHERE: dict[Callable[[], object], "ChildGroup"] = {}
 
 
 class ChildGroup:
-    """Children of whatever is done inside of `joined`, in this thread and in those that are given
-    its context. Thread-safe; once it is closed nobody joins it any more."""
+    """The children of everything inside `joined`, in this thread and in threads with its context.
+
+    Thread-safe. A closed group rejects new children.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,11 +43,11 @@ class ChildGroup:
             _LIVE[child] = self
             is_late = self._is_closed
         if is_late:
-            signal_group(child, signal.SIGKILL)
+            send_signal(child, signal.SIGKILL)
 
     @contextlib.contextmanager
     def ended_with(self, end: Callable[[], object]) -> Iterator[None]:
-        """Inside, `end` is called when all of them are ended: for what is done elsewhere."""
+        """Call `end` when the children are ended, for work in other places."""
         self.refuse_if_closed()
         _ELSEWHERE[end] = self
         try:
@@ -54,33 +56,33 @@ class ChildGroup:
             _ELSEWHERE.pop(end, None)
 
     def kill(self) -> None:
-        """End all of them that live now. Waits for nothing."""
+        """End all running children without waiting."""
         for end, group in tuple(_ELSEWHERE.items()):
             if group is self:
                 end()
         for child, group in tuple(_LIVE.items()):
             if group is self and child.poll() is None:
-                signal_group(child, signal.SIGKILL)
+                send_signal(child, signal.SIGKILL)
 
     def close(self) -> None:
-        """End all of them, those too that are about to be started."""
+        """End all children, including those about to start."""
         with self._lock:
             self._is_closed = True
         self.kill()
 
 
-def child_group() -> ChildGroup:
-    """The group of what this thread does now; without a run of somebody's that of the process."""
+def get_child_group() -> ChildGroup:
+    """Return the group of the current work; without a run, the group of the process."""
     return _GROUP.get() or _OF_THE_PROCESS
 
 
 def forget(child: subprocess.Popen[bytes]) -> None:
-    """The child has ended: there is nothing left to kill."""
+    """Remove an ended child: there is nothing left to kill."""
     _LIVE.pop(child, None)
 
 
-def signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Signal the child's whole session, as far as there is any of it."""
+def send_signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signal the child's whole session, if any of it still exists."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, number)
 

@@ -1,4 +1,4 @@
-"""The one place that knows what time it is."""
+"""The only source of the current time."""
 
 import contextlib
 import datetime
@@ -26,7 +26,8 @@ class Clock(Protocol):
 
 class SystemClock(Struct, frozen=True):
     def monotonic(self) -> float:
-        """Also goes on while the machine sleeps, where there is such a clock: a lease does."""
+        """Return a time that also advances while the machine sleeps, if available: leases need
+        that."""
         return time.monotonic() if _AWAKE_OR_NOT is None else time.clock_gettime(_AWAKE_OR_NOT)
 
     def now(self) -> datetime.datetime:
@@ -34,19 +35,21 @@ class SystemClock(Struct, frozen=True):
 
 
 def stamp(clock: Clock) -> str:
-    """The time as it stands in files and events."""
+    """Format the time for files and events."""
     return clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def file_time_ns(folder: str | Path) -> int:
-    """Now, as the file system stamps what is written in a folder: what moves after a command began
-    may not be relied on. A server's file system has a clock of its own; ours may be ahead of it.
+def read_file_time_ns(folder: str | Path) -> int:
+    """Return the current time of the file system of a directory, in nanoseconds. Files newer than
+    the start of a command are not reliable.
+
+    A network file system has a separate clock, and ours can be ahead.
     """
     cache = f"{folder}/{_CACHE}"
-    places = (cache, folder) if _device(cache) == _device(folder) else (folder,)
+    places = (cache, folder) if _read_device(cache) == _read_device(folder) else (folder,)
     for place in places:
         with contextlib.suppress(OSError):
-            return _stamp_of(_unnamed(place))
+            return _stamp_of(_read_unnamed_time(place))
     with contextlib.suppress(OSError):
         return _stamp_of(
             os.open(f"{cache}/{_PROBE}", _TO_WRITE | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -54,15 +57,15 @@ def file_time_ns(folder: str | Path) -> int:
     return int(SystemClock().now().timestamp() * 1e9)
 
 
-def _device(folder: str | Path) -> int:
+def _read_device(folder: str | Path) -> int:
     try:
         return Path(folder).stat().st_dev
     except OSError:
         return -1
 
 
-def _unnamed(folder: str | Path) -> int:
-    """A file without a name leaves no trace, not even in the folder's own times."""
+def _read_unnamed_time(folder: str | Path) -> int:
+    """Read the time from an unnamed file, which does not even change the directory's times."""
     if not hasattr(os, "O_TMPFILE"):
         raise OSError(errno.ENOTSUP, "unnamed files are not supported")
     return os.open(folder, os.O_TMPFILE | _TO_WRITE, 0o600)
@@ -77,6 +80,6 @@ def _stamp_of(fd: int) -> int:
 
 
 def stamp_in(clock: Clock, seconds: float) -> str:
-    """The time that it will be then, in the same form."""
+    """Format a future time in the same form."""
     later = clock.now() + datetime.timedelta(seconds=seconds)
     return later.isoformat(timespec="milliseconds").replace("+00:00", "Z")

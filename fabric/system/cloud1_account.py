@@ -1,4 +1,4 @@
-"""Whose keys cloud1's services are asked with, at which endpoint; and boto3's clients for them."""
+"""Credentials and endpoints of AWS services, and boto3 clients for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ THROTTLED = frozenset(
 
 
 class Cloud1Account(Struct, frozen=True):
-    """Keys that are empty are left to the client's own chain: profiles, roles, metadata."""
+    """An AWS account. Empty keys are left to the client's own chain: profiles, roles, metadata."""
 
     key_id: Secret[str]
     secret: Secret[str]
@@ -40,8 +40,7 @@ class Cloud1Account(Struct, frozen=True):
 
 
 class Trying(Struct, frozen=True):
-    """How a client goes on after what may go away by itself, its calls at a time, and how long
-    it listens to one."""
+    """Retry settings of a client: retries, parallel calls, and read timeout."""
 
     mode: str
     tries: int
@@ -49,8 +48,8 @@ class Trying(Struct, frozen=True):
     seconds: float = READ_SECONDS
 
 
-def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
-    """`endpoints` are variables, of which the first that is set names the address."""
+def resolve_cloud1_account(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Account:
+    """Read the account. The first set variable of `endpoints` is the endpoint."""
     family = "CLOUD1" if any(env.get(name) for name in _OWN_KEYS) else "AWS"
     return Cloud1Account(
         key_id=Secret(env.get(f"{family}_ACCESS_KEY_ID", "")),
@@ -61,8 +60,8 @@ def account_of(env: Mapping[str, str], endpoints: Sequence[str]) -> Cloud1Accoun
     )
 
 
-def session_of(account: Cloud1Account) -> Any:
-    """boto3's, which is untyped. Importing it is the caller's risk."""
+def open_boto_session(account: Cloud1Account) -> Any:
+    """Open an untyped boto3 session. The caller handles a missing boto3."""
     import boto3
 
     return boto3.session.Session(
@@ -73,8 +72,8 @@ def session_of(account: Cloud1Account) -> Any:
     )
 
 
-def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
-    """A thread-safe client; raises what boto3 raises."""
+def open_boto_client(session: Any, service: str, account: Cloud1Account, trying: Trying) -> Any:
+    """Open a thread-safe client. Raises boto3's errors."""
     from botocore.config import Config
 
     config = Config(
@@ -98,7 +97,7 @@ def client_of(session: Any, service: str, account: Cloud1Account, trying: Trying
 
 
 def _refuse_half(operation_model: Any, response_dict: Mapping[str, Any], **_: object) -> None:
-    """An answer that was cut off is none: boto3 would take what is there of it for all of it."""
+    """Raise for a truncated response, which boto3 would accept as complete."""
     from botocore.exceptions import ResponseStreamingError
 
     body, said = response_dict["body"], response_dict["headers"].get("content-length", "")
@@ -108,6 +107,6 @@ def _refuse_half(operation_model: Any, response_dict: Mapping[str, Any], **_: ob
         raise ResponseStreamingError(error=f"the response to {operation_model.name} was cut off")
 
 
-def code_of(error: Any) -> str:
-    """The name of an error that a service answered with."""
+def read_error_code(error: Any) -> str:
+    """Return the error code of a service's response."""
     return str(error.response.get("Error", {}).get("Code", ""))

@@ -1,4 +1,4 @@
-"""Every file that fabric writes goes through here: temporary file, rename, no half files."""
+"""All file writes of fabric: temporary file, then rename, so that no partial file exists."""
 
 import contextlib
 import errno
@@ -37,7 +37,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
 
 
 def write_problem(path: Path, error: OSError) -> FabricError:
-    """An OSError of a write, as the problem (exit 73) that a user can act on."""
+    """Convert an OSError of a write to a problem (exit 73) with a hint."""
     code, text, hint = _DISK_ERRORS.get(
         error.errno or 0,
         (
@@ -51,8 +51,8 @@ def write_problem(path: Path, error: OSError) -> FabricError:
     )
 
 
-def closed_problem(error: PermissionError) -> FabricError:
-    """A path that we may not even look at (exit 73)."""
+def no_access_error(error: PermissionError) -> FabricError:
+    """Build the error for a path that cannot be read (exit 73)."""
     path = Path(str(error.filename))
     hint = "check the owner and permissions of it and of its parent directories"
     message = f"cannot open `{path}`: permission denied"
@@ -60,9 +60,11 @@ def closed_problem(error: PermissionError) -> FabricError:
 
 
 def check_no_links(path: str | Path) -> None:
-    """Raise if a directory of fabric's own on the way is a symbolic link: a checkout can bring
-    one, and what is written or deleted behind it is not ours. What is above `.fabric` is the
-    user's choice."""
+    """Raise if one of fabric's own directories in the path is a symbolic link.
+
+    A repository can contain one, and fabric must not write or delete behind it. Directories above
+    `.fabric` are the user's choice.
+    """
     text = str(path)
     at = f"{text}/".find(_OWN_PART)
     while at >= 0:
@@ -80,7 +82,8 @@ def check_no_links(path: str | Path) -> None:
 
 
 def link_problem(folder: Path) -> Problem | None:
-    """A symbolic link in place of one of fabric's own directories, before anything is written."""
+    """Build the problem for a symbolic link in place of one of fabric's own directories, before
+    anything is written."""
     try:
         for name in sorted(os.listdir(folder)):
             check_no_links(folder / name)
@@ -100,8 +103,8 @@ def make_folder(path: Path, mode: int = 0o755) -> None:
 
 
 def _make_folders(folder: Path, mode: int) -> None:
-    """Those that are missing, with this mode, whatever the umask; those of ours are for their owner
-    alone."""
+    """Create missing directories with this mode, independent of the umask. Fabric's own are private
+    to their owner."""
     missing = itertools.takewhile(lambda one: not one.is_dir(), (folder, *folder.parents))
     for one in reversed(list(missing)):
         own = mode & 0o700 if _OWN in one.parts else mode
@@ -115,7 +118,7 @@ def _make_folders(folder: Path, mode: int) -> None:
 
 
 def set_mode(file: Path | int, mode: int) -> None:
-    """The mode that was meant: the umask takes bits away when a file is made."""
+    """Set the intended mode: the umask removes bits when a file is created."""
     if stat.S_IMODE(os.stat(file).st_mode) != mode:  # noqa: PTH116
         # Some file systems keep no modes.
         with contextlib.suppress(PermissionError):
@@ -123,7 +126,7 @@ def set_mode(file: Path | int, mode: int) -> None:
 
 
 def make_private(folder: Path, *, durable: bool = True) -> None:
-    """A folder and those above it that are not there yet, for their owner only; they last."""
+    """Create a directory and its missing parents, private to the owner and durable."""
     check_no_links(folder)
     missing = list(itertools.takewhile(lambda one: not one.exists(), (folder, *folder.parents)))
     try:
@@ -136,8 +139,11 @@ def make_private(folder: Path, *, durable: bool = True) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """An empty file that only its owner reads, unless there is a file already. That one is not
-    even opened: a process that closes a file loses all the locks that it has on it."""
+    """Create an empty private file unless it exists.
+
+    An existing file is not even opened: closing it would release all locks that the process has on
+    it.
+    """
     make_private(path.parent)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -148,7 +154,7 @@ def make_private_file(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Names that were made, moved or taken away in a folder outlive a power cut after this."""
+    """Make created, renamed and deleted names in a directory durable against a power failure."""
     try:
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -164,14 +170,14 @@ def sync_folder(folder: Path) -> None:
 def write_atomic(
     path: str | Path, content: bytes, *, mode: int = 0o644, durable: bool = False
 ) -> None:
-    """Replace `path` whole: readers see the old bytes or the new ones, also after a crash.
+    """Replace `path` as a whole: readers see the old bytes or the new ones, even after a crash.
 
-    `durable` waits until the bytes are on the disk; what can be made again does not need that.
+    `durable` waits until the bytes are on the disk; reproducible content does not need that.
     """
     # Text paths: thousands of outputs are written here, and a Path costs more than the rename.
     folder, _, name = str(path).rpartition("/")
     check_no_links(folder)
-    temporary = f"{folder}/.{name}.{_ticket()}.tmp"
+    temporary = f"{folder}/.{name}.{_generate_ticket()}.tmp"
     try:
         try:
             _write_new(temporary, content, mode, durable=durable)
@@ -188,8 +194,8 @@ def write_atomic(
 
 
 def keep_copy(path: Path, backup: Path) -> None:
-    """The content that `path` has now stays under another name when `path` is replaced."""
-    temporary = f"{backup.parent}/.{backup.name}.{_ticket()}.tmp"
+    """Keep the present content under another name when `path` is replaced."""
+    temporary = f"{backup.parent}/.{backup.name}.{_generate_ticket()}.tmp"
     try:
         os.link(path, temporary)
         os.rename(temporary, backup)  # noqa: PTH104
@@ -205,7 +211,7 @@ def keep_copy(path: Path, backup: Path) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Take away what killed writers of a file left; only for who keeps other writers out."""
+    """Delete temporary files of killed writers. Only for callers that exclude other writers."""
     # What cannot be listed now is swept by the next writer.
     with contextlib.suppress(OSError):
         for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
@@ -213,7 +219,7 @@ def sweep(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Take a file away for good; one that is not there is fine."""
+    """Delete a file durably. A missing one is not an error."""
     check_no_links(path.parent)
     try:
         path.unlink(missing_ok=True)
@@ -225,7 +231,7 @@ def remove(path: Path) -> None:
 
 
 def remove_empty_folders(folder: Path, top: Path) -> None:
-    """A folder and those above it, below `top`, as long as nothing lies in them."""
+    """Delete a directory and its parents below `top` while they are empty."""
     while top in folder.parents:
         try:
             folder.rmdir()
@@ -234,8 +240,8 @@ def remove_empty_folders(folder: Path, top: Path) -> None:
         folder = folder.parent
 
 
-def _ticket() -> str:
-    """A name that no other writer uses, now or after a crash."""
+def _generate_ticket() -> str:
+    """Return a name that no other writer uses, now or after a crash."""
     return f"{os.getpid():x}-{next(_TICKETS):x}-{RUN}"
 
 
@@ -262,8 +268,10 @@ def _write_new(path: str, content: bytes, mode: int, *, durable: bool) -> None:
 
 
 def is_strange(path: Path) -> bool:
-    """Whether something other than a file is there: a library that opens it might wait forever,
-    or write to the file of somebody else that a link points to."""
+    """Return whether the path is not a regular file.
+
+    A library that opens it could block forever, or write to another owner's file behind a link.
+    """
     try:
         return not stat.S_ISREG(path.lstat().st_mode)
     except OSError:
@@ -271,7 +279,8 @@ def is_strange(path: Path) -> bool:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The whole file; the buffer is sized from its length (a fixed large one costs more)."""
+    """Read the whole file; the buffer is sized from its length, because a large fixed one costs
+    more."""
     # A named pipe without a writer would be waited for, were it not for O_NONBLOCK.
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
@@ -291,15 +300,16 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def is_executable(path: str | Path) -> bool:
-    """By the file's own mode: what `access` says is another thing for root."""
+    """Return whether the file's mode is executable; `access` gives other results for root."""
     return bool(os.stat(path).st_mode & stat.S_IXUSR)  # noqa: PTH116
 
 
 @contextlib.contextmanager
-def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Exclusive among processes; the file stays, so that two holders never lock two inodes.
+def lock_file(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold an exclusive lock among processes. The file stays, so that two holders never lock two
+    inodes.
 
-    Mostly held for moments: one that is held for long belongs to a process that was stopped.
+    Locks are mostly held for moments; one held for long belongs to a stopped process.
     """
     try:
         fd = _open_lock(path)
@@ -315,7 +325,7 @@ def file_lock(path: str | Path, seconds: float = LOCK_SECONDS) -> Iterator[None]
 def _lock(fd: int, path: Path, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     pause = 0.001
-    while not _locked(fd):
+    while not _try_lock(fd):
         if time.monotonic() >= deadline:
             problem = Problem(
                 "lock/file-held",
@@ -328,7 +338,7 @@ def _lock(fd: int, path: Path, seconds: float) -> None:
         pause = min(2 * pause, 0.05)
 
 
-def _locked(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""One thread that waits for many descriptors and moments at once, and calls whoever waits."""
+"""A single-threaded event loop that waits for descriptors and timers and calls their handlers."""
 
 import collections
 import contextlib
@@ -16,7 +16,7 @@ _CLOSED = -1
 
 
 class Timer:
-    """A call at a later moment; it may be called off."""
+    """A call at a later time, which can be canceled."""
 
     __slots__ = ("at", "call")
 
@@ -29,7 +29,7 @@ class Timer:
 
 
 class Deadline:
-    """A moment that is put off again and again: a timer of its own each time would cost more."""
+    """A time that is postponed often: a new timer each time would cost more."""
 
     def __init__(self, loop: "EventLoop", call: Callback) -> None:
         self._loop, self._call = loop, call
@@ -44,11 +44,11 @@ class Deadline:
             self._timer = self._loop.later(seconds, self._look)
 
     def call_off(self) -> None:
-        """It may be put off again."""
+        """Cancel the deadline; it can be set again."""
         self._due = None
 
     def close(self) -> None:
-        """Nobody is kept by a timer that has not come yet."""
+        """Cancel permanently; the loop does not wait for its timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -64,7 +64,8 @@ class Deadline:
 
 
 class EventLoop:
-    """Not thread-safe but for `post`. Closing it closes no descriptor but its own."""
+    """An event loop. Only `post` is thread-safe. Closing it closes no descriptors except its
+    own."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -77,11 +78,11 @@ class EventLoop:
         self._ringing = threading.RLock()
         for end in (self._ear, self._bell):
             os.set_blocking(end, False)
-        self.watch(self._ear, self._hear_bell)
+        self.watch(self._ear, self._drain_wakeups)
 
     def watch(self, fd: int, call: Callback, events: int = READ) -> None:
-        """From now on `call` whenever the descriptor is ready for these events; instead of what
-        was said of it before."""
+        """Call `call` whenever the descriptor is ready for these events. Replaces earlier
+        settings."""
         change = self._selector.modify if fd in self._calls else self._selector.register
         change(fd, events, call)
         self._calls[fd] = call
@@ -96,7 +97,7 @@ class EventLoop:
         return timer
 
     def post(self, call: Callback) -> None:
-        """Have it called by the loop's own thread: from any thread, and from a signal handler."""
+        """Schedule a call in the loop's thread, from any thread or a signal handler."""
         self._posted.append(call)
         # A pipe that is full has been rung already; a loop that is closed hears nothing more, and
         # the number of its pipe is somebody else's file by then.
@@ -108,8 +109,8 @@ class EventLoop:
             self.turn()
 
     def turn(self) -> None:
-        """Wait for whatever comes first, and do it."""
-        for key, _ in self._selector.select(self._patience()):
+        """Wait for the next events and handle them."""
+        for key, _ in self._selector.select(self._compute_timeout()):
             # One call may have ended what the next would be about, and its descriptor's number may
             # be another's by now.
             if self._calls.get(key.fd) == key.data:
@@ -124,14 +125,14 @@ class EventLoop:
             for end in ends:
                 os.close(end)
 
-    def _patience(self) -> float | None:
+    def _compute_timeout(self) -> float | None:
         if self._posted:
             return 0
         while self._timers and self._timers[0][2].call is None:
             heapq.heappop(self._timers)
         return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else None
 
-    def _hear_bell(self) -> None:
+    def _drain_wakeups(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.read(self._ear, 4096)
 

@@ -1,4 +1,4 @@
-"""Files that change together: all of them or none, and nothing that others wrote is lost."""
+"""Change several files together: all or none, without losing changes of other processes."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.system.disk import (
-    file_lock,
+    lock_file,
     make_folder,
     read_bytes,
     remove_empty_folders,
@@ -22,7 +22,7 @@ _NEW_FILE = 0o644
 
 
 class FileChange(Struct, frozen=True):
-    """What a file is to hold; `old` is what it was found with, None for no file."""
+    """The new content of a file; `old` is the content that was read, None for no file."""
 
     path: Path
     old: bytes | None
@@ -34,13 +34,15 @@ class FileChange(Struct, frozen=True):
 
 
 def change_files(changes: Sequence[FileChange], top: Path) -> None:
-    """Writes in this order, while the last file is held against others who do the same; what was
-    written goes back if another cannot be. Folders made for it lie below `top`."""
+    """Write in this order while the last file is locked against other writers.
+
+    If a write fails, earlier ones are rolled back. New directories are created below `top`.
+    """
     last = changes[-1].path
     for change in changes:
         _refuse_moved(change)
     _refuse_read_only(changes)
-    with file_lock(last):
+    with lock_file(last):
         for change in changes:
             _refuse_moved(change)
         done: list[FileChange] = []
@@ -56,7 +58,7 @@ def change_files(changes: Sequence[FileChange], top: Path) -> None:
 
 
 def _refuse_read_only(changes: Sequence[FileChange]) -> None:
-    """A rename would replace them all the same: their owner does not want that."""
+    """Raise for a read-only file: a rename would replace it against its owner's intention."""
     for change in changes:
         if change.old is not None and not _is_writable(change.path):
             message = f"cannot write `{change.path}`: the file is read-only"
@@ -66,18 +68,19 @@ def _refuse_read_only(changes: Sequence[FileChange]) -> None:
 
 
 def _is_writable(path: Path) -> bool:
-    """Root may write everything: the mode says what was meant."""
+    """Return whether the mode allows writing: root can write everything, so the mode shows the
+    intention."""
     return bool(path.stat().st_mode & 0o222) and os.access(path, os.W_OK)
 
 
 def _refuse_moved(change: FileChange) -> None:
-    if _content(change.path) != change.old:
+    if _read_content(change.path) != change.old:
         message = f"`{change.path}` was changed by another process"
         hint = "nothing was written; run the command again"
         raise FabricError(Problem("disk/changed", message, hint, Place(str(change.path))))
 
 
-def _content(path: Path) -> bytes | None:
+def _read_content(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
     except FileNotFoundError:

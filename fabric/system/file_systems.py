@@ -1,4 +1,4 @@
-"""What kind of file system a folder lies on, and what may be done there."""
+"""The type of a directory's file system, and its permissions and free space."""
 
 import os
 from pathlib import Path
@@ -9,13 +9,13 @@ NETWORK = frozenset(
 )
 
 
-def kind_of(folder: Path, table: str) -> str:
-    """The type of the mount that holds a folder, by the text of a mount table."""
+def find_mount_type(folder: Path, table: str) -> str:
+    """Return the type of the mount that contains a directory, from the text of a mount table."""
     real = os.path.realpath(folder)
     best, kind = "", ""
     for line in table.splitlines():
         fields = line.split()
-        if len(fields) > 2 and _holds(fields[1], real) and len(fields[1]) >= len(best):  # noqa: PLR2004
+        if len(fields) > 2 and _is_below_mount(fields[1], real) and len(fields[1]) >= len(best):  # noqa: PLR2004
             best, kind = fields[1], fields[2]
     return kind
 
@@ -25,35 +25,35 @@ def is_network(folder: Path) -> bool:
         table = Path("/proc/self/mounts").read_text()
     except OSError:
         return False
-    return kind_of(folder, table) in NETWORK
+    return find_mount_type(folder, table) in NETWORK
 
 
-def nearest_existing(path: Path) -> Path:
-    """The path itself, or the folder above it in which it would be made."""
+def find_nearest_existing(path: Path) -> Path:
+    """Return the path itself, or its nearest existing parent."""
     return next(one for one in (path, *path.parents) if one.exists())
 
 
-def can_write(folder: Path) -> bool:
-    """Whether this process may make things in a folder, or the folder itself."""
-    found = nearest_existing(folder)
+def is_writable(folder: Path) -> bool:
+    """Return whether this process can create files in a directory, or the directory itself."""
+    found = find_nearest_existing(folder)
     return found.is_dir() and os.access(found, os.W_OK | os.X_OK)
 
 
 def is_private(folder: Path) -> bool:
-    """Whether only its owner gets into a folder; one that is not there yet will be made so."""
+    """Return whether a directory is private to its owner; a missing one will be created so."""
     return not folder.is_dir() or not folder.stat().st_mode & 0o077
 
 
 def free_bytes(folder: Path) -> int:
-    """What an ordinary user may still write where a folder is, or would be."""
-    found = os.statvfs(nearest_existing(folder))
+    """Return the free bytes for an ordinary user at a present or future directory."""
+    found = os.statvfs(find_nearest_existing(folder))
     return found.f_bavail * found.f_frsize
 
 
-def same_disk(one: Path, other: Path) -> bool:
-    """Whether what goes in one place makes room in the other."""
-    return nearest_existing(one).stat().st_dev == nearest_existing(other).stat().st_dev
+def is_same_disk(one: Path, other: Path) -> bool:
+    """Return whether deleting in one place frees space in the other."""
+    return find_nearest_existing(one).stat().st_dev == find_nearest_existing(other).stat().st_dev
 
 
-def _holds(mount: str, path: str) -> bool:
+def _is_below_mount(mount: str, path: str) -> bool:
     return path == mount or path.startswith(mount.rstrip("/") + "/")

@@ -1,4 +1,4 @@
-"""What git says of a folder: which files are not as they were at some commit. Writes nothing."""
+"""Changed files of a directory since a commit, from git. Writes nothing."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,15 +27,17 @@ _SHOWN = 10
 
 
 class Changes(Struct, frozen=True):
-    """Changed, new and deleted files, absolute; `since` says for people what they are seen from."""
+    """Changed, new and deleted files, as absolute paths; `since` describes the base for
+    messages."""
 
     files: tuple[str, ...]
     since: str
 
 
-def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
-    """All that moved in the folder's repository since it left the base; None without one."""
-    git = quiet_git(folder, env)
+def find_changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | None:
+    """Return all changes of the directory's repository since it left the base; None without a
+    repository."""
+    git = open_quiet_git(folder, env)
     top = git.top()
     if top is None:
         return None
@@ -43,20 +45,22 @@ def changed_files(folder: Path, base: str, env: Mapping[str, str]) -> Changes | 
     others = git.listed("ls-files", "--others", "--exclude-standard", "-z")
     if not base and not git.commit(_HERE):
         everything = (*git.listed("ls-files", "-z"), *others)
-        return Changes(_absolute(top, everything), "the beginning")
+        return Changes(_make_absolute(top, everything), "the beginning")
     name, start = _start(git, base)
     moved = git.listed(*_DIFF, start, "--")
-    return Changes(_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
+    return Changes(_make_absolute(top, (*moved, *others)), f"{name} ({start[:_SHOWN]})")
 
 
-def quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
-    """One that runs no program of the repository that it looks at."""
+def open_quiet_git(folder: Path, env: Mapping[str, str]) -> "Git":
+    """Open a git that runs no programs of the repository."""
     plain = Git(folder, {**env, **_QUIET, **_NO_FETCH})
-    return replace(plain, env={**plain.env, **_settings(tuple(_without_filters(plain)))})
+    return replace(
+        plain, env={**plain.env, **_build_setting_variables(tuple(_list_filter_settings(plain)))}
+    )
 
 
-def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    """As variables: `-c` cannot set a name that contains `=`."""
+def _build_setting_variables(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """Build the settings as variables: `-c` cannot set a name that contains `=`."""
     numbered = tuple(enumerate(pairs))
     return {
         **{f"GIT_CONFIG_KEY_{number}": name for number, (name, _) in numbered},
@@ -65,8 +69,8 @@ def _settings(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     }
 
 
-def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
-    """Settings that turn off the filters of the repository; those of the user stay."""
+def _list_filter_settings(git: "Git") -> Iterator[tuple[str, str]]:
+    """Yield settings that disable the repository's filters; those of the user stay."""
     try:
         found = git.asked(
             "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
@@ -84,27 +88,31 @@ def _without_filters(git: "Git") -> Iterator[tuple[str, str]]:
             yield f"filter.{name}.{key}", value
 
 
-def _absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _make_absolute(top: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted({f"{top.rstrip('/')}/{name}" for name in names}))
 
 
 def _start(git: "Git", base: str) -> tuple[str, str]:
-    """The base by name, and the commit where this branch left it."""
+    """Return the base by name, and the commit where this branch left it."""
     name = base or next((one for one in _BASES if git.commit(one)), _HERE)
     shallow = git.is_shallow()
     if not git.commit(name):
-        raise FabricError(_too_shallow(name) if shallow else _unknown(name))
+        raise FabricError(
+            _shallow_clone_problem(name) if shallow else _unknown_commit_problem(name)
+        )
     if shallow and not base and name == _HERE:
         # The branch to compare with was never fetched: that nothing changed would be a lie.
-        raise FabricError(_too_shallow(_BASES[1]))
+        raise FabricError(_shallow_clone_problem(_BASES[1]))
     found = git.asked("merge-base", name, _HERE)
     if found.code != 0:
-        raise FabricError(_too_shallow(name) if shallow else _strangers(name))
+        raise FabricError(
+            _shallow_clone_problem(name) if shallow else _no_common_history_problem(name)
+        )
     return name, found.stdout.decode().strip()
 
 
 class Git(Struct, frozen=True):
-    """Calls of git in a folder."""
+    """Git calls in a directory."""
 
     folder: Path
     env: Mapping[str, str]
@@ -114,7 +122,7 @@ class Git(Struct, frozen=True):
         return run_child(argv, cwd=self.folder, env=self.env, timeout=_SECONDS)
 
     def top(self) -> str | None:
-        """The root of the working tree; None where there is no git, or no repository."""
+        """Return the root of the working tree; None without git or a repository."""
         try:
             found = self.asked("rev-parse", "--show-toplevel")
         except CannotStartError:
@@ -123,7 +131,7 @@ class Git(Struct, frozen=True):
             return found.stdout.decode(errors="surrogateescape").removesuffix("\n")
         if b"not a git repository" in found.stderr:
             return None
-        raise FabricError(_refused(found))
+        raise FabricError(_git_failure_problem(found))
 
     def commit(self, name: str) -> bool:
         found = self.asked(
@@ -137,12 +145,12 @@ class Git(Struct, frozen=True):
     def listed(self, *words: str) -> tuple[str, ...]:
         found = self.asked(*words)
         if found.code != 0:
-            raise FabricError(_refused(found))
+            raise FabricError(_git_failure_problem(found))
         text = found.stdout.decode(errors="surrogateescape")
         return tuple(name for name in text.split("\0") if name)
 
 
-def _too_shallow(name: str) -> Problem:
+def _shallow_clone_problem(name: str) -> Problem:
     return Problem(
         "usage/shallow-clone",
         f"the clone is too shallow to compare with `{name}`",
@@ -151,16 +159,16 @@ def _too_shallow(name: str) -> Problem:
     )
 
 
-def _unknown(name: str) -> Problem:
+def _unknown_commit_problem(name: str) -> Problem:
     hint = "use a branch, tag or commit from `git log`"
     return Problem("usage/unknown-base", f"unknown commit `{name}`", hint=hint)
 
 
-def _strangers(name: str) -> Problem:
+def _no_common_history_problem(name: str) -> Problem:
     message = f"`{name}` and the current commit have no common history"
     return Problem("usage/unknown-base", message, hint="choose another --base REF")
 
 
-def _refused(found: ChildResult) -> Problem:
+def _git_failure_problem(found: ChildResult) -> Problem:
     said = found.last_lines(3) or f"exit code {found.code}"
     return Problem("git/failed", f"git failed: {said}")

@@ -1,4 +1,4 @@
-"""Where a checkout stands: its commit, those before it, its branch. Writes nothing."""
+"""The commit, parents and branch of a checkout. Writes nothing."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.system.git import Git, quiet_git
+from fabric.system.git import Git, open_quiet_git
 
 _ANCESTORS = 4
 _PARENT = b"parent "
@@ -15,8 +15,11 @@ _REMOTE_HEAD = "refs/remotes/origin/HEAD"
 
 
 class Checkout(Struct, frozen=True):
-    """`before` begins with the parents: as the commit itself names them, for a shallow clone has
-    no others. `repository` is how others call it: `owner/name`, as its remote has it."""
+    """A checkout. `before` starts with the parents that the commit itself names, because a shallow
+    clone has no others.
+
+    `repository` is `owner/name` of its remote.
+    """
 
     commit: str
     before: tuple[str, ...]
@@ -25,36 +28,40 @@ class Checkout(Struct, frozen=True):
     repository: str
 
 
-def checkout_at(folder: Path, env: Mapping[str, str]) -> Checkout | None:
-    """None where there is no commit, no repository or no git."""
-    git = quiet_git(folder, env)
+def find_checkout_state(folder: Path, env: Mapping[str, str]) -> Checkout | None:
+    """Return the checkout; None without a commit, a repository or git."""
+    git = open_quiet_git(folder, env)
     try:
-        commit, parents = _head(git)
+        commit, parents = _read_head(git)
         if not commit:
             return None
-        found = _lines(git, "rev-list", f"--max-count={_ANCESTORS + 1}", "HEAD")
+        found = _read_lines(git, "rev-list", f"--max-count={_ANCESTORS + 1}", "HEAD")
         ancestors = [one for one in found if one != commit]
         return Checkout(
             commit,
             tuple(dict.fromkeys((*parents, *ancestors))),
-            _line(git, "symbolic-ref", "-q", "--short", "HEAD"),
-            _line(git, "symbolic-ref", "-q", "--short", _REMOTE_HEAD).removeprefix("origin/"),
-            repository_name(_line(git, "config", "--get", "remote.origin.url")),
+            _read_first_line(git, "symbolic-ref", "-q", "--short", "HEAD"),
+            _read_first_line(git, "symbolic-ref", "-q", "--short", _REMOTE_HEAD).removeprefix(
+                "origin/"
+            ),
+            parse_repository_name(_read_first_line(git, "config", "--get", "remote.origin.url")),
         )
     except FabricError:
         return None
 
 
-def commit_at(folder: Path, env: Mapping[str, str]) -> str:
-    """Empty where there is none."""
+def find_commit(folder: Path, env: Mapping[str, str]) -> str:
+    """Return the current commit; empty without one."""
     try:
-        return _line(quiet_git(folder, env), "rev-parse", "--verify", "--quiet", "HEAD")
+        return _read_first_line(
+            open_quiet_git(folder, env), "rev-parse", "--verify", "--quiet", "HEAD"
+        )
     except FabricError:
         return ""
 
 
-def repository_name(url: str) -> str:
-    """`owner/name` of both `https://host/owner/name.git` and `git@host:owner/name.git`."""
+def parse_repository_name(url: str) -> str:
+    """Return `owner/name` of `https://host/owner/name.git` or `git@host:owner/name.git`."""
     try:
         path = urlsplit(url).path if "://" in url else url.rpartition(":")[2]
     except ValueError:
@@ -62,9 +69,10 @@ def repository_name(url: str) -> str:
     return path.strip("/").removesuffix(".git")
 
 
-def _head(git: Git) -> tuple[str, tuple[str, ...]]:
-    """The commit, and its parents from the raw object: a clone of depth 1 names them only there."""
-    commit = _line(git, "rev-parse", "--verify", "--quiet", "HEAD")
+def _read_head(git: Git) -> tuple[str, tuple[str, ...]]:
+    """Return the commit and its parents from the raw object: a clone of depth 1 names them only
+    there."""
+    commit = _read_first_line(git, "rev-parse", "--verify", "--quiet", "HEAD")
     if not commit:
         return "", ()
     head = git.asked("cat-file", "commit", commit).stdout.partition(b"\n\n")[0]
@@ -72,10 +80,10 @@ def _head(git: Git) -> tuple[str, tuple[str, ...]]:
     return commit, tuple(line.removeprefix(_PARENT).decode("ascii", "replace") for line in lines)
 
 
-def _line(git: Git, *words: str) -> str:
-    return next(iter(_lines(git, *words)), "")
+def _read_first_line(git: Git, *words: str) -> str:
+    return next(iter(_read_lines(git, *words)), "")
 
 
-def _lines(git: Git, *words: str) -> list[str]:
+def _read_lines(git: Git, *words: str) -> list[str]:
     found = git.asked(*words)
     return found.stdout.decode(errors="replace").split("\n")[:-1] if found.code == 0 else []

@@ -1,4 +1,4 @@
-"""Whether git tracks files of a directory, read from its index: no command of a checkout runs."""
+"""Check whether git tracks files of a directory, from its index, without running git."""
 
 import functools
 import os
@@ -22,21 +22,21 @@ _GIT_DIR = b"gitdir: "
 
 
 def is_tracked(folder: Path) -> bool:
-    """Whether the index of the repository around a directory names a file below it."""
+    """Return whether the index of the surrounding repository names a file below a directory."""
     try:
-        found = _repository(folder)
+        found = _find_repository(folder)
         if found is None:
             return False
         top, git_dir = found
         below = f"{os.path.relpath(os.path.realpath(folder), os.path.realpath(top))}/".encode()
         indexes = [git_dir / "index", *sorted(git_dir.glob("sharedindex.*"))]
-        return any(_names(one, _stamp(one), below) for one in indexes if one.is_file())
+        return any(_has_tracked_name(one, _stamp(one), below) for one in indexes if one.is_file())
     except OSError:
         return False
 
 
-def _repository(folder: Path) -> tuple[Path, Path] | None:
-    """The working tree that a directory is in, and where its index is stored."""
+def _find_repository(folder: Path) -> tuple[Path, Path] | None:
+    """Return the working tree of a directory, and the path of its index."""
     for above in folder.parents:
         own = above / ".git"
         if own.is_dir():
@@ -55,8 +55,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=16)
-def _names(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
-    """One process asks this several times of the same index; `stamp` says whether it is."""
+def _has_tracked_name(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
+    """Return the cached answer for the same index; `stamp` identifies its version."""
     del stamp
     content = read_bytes(index)
     if len(content) < _HEADER.size:
@@ -67,7 +67,7 @@ def _names(index: Path, stamp: tuple[int, int], below: bytes) -> bool:
     if version < _PREFIXED and below not in content:
         return False  # names are whole there, and a search is a thousand times as fast
     fixed = _FIXED + (_SHA256_EXTRA if _is_sha256(index) else 0)
-    return any(name.startswith(below) for name in _entries(content, version, count, fixed))
+    return any(name.startswith(below) for name in _list_index_names(content, version, count, fixed))
 
 
 def _is_sha256(index: Path) -> bool:
@@ -77,8 +77,8 @@ def _is_sha256(index: Path) -> bool:
         return False
 
 
-def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[bytes]:
-    """The names of an index, until its form is not understood any further."""
+def _list_index_names(content: bytes, version: int, count: int, fixed: int) -> Iterator[bytes]:
+    """Yield the names of an index, up to the first unknown format element."""
     at, name = _HEADER.size, b""
     for _ in range(count):
         start = at
@@ -88,7 +88,7 @@ def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[b
         (flags,) = _FLAGS.unpack_from(content, at)
         at += _FLAGS.size * (2 if flags & _EXTENDED else 1)
         if version >= _PREFIXED:
-            dropped, at = _varint(content, at)
+            dropped, at = _decode_varint(content, at)
             name = name[: len(name) - dropped]
         else:
             name = b""
@@ -96,17 +96,18 @@ def _entries(content: bytes, version: int, count: int, fixed: int) -> Iterator[b
         if end < 0:
             return
         name += content[at:end]
-        at = end + 1 if version >= _PREFIXED else _padded(start, end)
+        at = end + 1 if version >= _PREFIXED else _compute_padded_end(start, end)
         yield name
 
 
-def _padded(start: int, end: int) -> int:
-    """Entries are filled up with one to eight NULs to a multiple of eight bytes."""
+def _compute_padded_end(start: int, end: int) -> int:
+    """Compute the end of an entry: one to eight NULs fill it to a multiple of eight bytes."""
     return start + ((end - start) // _PADDING + 1) * _PADDING
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number as git writes offsets: seven bits a byte, each further byte counts from one."""
+def _decode_varint(content: bytes, at: int) -> tuple[int, int]:
+    """Decode a number in git's offset format: seven bits per byte, and each further byte counts
+    from one."""
     value = content[at] & 0x7F
     while content[at] & 0x80 and at + 1 < len(content):
         at += 1

@@ -1,4 +1,4 @@
-"""Plain calls over HTTP: does an address answer, and what does a function say."""
+"""Simple HTTP calls: health of an address, and responses of functions."""
 
 import http.client
 import time
@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.late_values import all_known
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Problem
 
 _SECONDS = 10.0
@@ -27,45 +27,45 @@ class HttpAnswer(Struct, frozen=True):
     ms: int
 
 
-def answers(url: str) -> str:
-    """Empty when it answers with success; else what it does instead. Asks a few times."""
-    all_known("a health check", (url,))
+def find_unreachable_reason(url: str) -> str:
+    """Return an empty text after a successful response, otherwise the reason. Tries a few times."""
+    require_known_values("a health check", (url,))
     said = ""
     for attempt in range(_TRIES):
         if attempt:
             time.sleep(_PAUSE)
-        said = _asked(url)
+        said = _check_url(url)
         if not said:
             break
     return said
 
 
-def called(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
-    """A JSON document sent to a function; an answer of any status is an answer."""
-    all_known("a call", (url,))
+def call_function(method: str, url: str, body: bytes, seconds: float) -> HttpAnswer:
+    """Send a JSON document to a function. Any status counts as a response."""
+    require_known_values("a call", (url,))
     begun = time.monotonic()
     if not _is_web(url):
-        raise _unreachable(url, "it is not a valid URL")
+        raise _unreachable_error(url, "it is not a valid URL")
     headers = {"Content-Type": "application/json"}
     content = body if body.strip() not in (b"", b"{}") or method not in _BODILESS else None
     try:
-        request = urllib.request.Request(_escaped(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
+        request = urllib.request.Request(_escape_url(url), content, headers, method=method)  # noqa: S310 - the scheme is checked
         with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
             status, said = answer.status, answer.read(_MOST_BYTES)
     except urllib.error.HTTPError as error:
         with error:
             status, said = error.code, error.read(_MOST_BYTES)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _unreachable(url, str(getattr(error, "reason", error))) from error
+        raise _unreachable_error(url, str(getattr(error, "reason", error))) from error
     ms = round((time.monotonic() - begun) * 1000)
     return HttpAnswer(status, said.decode(errors="replace"), ms)
 
 
-def _asked(url: str) -> str:
+def _check_url(url: str) -> str:
     if not _is_web(url):
         return "is not a valid URL"
     try:
-        with urllib.request.urlopen(_escaped(url), timeout=_SECONDS):  # noqa: S310 - the scheme is checked
+        with urllib.request.urlopen(_escape_url(url), timeout=_SECONDS):  # noqa: S310 - the scheme is checked
             return ""
     except urllib.error.HTTPError as error:
         error.close()
@@ -74,8 +74,8 @@ def _asked(url: str) -> str:
         return f"is unreachable ({getattr(error, 'reason', error)})"
 
 
-def _escaped(url: str) -> str:
-    """As it goes over the wire: what is an escape already stays one."""
+def _escape_url(url: str) -> str:
+    """Escape a URL for sending; existing escapes stay."""
     return quote(url, safe="%/:?#[]@!$&'()*+,;=~")
 
 
@@ -83,29 +83,29 @@ def _is_web(url: str) -> bool:
     return url.startswith(("http://", "https://"))
 
 
-def _unreachable(url: str, why: str) -> FabricError:
+def _unreachable_error(url: str, why: str) -> FabricError:
     return FabricError(Problem("provider/unreachable", f"{url} is unreachable: {why}"))
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
-    """Who is sent elsewhere is told so."""
+    """Handler that reports redirects instead of following them."""
 
     def redirect_request(self, *_told: object) -> None:
         return None
 
 
-def looked_up(url: str, seconds: float) -> HttpAnswer:
-    """What is answered at this very address: a redirect is an answer like any other."""
-    all_known("a call", (url,))
+def fetch_without_redirect(url: str, seconds: float) -> HttpAnswer:
+    """Fetch this exact address: a redirect is a response like any other."""
+    require_known_values("a call", (url,))
     begun = time.monotonic()
     opener = urllib.request.build_opener(_Staying)
     try:
-        with opener.open(_escaped(url), timeout=seconds) as answer:
+        with opener.open(_escape_url(url), timeout=seconds) as answer:
             status, said = answer.status, answer.read(_LONGEST)
     except urllib.error.HTTPError as error:
         with error:
             status, said = error.code, error.read(_LONGEST)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _unreachable(url, str(getattr(error, "reason", error))) from error
+        raise _unreachable_error(url, str(getattr(error, "reason", error))) from error
     ms = round((time.monotonic() - begun) * 1000)
     return HttpAnswer(status, said.decode(errors="replace"), ms)

@@ -1,4 +1,4 @@
-"""Calls to HTTP services: time-outs, and another try where that may help. Knows no service."""
+"""HTTP calls with timeouts and retries. Independent of any service."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.system.retry import Patience, TransientError, patiently
+from fabric.system.retry import Patience, TransientError, retry
 
 if TYPE_CHECKING:
     import httpx
@@ -33,7 +33,7 @@ NO_HEADERS: Secret[Mapping[str, str]] = Secret({})
 
 
 class HttpRequest(Struct, frozen=True):
-    """`seconds` is how long to wait for an answer, where that is longer than usual."""
+    """A request. `seconds` is the read timeout, if longer than usual."""
 
     method: str
     url: str
@@ -43,7 +43,7 @@ class HttpRequest(Struct, frozen=True):
 
 
 class HttpReply(Struct, frozen=True):
-    """`headers` under lower-case names."""
+    """A response. `headers` have lowercase names."""
 
     status: int
     headers: Mapping[str, str]
@@ -55,11 +55,11 @@ class HttpReply(Struct, frozen=True):
 
 
 class UnreadableAnswerError(Exception):
-    """An answer that is larger than it can be, or compressed although that was not asked for."""
+    """A response that exceeds the size limit, or has an unrequested compression."""
 
 
-def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
-    """The body as it was sent, counted while it is read: a length need not be true."""
+def read_capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
+    """Read the raw body and count its bytes: a declared length can be wrong."""
     coding = answer.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("", "identity"):
         raise UnreadableAnswerError("its response is compressed, which was not requested")
@@ -72,7 +72,8 @@ def capped_content(answer: "httpx.Response", most_bytes: int) -> bytes:
 
 
 class Http:
-    """An answer of more than `most_bytes` is an error, before more of it is read."""
+    """An HTTP client. A response of more than `most_bytes` is an error, and the rest is not
+    read."""
 
     def __init__(
         self, client: "httpx.Client", patience: Patience, most_bytes: int = MOST_BYTES
@@ -82,13 +83,14 @@ class Http:
         self._most_bytes = most_bytes
 
     def send(self, request: HttpRequest) -> HttpReply:
-        """The first reply that another try would not change, else TransientError."""
-        return patiently(lambda: self._once(request), self._patience)
+        """Return the first response that a retry would not change, otherwise raise
+        TransientError."""
+        return retry(lambda: self._send_once(request), self._patience)
 
     def close(self) -> None:
         self._client.close()
 
-    def _once(self, request: HttpRequest) -> HttpReply:
+    def _send_once(self, request: HttpRequest) -> HttpReply:
         import httpx
 
         try:
@@ -97,26 +99,26 @@ class Http:
                 request.url,
                 headers=dict(request.headers.reveal()),
                 content=request.content or None,
-                timeout=_limits(request.seconds or READ_SECONDS),
+                timeout=_build_timeouts(request.seconds or READ_SECONDS),
             ) as answer:
-                content = capped_content(answer, self._most_bytes)
+                content = read_capped_content(answer, self._most_bytes)
         except (httpx.RequestError, UnreadableAnswerError) as error:
             raise TransientError(str(error) or type(error).__name__) from error
         headers = {name.lower(): value for name, value in answer.headers.items()}
         reply = HttpReply(answer.status_code, headers, content)
         if _is_transient(reply):
-            raise TransientError(f"it returned status {reply.status}", _asked_pause(reply))
+            raise TransientError(f"it returned status {reply.status}", _read_retry_after(reply))
         return reply
 
 
 def open_http(patience: Patience, most_bytes: int = MOST_BYTES) -> Http:
     import httpx
 
-    client = httpx.Client(timeout=_limits(READ_SECONDS), headers=PLAIN)
+    client = httpx.Client(timeout=_build_timeouts(READ_SECONDS), headers=PLAIN)
     return Http(client, patience, most_bytes)
 
 
-def _limits(seconds: float) -> "httpx.Timeout":
+def _build_timeouts(seconds: float) -> "httpx.Timeout":
     import httpx
 
     return httpx.Timeout(seconds, connect=CONNECT_SECONDS)
@@ -128,7 +130,7 @@ def _is_transient(reply: HttpReply) -> bool:
     return reply.status in _TRANSIENT or bool(_THROTTLED.search(reply.content[:_NAMES_END]))
 
 
-def _asked_pause(reply: HttpReply) -> float:
-    """`Retry-After` in seconds; its other form, a date, depends on a clock and is left out."""
+def _read_retry_after(reply: HttpReply) -> float:
+    """Return `Retry-After` in seconds; the date form is ignored, because it depends on clocks."""
     text = reply.headers.get("retry-after", "")
     return float(text) if text.isdecimal() else 0.0

@@ -1,4 +1,4 @@
-"""A file for children that lies on no disk: it is gone with the process that made it."""
+"""An in-memory file for child processes, which disappears with the process that created it."""
 
 import contextlib
 import os
@@ -10,9 +10,9 @@ from fabric.system.disk import write_all
 
 
 @contextlib.contextmanager
-def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
-    """A descriptor of it, at its beginning; None where the system has no such thing."""
-    fd = _made(name)
+def create_memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
+    """Yield a descriptor at its beginning; None if the system does not support it."""
+    fd = _create_fd(name)
     if fd is None:
         yield None
         return
@@ -25,18 +25,18 @@ def memory_file(name: str, content: bytes = b"") -> Iterator[int | None]:
         os.close(fd)
 
 
-def shown_path(fd: int) -> Path:
-    """Where any process of ours may open it, as often as it likes: also what a child starts that
-    hands no descriptor on."""
+def build_shown_path(fd: int) -> Path:
+    """Return a path that any process of ours can open repeatedly, even through a child that passes
+    on no descriptors."""
     return Path(f"/proc/{os.getpid()}/fd/{fd}")
 
 
-def content_of(fd: int) -> bytes:
-    """All that is in it, whoever moved its position."""
+def read_whole(fd: int) -> bytes:
+    """Return the whole content, independent of the position of the descriptor."""
     return os.pread(fd, os.fstat(fd).st_size, 0)
 
 
-def _made(name: str) -> int | None:
+def _create_fd(name: str) -> int | None:
     if sys.platform != "linux" or not Path("/proc/self/fd").is_dir():
         return None
     try:

@@ -1,5 +1,7 @@
-"""Another project, a library for SSH, has an import package named `fabric` as well. Installed into
-one environment, each replaces files of the other."""
+"""Detect another project, an SSH library, with an import package named `fabric`.
+
+Installed into one environment, each replaces files of the other.
+"""
 
 from collections.abc import Iterable
 from importlib.metadata import Distribution, distributions
@@ -17,11 +19,11 @@ _HINT = (
 )
 
 
-def mixed_installation(
+def find_mixed_installation(
     package: Path = _PACKAGE, installed: Iterable[Distribution] | None = None
 ) -> Problem | None:
-    """`package` is the folder of our import package, `installed` are all that share its
-    environment."""
+    """Return a problem for such an environment. `package` is fabric's package directory;
+    `installed` are all distributions."""
     if (package / SSH_MODULE).exists():
         message = f"files of the SSH library Fabric are in `{package}`: one project has replaced "
         return Problem("doctor/mixed-installation", f"{message}files of the other", _HINT)

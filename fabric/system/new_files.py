@@ -1,4 +1,4 @@
-"""Files of which none is there yet: all of them are written, or none."""
+"""Create several files that do not exist yet: all or none."""
 
 import contextlib
 import itertools
@@ -13,8 +13,8 @@ _OWN = ".fabric"
 
 
 def write_new_files(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
-    """With the folders that they need. What was made is taken back if one cannot be written; a
-    file that appeared meanwhile stays as it is."""
+    """Write the files and their directories. If one fails, created ones are deleted; a file that
+    appeared meanwhile stays."""
     made: list[Path] = []
     path = folder
     try:
@@ -47,7 +47,7 @@ def _create(path: Path, content: bytes, made: list[Path]) -> None:
 
 
 def _take_back(made: Sequence[Path]) -> None:
-    """The newest first. A folder in which somebody else wrote meanwhile stays."""
+    """Delete created files, newest first. A directory that contains other new files stays."""
     for path in reversed(made):
         with contextlib.suppress(OSError):
             if path.is_dir() and not path.is_symlink():

@@ -1,4 +1,4 @@
-"""Packages that only some users install: whether they are there, and how they are installed."""
+"""Optional packages: whether they are installed, and the command that installs them."""
 
 import contextlib
 import importlib.util
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fabric.model.distribution import MODULES, Extra, PackageNeed, requirement
+from fabric.model.distribution import MODULES, Extra, PackageNeed, format_requirement
 from fabric.model.problems import FabricError, Problem
 
 # The files by which these tools mark an environment that they have made.
@@ -14,22 +14,22 @@ _UV_RECEIPT, _PIPX_RECEIPT = "uv-receipt.toml", "pipx_metadata.json"
 
 
 @contextlib.contextmanager
-def requiring(need: PackageNeed) -> Iterator[None]:
-    """Around imports: a package that is not installed is a problem that names the command."""
+def require_packages(need: PackageNeed) -> Iterator[None]:
+    """Convert a failed import inside to a problem with the install command."""
     try:
         yield
     except ImportError as error:
-        raise FabricError(not_installed(need, error.name or str(error))) from error
+        raise FabricError(missing_packages_problem(need, error.name or str(error))) from error
 
 
-def not_installed(need: PackageNeed, *packages: str) -> Problem:
+def missing_packages_problem(need: PackageNeed, *packages: str) -> Problem:
     names = ", ".join(packages)
     what = "a package that is not installed" if len(packages) == 1 else "packages that are missing"
     return Problem(need.code, f"{need.user} {what}: {names}", install_command(need.extra))
 
 
-def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
-    """The modules that cannot be imported. None of them is imported to find out."""
+def find_missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
+    """Return the modules that cannot be imported, without importing any."""
     return tuple(one for one in modules if not _is_there(one))
 
 
@@ -41,16 +41,16 @@ def _is_there(module: str) -> bool:
 
 
 def install_command(*extras: Extra, environment: Path | None = None) -> str:
-    """For the environment that fabric runs in, by the tool that made it."""
+    """Return the install command for fabric's environment, for the tool that created it."""
     prefix = environment or Path(sys.prefix)
     if (prefix / _UV_RECEIPT).is_file():
-        return f"uv tool install '{requirement(*_with_installed(extras))}'"
+        return f"uv tool install '{format_requirement(*_with_installed(extras))}'"
     if (prefix / _PIPX_RECEIPT).is_file():
-        return f"pipx install --force '{requirement(*_with_installed(extras))}'"
-    return f"pip install '{requirement(*extras)}'"
+        return f"pipx install --force '{format_requirement(*_with_installed(extras))}'"
+    return f"pip install '{format_requirement(*extras)}'"
 
 
 def _with_installed(extras: Iterable[Extra]) -> tuple[Extra, ...]:
-    """These tools replace what they have installed: the extras that are there have to stay."""
-    there = (extra for extra, modules in MODULES.items() if not missing_modules(modules))
+    """Add the installed extras, because these tools replace the previous installation."""
+    there = (extra for extra, modules in MODULES.items() if not find_missing_modules(modules))
     return (*extras, *there)

@@ -1,4 +1,5 @@
-"""Folders that a killed process leaves and the next one sweeps: their names say whose they are."""
+"""Temporary directories whose names identify their process, so that those of killed processes can
+be deleted."""
 
 import contextlib
 import functools
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.system.disk import make_folder
-from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
 
 # Whose process cannot be proved dead from here: no run takes this long.
 _DAY = 24 * 3600.0
@@ -20,27 +21,30 @@ _NAME = re.compile(r"(\d+-\d+-[0-9a-f]{12})\.[a-z0-9_]{8}|fabric-payload-[a-z0-9
 
 
 @contextlib.contextmanager
-def owned_folder(above: Path) -> Iterator[Path]:
-    """A new folder for this process alone, gone at the end."""
+def create_owned_folder(above: Path) -> Iterator[Path]:
+    """Provide a new directory for this process, deleted at the end."""
     make_folder(above, 0o700)
-    with tempfile.TemporaryDirectory(prefix=f"{this_mark()}.", dir=above) as made:
+    with tempfile.TemporaryDirectory(prefix=f"{build_this_mark()}.", dir=above) as made:
         yield Path(made)
 
 
 @contextlib.contextmanager
-def temporary_folder(purpose: str, top: Path | None = None) -> Iterator[Path]:
-    """A new folder for this process alone, where the system has its temporary ones. What killed
-    processes left of this purpose goes the first time that one is asked for."""
+def create_temporary_folder(purpose: str, top: Path | None = None) -> Iterator[Path]:
+    """Provide a new directory in the system's temporary place, for this process.
+
+    The first call for a purpose deletes directories of killed processes.
+    """
     top = top or Path(tempfile.gettempdir())
     _sweep_temporary(purpose, top)
-    prefix = f"fabric-{purpose}-{this_mark()}."
+    prefix = f"fabric-{purpose}-{build_this_mark()}."
     with tempfile.TemporaryDirectory(prefix=prefix, dir=top) as made:
         yield Path(made)
 
 
 @functools.cache
 def _sweep_temporary(purpose: str, top: Path) -> None:
-    """That place is everybody's: only folders of our own are touched, and no links."""
+    """Delete only fabric's own directories and no links, because the place is shared with other
+    users."""
     prefix = f"fabric-{purpose}-"
     for one in top.glob(f"{prefix}*"):
         found = _NAME.fullmatch(one.name.removeprefix(prefix))
@@ -57,8 +61,11 @@ def _is_own_folder(path: Path) -> bool:
 
 
 def sweep_owned(above: Path, now: float) -> None:
-    """Take away what dead processes left there, by its name and nothing else; what cannot be
-    looked at waits for the next. A link there may lead to anybody's folder."""
+    """Delete directories of dead processes, identified only by name.
+
+    Unreadable ones wait for the next sweep. Links are not followed: they can point to another
+    user's directory.
+    """
     try:
         left = [] if above.is_symlink() else sorted(above.iterdir())
     except OSError:

@@ -1,4 +1,4 @@
-"""The same call for many things at once: where each mostly waits for a disk or a network."""
+"""Run the same call for many items in parallel, for work that waits for a disk or a network."""
 
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
@@ -10,23 +10,23 @@ HANDS = 16
 T = TypeVar("T")
 
 
-def for_each(
+def run_for_each(
     things: Iterable[T], do: Callable[[T], None], hands: int = HANDS
 ) -> tuple[Problem, ...]:
-    """Call for every one of them, whatever happens to the others; all problems, in their order."""
+    """Call `do` for every item, even if others fail. Returns all problems in order."""
     rows = list(things)
     if len(rows) <= 1:
-        return tuple(problem for one in rows for problem in _done(one, do))
+        return tuple(problem for one in rows for problem in _run_one(one, do))
     from concurrent.futures import ThreadPoolExecutor  # a start to import, and often not needed
 
     with ThreadPoolExecutor(min(hands, len(rows))) as pool:
         # What is done for a run is done for it by every hand.
         contexts = [copy_context() for _ in rows]
-        found = pool.map(lambda context, one: context.run(_done, one, do), contexts, rows)
+        found = pool.map(lambda context, one: context.run(_run_one, one, do), contexts, rows)
         return tuple(problem for problems in found for problem in problems)
 
 
-def _done(thing: T, do: Callable[[T], None]) -> tuple[Problem, ...]:
+def _run_one(thing: T, do: Callable[[T], None]) -> tuple[Problem, ...]:
     try:
         do(thing)
     except FabricError as error:

@@ -1,6 +1,6 @@
-"""Plug-ins: what installed packages offer under entry points of the group `fabric.plugins`.
+"""Plugins: entry points of installed packages in the group `fabric.plugins`.
 
-Nothing is looked for unless it is asked for, and only what is asked for by name is loaded.
+Packages are searched only on demand, and only the requested plugin is loaded.
 """
 
 import contextlib
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_credentials
-from fabric.model.spelling import did_you_mean
+from fabric.model.secrecy import redact_credentials
+from fabric.model.spelling import suggest_spelling
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -22,7 +22,8 @@ SECRET_MANAGER = "secret-manager"  # noqa: S105 - a kind of plug-in
 
 @runtime_checkable
 class SecretManager(Protocol):
-    """An object or a module. `variables` are those that it reads, for people to be told of."""
+    """A secret manager: an object or a module. `variables` are the variables that it reads, for
+    messages."""
 
     @property
     def kind(self) -> str: ...
@@ -30,32 +31,32 @@ class SecretManager(Protocol):
     def variables(self) -> Sequence[str]: ...
 
     def read(self, reference: str, env: Mapping[str, str]) -> str:
-        """The value of what follows `<scheme>://`."""
+        """Return the value of a reference, the text after `<scheme>://`."""
         ...
 
 
 FindEntries: TypeAlias = Callable[[], Iterable["EntryPoint"]]
 
 
-def installed() -> "Iterable[EntryPoint]":
+def list_installed() -> "Iterable[EntryPoint]":
     from importlib.metadata import entry_points  # costs more than most commands take
 
     return entry_points(group=GROUP)
 
 
-def find_plugin(name: str, find: FindEntries = installed) -> "EntryPoint":
-    """What a package says of the one of that name; nothing of it is loaded."""
+def find_plugin(name: str, find: FindEntries = list_installed) -> "EntryPoint":
+    """Return the entry point of this name without loading it."""
     entries = {one.name: one for one in find()}
     if name not in entries:
         known = ", ".join(sorted(entries)) or "none is installed"
-        hint = did_you_mean(name, entries) or f"use an installed plugin: {known}"
+        hint = suggest_spelling(name, entries) or f"use an installed plugin: {known}"
         raise FabricError(Problem("plugin/unknown", f"unknown plugin `{name}`", hint=hint))
     return entries[name]
 
 
-def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
-    """The one of that name, loaded."""
-    plugin = _loaded(find_plugin(name, find))
+def load_secret_manager(name: str, find: FindEntries = list_installed) -> SecretManager:
+    """Load the secret manager of this name."""
+    plugin = _load_plugin(find_plugin(name, find))
     if not (isinstance(plugin, SecretManager) and plugin.kind == SECRET_MANAGER):
         message = f"the plugin `{name}` is not a secret manager"
         hint = "define `kind` (`secret-manager`), `variables` and `read(reference, env)` in it"
@@ -63,41 +64,43 @@ def secret_manager(name: str, find: FindEntries = installed) -> SecretManager:
     return plugin
 
 
-def secret_managers(find: FindEntries = installed) -> Mapping[str, SecretManager]:
-    """All that can be loaded, by name; one that cannot is no choice."""
+def load_secret_managers(find: FindEntries = list_installed) -> Mapping[str, SecretManager]:
+    """Load all secret managers by name; failing ones are omitted."""
     found: dict[str, SecretManager] = {}
     for name in sorted(one.name for one in find()):
         with contextlib.suppress(FabricError):
-            found[name] = secret_manager(name, find)
+            found[name] = load_secret_manager(name, find)
     return found
 
 
 class PluginVariables(Struct, frozen=True):
-    """What the process has, and what a `.env` of the project adds to it."""
+    """Variables of the process, and additions from a `.env` of the project."""
 
     process: Mapping[str, str]
     filed: Mapping[str, str] = {}
 
     def of(self, name: str, variables: Sequence[str]) -> Mapping[str, str]:
-        """For one plugin. All of its variables come from one source: a checkout that names the
-        address must not be sent the token of the user."""
+        """Select the variables of one plugin. All must come from one source.
+
+        Otherwise a repository could set the address that receives the user's token.
+        """
         own = [one for one in variables if one in self.process]
         filed = [one for one in variables if one in self.filed and one not in self.process]
         if own and filed:
-            raise FabricError(_mixed(name, own, filed))
+            raise FabricError(_source_conflict_problem(name, own, filed))
         return {**self.process, **{one: self.filed[one] for one in filed}}
 
 
 def read_secret(
-    name: str, reference: str, variables: PluginVariables, find: FindEntries = installed
+    name: str, reference: str, variables: PluginVariables, find: FindEntries = list_installed
 ) -> str:
-    """What a manager answers. Nothing of it is kept, and its errors are told without values."""
-    manager = secret_manager(name, find)
+    """Return the value from a manager. Values are not cached, and errors contain no values."""
+    manager = load_secret_manager(name, find)
     env = variables.of(name, tuple(manager.variables))
     try:
         value: object = manager.read(reference, env)
     except Exception as error:
-        raise _failed(name, error) from error
+        raise _plugin_failure_error(name, error) from error
     if isinstance(value, str) and "\0" not in value:
         return value
     kind = (
@@ -109,11 +112,11 @@ def read_secret(
     raise FabricError(Problem("plugin/failed", message))
 
 
-def _loaded(entry: "EntryPoint") -> object:
+def _load_plugin(entry: "EntryPoint") -> object:
     try:
         plugin: object = entry.load()
     except Exception as error:
-        reason = without_credentials(f"{type(error).__name__}: {error}")
+        reason = redact_credentials(f"{type(error).__name__}: {error}")
         message = f"cannot load the plugin `{entry.name}`: {reason}"
         raise FabricError(
             Problem("plugin/broken", message, hint=f"check its entry point {entry.value}")
@@ -121,7 +124,7 @@ def _loaded(entry: "EntryPoint") -> object:
     return plugin
 
 
-def _mixed(name: str, own: Sequence[str], filed: Sequence[str]) -> Problem:
+def _source_conflict_problem(name: str, own: Sequence[str], filed: Sequence[str]) -> Problem:
     return Problem(
         "plugin/mixed-sources",
         f"refusing to call the plugin `{name}`: {', '.join(filed)} is set in .env, "
@@ -130,6 +133,6 @@ def _mixed(name: str, own: Sequence[str], filed: Sequence[str]) -> Problem:
     )
 
 
-def _failed(name: str, error: Exception) -> FabricError:
-    reason = without_credentials(f"{type(error).__name__}: {error}")
+def _plugin_failure_error(name: str, error: Exception) -> FabricError:
+    reason = redact_credentials(f"{type(error).__name__}: {error}")
     return FabricError(Problem("plugin/failed", f"the plugin `{name}` failed: {reason}"))

@@ -1,4 +1,5 @@
-"""Children: own session, so that a Ctrl-C reaches fabric first, and no inherited descriptors."""
+"""Child processes: a separate session, so that Ctrl-C reaches fabric first, and no inherited
+descriptors."""
 
 import contextlib
 import os
@@ -10,12 +11,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.system.child_group import child_group, forget, signal_group
-from fabric.system.child_keeper import kept
+from fabric.system.child_group import forget, get_child_group, send_signal
+from fabric.system.child_reaper import keep_child
 
 
 class CannotStartError(FabricError):
-    """There is no such program, or it cannot be run here."""
+    """The program does not exist, or cannot be run here."""
 
 
 class ChildResult(Struct, frozen=True):
@@ -36,27 +37,29 @@ def run_child(
     timeout: float = 900,
     stdin: bytes = b"",
 ) -> ChildResult:
-    """Run to the end and collect both streams. A time-out ends the whole session of the child, and
-    so does the end of this process, however it comes about."""
-    reader, writer = _pipe(argv[0])
+    """Run to the end and collect both streams.
+
+    A timeout ends the child's whole session. So does the end of this process, however it ends.
+    """
+    reader, writer = _open_pipe(argv[0])
     with (
         os.fdopen(writer, "wb") as ours,
-        kept(reader, lambda: _reading(reader, argv, cwd, env)) as child,
+        keep_child(reader, lambda: _start_reader(reader, argv, cwd, env)) as child,
     ):
         child.stdin = ours
-        out, err = _heard_out(child, argv[0], stdin, timeout)
+        out, err = _collect_output(child, argv[0], stdin, timeout)
     forget(child)
     return ChildResult(child.returncode, out, err)
 
 
-def _pipe(program: str) -> tuple[int, int]:
+def _open_pipe(program: str) -> tuple[int, int]:
     try:
         return os.pipe()
     except OSError as error:
-        raise _cannot_start(program, error) from error
+        raise _start_error(program, error) from error
 
 
-def _reading(
+def _start_reader(
     reader: int, argv: Sequence[str], cwd: Path, env: Mapping[str, str] | None
 ) -> subprocess.Popen[bytes]:
     try:
@@ -65,7 +68,7 @@ def _reading(
         os.close(reader)
 
 
-def _heard_out(
+def _collect_output(
     child: subprocess.Popen[bytes], program: str, stdin: bytes, timeout: float
 ) -> tuple[bytes, bytes]:
     try:
@@ -89,7 +92,7 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
     stderr: int = subprocess.PIPE,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    group = child_group()
+    group = get_child_group()
     group.refuse_if_closed()
     try:
         child = subprocess.Popen(
@@ -103,12 +106,12 @@ def start_child(  # noqa: PLR0913 - a child, and what joins it to us
             pass_fds=pass_fds,
         )
     except OSError as error:
-        raise _cannot_start(argv[0], error, "check that it is installed and on PATH") from error
+        raise _start_error(argv[0], error, "check that it is installed and on PATH") from error
     group.add(child)
     return child
 
 
-def _cannot_start(program: str, error: OSError, hint: str = "") -> CannotStartError:
+def _start_error(program: str, error: OSError, hint: str = "") -> CannotStartError:
     why = (error.strerror or str(error)).lower()
     return CannotStartError(
         Problem("process/cannot-start", f"cannot start `{program}`: {why}", hint)
@@ -116,22 +119,23 @@ def _cannot_start(program: str, error: OSError, hint: str = "") -> CannotStartEr
 
 
 def ask_to_end(child: subprocess.Popen[bytes]) -> None:
-    """The child's whole session is asked, and given the time that it needs."""
-    signal_group(child, signal.SIGTERM)
+    """Ask the child's whole session to end, and give it time."""
+    send_signal(child, signal.SIGTERM)
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
-    """Ask the child's whole session to end, then make it: also what outlives the child itself."""
+    """Ask the child's whole session to end, then kill it, including processes that outlive the
+    child."""
     if child.poll() is None:
         for number in (signal.SIGTERM, signal.SIGKILL):
-            signal_group(child, number)
+            send_signal(child, number)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(2)
     forget(child)
 
 
 def kill_child(child: subprocess.Popen[bytes]) -> None:
-    """End the child's whole session, which was asked before and has had its time."""
-    signal_group(child, signal.SIGKILL)
+    """Kill the child's whole session, which was asked to end before."""
+    send_signal(child, signal.SIGKILL)
     child.wait()
     forget(child)

@@ -1,4 +1,4 @@
-"""Which process this is, so that another one on the same host can prove it dead."""
+"""The identity of a process, with which another process on the same host can prove it dead."""
 
 import contextlib
 import functools
@@ -20,9 +20,10 @@ _LOOKS, _PAUSE = 40, 0.05
 
 
 class Process(Struct, frozen=True):
-    """`started` is in clock ticks since boot: with boot and namespace it names a process for good.
+    """A process identity. `started` is in clock ticks since boot; with boot and namespace it is
+    unique.
 
-    Empty texts and 0 where the system does not tell: nothing is proved from these.
+    Empty texts and 0 mean unknown, and prove nothing.
     """
 
     user: str
@@ -37,42 +38,50 @@ class Process(Struct, frozen=True):
         return f"{self.user}@{self.host}"
 
 
-def this_process() -> Process:
+def identify_this_process() -> Process:
     return _process(os.getpid())
 
 
 @functools.cache
 def _process(pid: int) -> Process:
-    return Process(_user(), os.uname().nodename, pid, _boot(), _namespace(), _started(pid))
+    return Process(
+        _read_user(),
+        os.uname().nodename,
+        pid,
+        _read_boot_id(),
+        _read_namespace(),
+        _read_start_time(pid),
+    )
 
 
 @functools.cache
 def _mark(pid: int) -> Mark:
-    space = hashlib.sha256(f"{_boot()} {_namespace()} {os.uname().nodename}".encode())
-    return Mark(f"{pid}-{_started(pid)}-{space.hexdigest()[:12]}")
+    space = hashlib.sha256(f"{_read_boot_id()} {_read_namespace()} {os.uname().nodename}".encode())
+    return Mark(f"{pid}-{_read_start_time(pid)}-{space.hexdigest()[:12]}")
 
 
-def this_mark() -> Mark:
-    """This process as a short word for names of files: its pid, its start, and where pids count."""
+def build_this_mark() -> Mark:
+    """Return this process as a short word for file names: pid, start time, and pid namespace."""
     return _mark(os.getpid())
 
 
 def is_mark_dead(mark: Mark) -> bool:
-    """Only with proof, as of a process: a pid of another boot or namespace proves nothing."""
+    """Return whether the process is proven dead: a pid of another boot or namespace proves
+    nothing."""
     found = _MARK.fullmatch(mark)
-    if found is None or found[3] != this_mark().rpartition("-")[2]:
+    if found is None or found[3] != build_this_mark().rpartition("-")[2]:
         return False
     pid, started = int(found[1]), int(found[2])
     if started:
-        return _started(pid) != started
+        return _read_start_time(pid) != started
     # A system that tells no start has no namespaces either.
     return not _is_there(pid)
 
 
 def is_mark_alive(mark: Mark) -> bool:
-    """Whether it is seen from here that the process is at work: one of another namespace is not."""
+    """Return whether the process is visibly running: one of another namespace is not."""
     found = _MARK.fullmatch(mark)
-    is_seen = found is not None and found[3] == this_mark().rpartition("-")[2]
+    is_seen = found is not None and found[3] == build_this_mark().rpartition("-")[2]
     return is_seen and not is_mark_dead(mark)
 
 
@@ -87,33 +96,34 @@ def _is_there(pid: int) -> bool:
 
 
 def is_surely_dead(other: Process) -> bool:
-    """Only with proof: the same boot, the same pid namespace, and no such process in it."""
+    """Return whether it is proven dead: same boot, same pid namespace, and no such process."""
     if not (other.boot and other.namespace and other.started):
         return False
-    if (other.boot, other.namespace) != (_boot(), _namespace()):
+    if (other.boot, other.namespace) != (_read_boot_id(), _read_namespace()):
         return False
-    return _started(other.pid) != other.started
+    return _read_start_time(other.pid) != other.started
 
 
 def is_surely_alive(other: Process) -> bool:
-    """Only with proof, as above: whoever has its number now is the same process."""
+    """Return whether it is proven alive, as above: the process with its pid is the same one."""
     if not (other.boot and other.namespace and other.started):
         return False
-    if (other.boot, other.namespace) != (_boot(), _namespace()):
+    if (other.boot, other.namespace) != (_read_boot_id(), _read_namespace()):
         return False
-    return _started(other.pid) == other.started
+    return _read_start_time(other.pid) == other.started
 
 
-def children_mark(process: Process) -> tuple[str, str]:
-    """A variable that children carry, so that they can be told after their parent is gone."""
+def build_children_mark(process: Process) -> tuple[str, str]:
+    """Return a variable for children that identifies them after their parent has ended."""
     space = process.namespace.rpartition("[")[2].rstrip("]")
     return "FABRIC_HOLDER", f"{process.pid}-{process.started}-{space}"
 
 
 def end_orphans(process: Process) -> None:
-    """End what a dead process left running on this machine: nobody waits for its answer now."""
-    mark = "=".join(children_mark(process)).encode()
-    for pid in _marked(mark):
+    """End processes that a dead process left running on this machine: their results have no
+    reader."""
+    mark = "=".join(build_children_mark(process)).encode()
+    for pid in _find_marked(mark):
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(OSError):
                 os.kill(pid, number)
@@ -121,7 +131,7 @@ def end_orphans(process: Process) -> None:
                 break
 
 
-def _marked(mark: bytes) -> list[int]:
+def _find_marked(mark: bytes) -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -134,35 +144,35 @@ def _marked(mark: bytes) -> list[int]:
 
 def _is_gone(pid: int) -> bool:
     for _ in range(_LOOKS):
-        if not _started(pid):
+        if not _read_start_time(pid):
             return True
         time.sleep(_PAUSE)
     return False
 
 
-def _user() -> str:
+def _read_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
         return str(os.getuid())
 
 
-def _boot() -> str:
+def _read_boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
 
-def _namespace() -> str:
+def _read_namespace() -> str:
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         return ""
 
 
-def _started(pid: int) -> int:
-    """When a process began; 0 when there is none, or only a corpse that nobody has fetched."""
+def _read_start_time(pid: int) -> int:
+    """Return the start time of a process; 0 if there is none, or only a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""When to try again: the pauses as values, and the one loop that takes them."""
+"""Retries: pauses as values, and the loop that uses them."""
 
 import random
 import time
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class TransientError(Exception):
-    """May go away by itself. `after` is how long the other side asked to be left alone."""
+    """A temporary error. `after` is the pause that the other side requested, in seconds."""
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)
@@ -19,7 +19,7 @@ class TransientError(Exception):
 
 
 class Patience(Struct, frozen=True):
-    """How often a call is made, and how long the pauses in between are, in seconds."""
+    """The number of tries of a call, and the pauses between them in seconds."""
 
     tries: int = 6
     base: float = 0.2
@@ -29,7 +29,8 @@ class Patience(Struct, frozen=True):
     random: Callable[[], float] = random.random
 
     def pause(self, failed: int, wish: float = 0.0) -> float:
-        """After so many failures. Full jitter: callers that failed together come back apart."""
+        """Return the pause after this number of failures. Full jitter spreads callers that failed
+        together."""
         ceiling = min(self.cap, self.base * 2.0 ** (failed - 1))
         return max(min(wish, self.longest_wish), ceiling * self.random())
 
@@ -37,8 +38,9 @@ class Patience(Struct, frozen=True):
 PATIENT = Patience()
 
 
-def patiently(call: Callable[[], T], patience: Patience) -> T:
-    """What a call gives in the end; the last TransientError when the tries are used up."""
+def retry(call: Callable[[], T], patience: Patience) -> T:
+    """Retry a call and return its result. Raises the last TransientError when the tries are used
+    up."""
     for failed in range(1, patience.tries):
         try:
             return call()

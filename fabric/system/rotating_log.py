@@ -1,4 +1,4 @@
-"""A log that never grows beyond a few files, read by its owner alone."""
+"""A log of a few bounded files, readable only by its owner."""
 
 import contextlib
 import fcntl
@@ -16,8 +16,10 @@ _END = 8192
 
 
 class RotatingLog:
-    """`path` is the newest file, `path.1` the one before it. Where it `has_streams`, what else the
-    process writes to both of its streams goes to the newest file as well."""
+    """A log. `path` is the newest file, `path.1` the previous one.
+
+    With `has_streams`, the process's stdout and stderr are written to the newest file too.
+    """
 
     def __init__(
         self, path: Path, *, largest: int = _LARGEST, files: int = _FILES, has_streams: bool = False
@@ -25,15 +27,15 @@ class RotatingLog:
         self._path, self._largest, self._files = path, largest, files
         self._has_streams = has_streams
         self._lock = threading.Lock()
-        self._fd = self._opened()
+        self._fd = self._open_file()
 
     def write(self, line: str) -> None:
-        """A line that cannot be written is lost: nobody is kept from their work by the log."""
+        """Write a line. A failed write loses the line, because logging must not stop other work."""
         content = f"{line}\n".encode("utf-8", "backslashreplace")
         with self._lock, contextlib.suppress(OSError):
             self._follow_others()
             if self._is_full(content):
-                with _held_alone(self._fd):
+                with _hold_lock(self._fd):
                     # Somebody else may have been quicker.
                     self._follow_others()
                     if self._is_full(content):
@@ -44,7 +46,7 @@ class RotatingLog:
         with self._lock:
             os.close(self._fd)
 
-    def _opened(self) -> int:
+    def _open_file(self) -> int:
         fd = open_log(self._path)
         if self._has_streams:
             for stream in _STREAMS:
@@ -56,29 +58,30 @@ class RotatingLog:
         return bool(size) and size + len(content) > self._largest
 
     def _follow_others(self) -> None:
-        """Another process has put this file aside: what it writes to now is the newest."""
+        """Switch to the newest file after another process has rotated the log."""
         try:
             there = self._path.stat(follow_symlinks=False)
         except FileNotFoundError:
             return
         if not os.path.samestat(there, os.fstat(self._fd)):
-            self._reopen()
+            self._reopen_file()
 
-    def _reopen(self) -> None:
-        before, self._fd = self._fd, self._opened()
+    def _reopen_file(self) -> None:
+        before, self._fd = self._fd, self._open_file()
         os.close(before)
 
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
-            older = numbered(self._path, number - 1)
+            older = build_numbered_path(self._path, number - 1)
             if older.exists():
-                older.replace(numbered(self._path, number))
-        self._reopen()
+                older.replace(build_numbered_path(self._path, number))
+        self._reopen_file()
 
 
 @contextlib.contextmanager
-def _held_alone(fd: int) -> Iterator[None]:
-    """By a descriptor of its own: the log's may be another file's by the end."""
+def _hold_lock(fd: int) -> Iterator[None]:
+    """Hold the lock with a separate descriptor: the log's own can belong to another file at the
+    end."""
     own = os.dup(fd)
     try:
         fcntl.flock(own, fcntl.LOCK_EX)
@@ -88,13 +91,13 @@ def _held_alone(fd: int) -> Iterator[None]:
         os.close(own)
 
 
-def numbered(path: Path, number: int) -> Path:
-    """Of a log's files the newest is 0."""
+def build_numbered_path(path: Path, number: int) -> Path:
+    """Return the path of a log file by number; the newest is 0."""
     return path.with_name(f"{path.name}.{number}") if number else path
 
 
 def open_log(path: Path) -> int:
-    """To be written at its end."""
+    """Open a log for appending."""
     make_private(path.parent, durable=False)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
@@ -105,7 +108,7 @@ def open_log(path: Path) -> int:
     return fd
 
 
-def last_lines(path: Path, most: int) -> list[str]:
+def read_last_lines(path: Path, most: int) -> list[str]:
     try:
         content = read_bytes(path)[-_END:]
     except OSError:

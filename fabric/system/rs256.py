@@ -1,4 +1,5 @@
-"""RS256, the one signature that a service account needs. Keys and signatures are cryptography's."""
+"""RS256, the only signature that service accounts need. Keys and signatures use the cryptography
+package."""
 
 import base64
 import json
@@ -8,7 +9,7 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -21,9 +22,12 @@ class PrivateKey(Struct, frozen=True):
 
 
 def read_key(pem: str) -> PrivateKey:
-    """The key of a PEM text (PKCS#8 or PKCS#1), checked: a damaged one would sign wrongly.
-    ValueError, without a word of it, for anything else."""
-    with requiring(_NEED):
+    """Read and check the key of a PEM text (PKCS#8 or PKCS#1); a damaged one would give wrong
+    signatures.
+
+    Raises ValueError for anything else, without quoting it.
+    """
+    with require_packages(_NEED):
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -39,22 +43,22 @@ def read_key(pem: str) -> PrivateKey:
 
 
 def sign(message: bytes, key: PrivateKey) -> bytes:
-    """RSASSA-PKCS1-v1_5 with SHA-256 (RFC 8017, 8.2)."""
+    """Sign with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 8017, 8.2)."""
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
     from cryptography.hazmat.primitives.hashes import SHA256
 
     return key.secret.reveal().sign(message, PKCS1v15(), SHA256())
 
 
-def token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:
-    """A signed JSON Web Token."""
-    signed = f"{_packed(header)}.{_packed(claims)}"
-    return f"{signed}.{_text(sign(signed.encode(), key))}"
+def build_token(header: dict[str, str], claims: dict[str, str | int], key: PrivateKey) -> str:
+    """Build a signed JSON Web Token."""
+    signed = f"{_encode_part(header)}.{_encode_part(claims)}"
+    return f"{signed}.{_encode_base64(sign(signed.encode(), key))}"
 
 
-def _packed(part: dict[str, str] | dict[str, str | int]) -> str:
-    return _text(json.dumps(part, separators=(",", ":")).encode())
+def _encode_part(part: dict[str, str] | dict[str, str | int]) -> str:
+    return _encode_base64(json.dumps(part, separators=(",", ":")).encode())
 
 
-def _text(content: bytes) -> str:
+def _encode_base64(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

@@ -1,10 +1,10 @@
-"""The JSON Schemas that come with fabric, and what of a document from outside does not fit one."""
+"""The JSON Schemas that fabric ships, and the validation of external documents."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fabric.model.misfit import EXPECTED, FOUND, at
+from fabric.model.validation_message import EXPECTED, FOUND, prefix_message
 from fabric.system.disk import read_bytes
 
 if TYPE_CHECKING:
@@ -26,84 +26,89 @@ _PASSED_OVER = "additionalProperties"
 _SHOWN = 3
 
 
-def schema_text(name: str) -> str:
-    """One schema, as it lies in the installed package or beside it in a checkout."""
+def read_schema_text(name: str) -> str:
+    """Return one schema, from the installed package or from the checkout."""
     places = (_PACKAGE / "schemas", _PACKAGE.parent / "schemas")
     folder = next(place for place in places if place.is_dir())
     return read_bytes(folder / f"{name}.schema.json").decode()
 
 
-def misfits(name: str, document: object) -> tuple[str, ...]:
-    """What does not fit, such as `functions[2].endpoint: expected a text, found a number`."""
+def find_misfits(name: str, document: object) -> tuple[str, ...]:
+    """Return validation errors, such as `functions[2].endpoint: expected a text, found a
+    number`."""
     found = (
         words
-        for error in _validator(name).iter_errors(document)
+        for error in _build_validator(name).iter_errors(document)
         if error.validator != _PASSED_OVER
-        for words in _words(error)
+        for words in _format_error(error)
     )
     return tuple(dict.fromkeys(found))
 
 
-def listed(found: tuple[str, ...]) -> str:
-    """The first of them, and how many more there are."""
+def format_misfits(found: tuple[str, ...]) -> str:
+    """Format the first errors, and the number of remaining ones."""
     rest = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
     return "; ".join(found[:_SHOWN]) + rest
 
 
-def _validator(name: str) -> "Draft7Validator":
+def _build_validator(name: str) -> "Draft7Validator":
     # Costs more than most commands take: only where something comes from outside.
     import json
 
     from jsonschema import Draft7Validator
 
-    return Draft7Validator(json.loads(schema_text(name)))
+    return Draft7Validator(json.loads(read_schema_text(name)))
 
 
-def _words(error: "ValidationError") -> Iterator[str]:
-    path, rule, found = _path(error.absolute_path), _rule(error), error.instance
+def _format_error(error: "ValidationError") -> Iterator[str]:
+    path, rule, found = _format_path(error.absolute_path), _read_rule(error), error.instance
     match error.validator:
         case "required":
-            names = [one for one in rule if one not in _keys(found)]
-            yield from (at(path, f"`{one}` is required") for one in names)
+            names = [one for one in rule if one not in _list_keys(found)]
+            yield from (prefix_message(path, f"`{one}` is required") for one in names)
         case "anyOf":
             names = [one for option in rule for one in option["required"]]
-            yield at(path, " or ".join(f"`{one}`" for one in names) + " is required")
+            yield prefix_message(path, " or ".join(f"`{one}`" for one in names) + " is required")
         case "type":
-            yield at(path, f"expected {_expected(rule)}, found {_kind(found)}")
+            yield prefix_message(
+                path, f"expected {_format_expected(rule)}, found {_describe_kind(found)}"
+            )
         case "enum":
             words = ", ".join(f"`{one}`" for one in rule)
             one_of = "one of " if len(rule) > 1 else ""
-            yield at(path, f"expected {one_of}{words}, found {_shown(found)}")
+            yield prefix_message(path, f"expected {one_of}{words}, found {_format_found(found)}")
         case "minimum":
-            yield at(path, f"expected at least {rule}, found {found}")
+            yield prefix_message(path, f"expected at least {rule}, found {found}")
         case "pattern":
-            yield at(path, f"expected text that is not blank, found {_shown(found)}")
+            yield prefix_message(
+                path, f"expected text that is not blank, found {_format_found(found)}"
+            )
         case _:
-            yield at(path, error.message)
+            yield prefix_message(path, error.message)
 
 
-def _expected(kinds: str | list[str]) -> str:
+def _format_expected(kinds: str | list[str]) -> str:
     names = [kinds] if isinstance(kinds, str) else kinds
     return " or ".join(EXPECTED[_KINDS[name]] for name in names)
 
 
-def _rule(error: "ValidationError") -> Any:
-    """What the schema says: its form depends on the word before it."""
+def _read_rule(error: "ValidationError") -> Any:
+    """Return the value of the failed schema keyword; its type depends on the keyword."""
     return error.validator_value
 
 
-def _keys(found: object) -> frozenset[str]:
+def _list_keys(found: object) -> frozenset[str]:
     return frozenset(found) if isinstance(found, dict) else frozenset()
 
 
-def _kind(found: object) -> str:
+def _describe_kind(found: object) -> str:
     return FOUND[_TYPES.get(type(found), "null")]
 
 
-def _shown(found: object) -> str:
-    return f"`{found}`" if isinstance(found, str | int) else _kind(found)
+def _format_found(found: object) -> str:
+    return f"`{found}`" if isinstance(found, str | int) else _describe_kind(found)
 
 
-def _path(steps: Iterable[str | int]) -> str:
+def _format_path(steps: Iterable[str | int]) -> str:
     words = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return "".join(words).removeprefix(".")

@@ -1,5 +1,7 @@
-"""Tokens that the key file of a service account gives: what is asked for them, and how long they
-last. Knows no service but the one that the file names."""
+"""Access tokens from a service account's key file: requests and lifetimes.
+
+The only known service is the token endpoint in the file.
+"""
 
 import json
 import threading
@@ -12,7 +14,7 @@ from msgspec import Struct
 from fabric.model.secret import Secret
 from fabric.system.clock import Clock
 from fabric.system.http_client import HttpReply, HttpRequest
-from fabric.system.rs256 import PrivateKey, read_key, token
+from fabric.system.rs256 import PrivateKey, build_token, read_key
 
 _GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _FORM = "application/x-www-form-urlencoded"
@@ -34,7 +36,7 @@ class GivenToken(Struct, frozen=True):
 
 
 class AccountKey(Struct, frozen=True):
-    """`uri` is where its tokens come from."""
+    """A service account key. `uri` is the token endpoint."""
 
     email: str
     uri: str
@@ -48,7 +50,7 @@ class AskedToken(Struct, frozen=True):
 
 
 def read_account_key(content: bytes | str) -> AccountKey:
-    """The text of a key file; ValueError, without a word of it, for anything else."""
+    """Parse the text of a key file. Raises ValueError for anything else, without quoting it."""
     try:
         words = json.loads(content)
     except ValueError:
@@ -61,7 +63,7 @@ def read_account_key(content: bytes | str) -> AccountKey:
     )
 
 
-def token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
+def build_token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
     claims: dict[str, str | int] = {
         "iss": account.email,
         "scope": scope,
@@ -70,12 +72,12 @@ def token_request(account: AccountKey, scope: str, now: int) -> HttpRequest:
         "exp": now + _LIFE_SECONDS,
     }
     head = {"alg": "RS256", "typ": "JWT", "kid": account.key_id}
-    form = urlencode({"grant_type": _GRANT, "assertion": token(head, claims, account.key)})
+    form = urlencode({"grant_type": _GRANT, "assertion": build_token(head, claims, account.key)})
     return HttpRequest("POST", account.uri, Secret({"Content-Type": _FORM}), form.encode())
 
 
-def token_in(reply: HttpReply) -> AskedToken:
-    """ValueError for an answer that has none."""
+def parse_token(reply: HttpReply) -> AskedToken:
+    """Parse the token of a response. Raises ValueError if there is none."""
     try:
         answer = json.loads(reply.content)
         seconds = float(answer.get("expires_in", _LIFE_SECONDS))
@@ -85,7 +87,7 @@ def token_in(reply: HttpReply) -> AskedToken:
 
 
 class HeldToken:
-    """Thread-safe; asks for a new token when the last one is about to end."""
+    """A thread-safe token cache; it requests a new token shortly before the old one expires."""
 
     def __init__(self, ask: Callable[[], AskedToken], clock: Clock) -> None:
         self._ask = ask

@@ -1,5 +1,5 @@
-"""Where a caller's span stands, as its `traceparent` says (W3C Trace Context, version 00 and what
-later ones keep of it). What is malformed says nothing."""
+"""Parse the caller's span from a `traceparent` header (W3C Trace Context, version 00 and compatible
+later ones). A malformed header is ignored."""
 
 import re
 

@@ -1,6 +1,6 @@
-"""Spans on their way to a collector (OTLP over HTTP). Nobody waits for one that is not there.
+"""Export spans to a collector (OTLP over HTTP). A missing collector never delays a run.
 
-The exporter is an extra, and is imported only when the environment asks for traces.
+The exporter is an extra, and is imported only if the environment enables traces.
 """
 
 import contextlib
@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.switches import is_on
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 from fabric.system.urls import is_web_address
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ Tell: TypeAlias = Callable[[str], None]
 
 
 class SpanPlace(Struct, frozen=True):
-    """Where a span stands: in which trace, and which one it is. In digits of 16. Whoever began the
-    trace may have said that it is not sampled."""
+    """The trace id and span id of a span, in hexadecimal digits. The root span can have disabled
+    sampling."""
 
     trace: str
     span: str
@@ -47,7 +47,7 @@ class SpanPlace(Struct, frozen=True):
 
 
 class FinishedSpan(Struct, frozen=True):
-    """Times are of the clock on the wall, in nanoseconds."""
+    """A finished span. Times are wall-clock times in nanoseconds."""
 
     name: str
     place: SpanPlace
@@ -66,7 +66,7 @@ def is_wanted(env: Mapping[str, str]) -> bool:
 
 
 def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
-    """Raises for what cannot be the address of a collector."""
+    """Raise for an invalid collector address."""
     if not url:
         return
     if is_on(_DISABLED, env):
@@ -80,14 +80,15 @@ def refuse_address(option: str, url: str, env: Mapping[str, str]) -> None:
         )
 
 
-def traces_address(endpoint: str) -> str:
-    """The collector's own address, or just that of its traces; empty stays empty."""
+def choose_traces_address(endpoint: str) -> str:
+    """Return the traces endpoint of a collector address; empty stays empty."""
     bare = endpoint.rstrip("/")
     return bare if not bare or bare.endswith(_PATH) else bare + _PATH
 
 
-def first_place(name: str) -> SpanPlace:
-    """Of a trace of its own: the same for who tells of a request, and of what it began."""
+def derive_root_place(name: str) -> SpanPlace:
+    """Return the root of a separate trace. The name determines it, so a request and its followers
+    share it."""
     digest = hashlib.sha256(f"fabric {name}".encode()).hexdigest()
     return SpanPlace(digest[:32], digest[32 : 32 + _SPAN_LETTERS])
 
@@ -98,8 +99,11 @@ def place_below(parent: SpanPlace, name: str) -> SpanPlace:
 
 
 class SpanExport:
-    """Thread-safe. `tell` hears once that spans do not reach anybody; so many may wait. Without an
-    `endpoint` the environment says where they go."""
+    """A thread-safe exporter with a bounded queue. `tell` is called once if spans cannot be
+    delivered.
+
+    Without an `endpoint`, the environment decides the destination.
+    """
 
     def __init__(
         self,
@@ -109,9 +113,9 @@ class SpanExport:
         endpoint: str = "",
         room: int = ROOM,
     ) -> None:
-        with requiring(NEED):
+        with require_packages(NEED):
             self._sending = _Sending(endpoint)
-            self._provider, self._ids = _provider(env, about, self._sending, room)
+            self._provider, self._ids = _build_provider(env, about, self._sending, room)
         self._tracer = self._provider.get_tracer("fabric")
         self._lock = threading.Lock()
         self._tell = _Once(tell)
@@ -125,7 +129,7 @@ class SpanExport:
             self._ids.next = span.place
             made = self._tracer.start_span(
                 span.name,
-                _context(span.parent),
+                _build_context(span.parent),
                 kind,
                 dict(span.attributes),
                 start_time=span.begun_ns,
@@ -135,7 +139,8 @@ class SpanExport:
         made.end(span.ended_ns)
 
     def close(self) -> None:
-        """Sends on as long as somebody takes it; a collector that is away holds nobody up."""
+        """Send the remaining spans while the collector accepts them; an unavailable collector
+        causes no delay."""
         closing = threading.Thread(target=self._shut_down, name="tracing-close", daemon=True)
         closing.start()
         taken = -1
@@ -151,12 +156,12 @@ class SpanExport:
 
 
 class _Sending:
-    """The exporter, and how many batches a collector has taken."""
+    """The exporter, and the number of batches that a collector accepted."""
 
     def __init__(self, endpoint: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-        address = traces_address(endpoint) or None
+        address = choose_traces_address(endpoint) or None
         self._exporter = OTLPSpanExporter(address, timeout=_EXPORT_SECONDS)
         self.taken = 0
 
@@ -173,7 +178,7 @@ class _Sending:
 
 
 class _GivenIds:
-    """Ids are made where a span begins, which may be long before it is told of."""
+    """Ids are generated when a span begins, possibly long before it is exported."""
 
     next = SpanPlace("0" * 32, "0" * _SPAN_LETTERS)
 
@@ -187,14 +192,14 @@ class _GivenIds:
         return True
 
 
-def _provider(
+def _build_provider(
     env: Mapping[str, str], about: Mapping[str, str], sending: _Sending, room: int
 ) -> "tuple[TracerProvider, _GivenIds]":
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    own = {name: text for name, text in about.items() if not _says(env, name)}
+    own = {name: text for name, text in about.items() if not _has_resource_setting(env, name)}
     ids = _GivenIds()
     provider = TracerProvider(
         resource=Resource.create(own),
@@ -206,12 +211,12 @@ def _provider(
     return provider, ids
 
 
-def _says(env: Mapping[str, str], name: str) -> bool:
+def _has_resource_setting(env: Mapping[str, str], name: str) -> bool:
     said = env.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return f"{name}=" in said or bool(name == "service.name" and env.get("OTEL_SERVICE_NAME"))
 
 
-def _context(parent: SpanPlace | None) -> "Context":
+def _build_context(parent: SpanPlace | None) -> "Context":
     from opentelemetry.context import Context
     from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
 
@@ -223,14 +228,15 @@ def _context(parent: SpanPlace | None) -> "Context":
 
 
 class _Once(logging.Handler):
-    """The exporter says again and again that nobody is there: once is enough."""
+    """A log filter: the exporter repeats that the collector is unavailable, and one report is
+    enough."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__(logging.WARNING)
         self._tell: Tell | None = tell
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.say(without_userinfo(record.getMessage())[:_MOST_LETTERS])
+        self.say(redact_userinfo(record.getMessage())[:_MOST_LETTERS])
 
     def say(self, message: str) -> None:
         tell, self._tell = self._tell, None

@@ -1,13 +1,13 @@
-"""What an address says of itself: whether it can be called, and whether others can read along."""
+"""Checks of URLs: whether they can be called, and whether the connection is private."""
 
 import ipaddress
 from urllib.parse import urlsplit
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import extract_host
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it never leaves this machine."""
+    """Return whether a URL stays on this machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -17,7 +17,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_web_address(url: str) -> bool:
-    """With its scheme, and a host that a call can be sent to."""
+    """Return whether a URL has a web scheme and a valid host."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -28,5 +28,5 @@ def is_web_address(url: str) -> bool:
 
 
 def is_plain(url: str) -> bool:
-    """Plain http over a network."""
-    return url.lower().startswith("http://") and not is_loopback(host_of(url))
+    """Return whether a URL uses plain HTTP over a network."""
+    return url.lower().startswith("http://") and not is_loopback(extract_host(url))

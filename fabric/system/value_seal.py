@@ -1,4 +1,4 @@
-"""Seals values with AES-GCM under the key of the process, and opens them again.
+"""Encrypt and decrypt values with AES-GCM under the key of the process.
 
 A sealed text is `<form>.<name of the key>.<nonce and ciphertext in base64>`.
 """
@@ -15,10 +15,10 @@ from msgspec.structs import astuple
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.secret import Secret
-from fabric.model.state_key import STATE_KEY_VARIABLE, state_key
+from fabric.model.state_key import STATE_KEY_VARIABLE, decode_state_key
 from fabric.model.task import Pairs
-from fabric.system.chance import Chance
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
+from fabric.system.randomness import Chance
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -30,8 +30,10 @@ _KEY_NAME = 8
 
 
 class ValueSeal:
-    """Thread-safe. Without a key nothing is sealed, and nothing opens. The key is looked at when it
-    is first needed: `require` is for who wants to know before."""
+    """Thread-safe encryption. Without a key it seals and opens nothing.
+
+    The key is checked on first use; `require` checks it earlier.
+    """
 
     def __init__(self, key: Secret[str | None], chance: Chance) -> None:
         self._text = key
@@ -42,7 +44,7 @@ class ValueSeal:
         return self._text.reveal() is not None
 
     def require(self) -> None:
-        """Raises where there is a key that cannot be used."""
+        """Raise if a key is set and cannot be used."""
         if self.has_key:
             _ = self._cipher
 
@@ -50,7 +52,7 @@ class ValueSeal:
         if not self.has_key or not values:
             return ""
         nonce = bytes.fromhex(self._chance(_NONCE))
-        closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _bound_to(owner))
+        closed = self._cipher.encrypt(nonce, json.dumps(values).encode(), _encode_owner(owner))
         return f"{_FORM}.{self._key_name}.{base64.b64encode(nonce + closed).decode()}"
 
     def opened(self, owner: ValueOwner, text: str) -> OpenedValues:
@@ -73,35 +75,36 @@ class ValueSeal:
         return self._with_key(owner, body)
 
     def is_as_good(self, text: str) -> bool:
-        """Whether a text was sealed with the key that is set; without one there is no better."""
+        """Return whether a text was sealed with the present key; without a key, every text
+        counts."""
         return not self.has_key or text.startswith(f"{_FORM}.{self._key_name}.")
 
     def _with_key(self, owner: ValueOwner, body: str) -> OpenedValues:
-        with requiring(SEALED_NEED):
+        with require_packages(SEALED_NEED):
             from cryptography.exceptions import InvalidTag
 
         try:
             raw = base64.b64decode(body, validate=True)
-            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _bound_to(owner))
+            plain = self._cipher.decrypt(raw[:_NONCE], raw[_NONCE:], _encode_owner(owner))
             return OpenedValues(Secret(convert(json.loads(plain), Pairs)))
         except (InvalidTag, ValueError, ValidationError):
             return OpenedValues(why_not="their encryption is damaged, or belongs to another record")
 
     @functools.cached_property
     def _key(self) -> Secret[bytes]:
-        return state_key(self._text.reveal() or "")
+        return decode_state_key(self._text.reveal() or "")
 
     @functools.cached_property
     def _key_name(self) -> str:
-        """Tells keys apart, and gives none away."""
+        """The name of the key, which identifies it without revealing it."""
         return hmac.new(self._key.reveal(), b"name", "sha256").hexdigest()[:_KEY_NAME]
 
     @functools.cached_property
     def _cipher(self) -> "AESGCM":
-        with requiring(SEALED_NEED):
+        with require_packages(SEALED_NEED):
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         return AESGCM(self._key.reveal())
 
 
-def _bound_to(owner: ValueOwner) -> bytes:
+def _encode_owner(owner: ValueOwner) -> bytes:
     return json.dumps(["values of a deploy", *astuple(owner.ref), *astuple(owner)[1:]]).encode()

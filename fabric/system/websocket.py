@@ -1,4 +1,4 @@
-"""A WebSocket that is only listened to: whole messages as they come. Frames are wsproto's."""
+"""A receive-only WebSocket: complete messages as they arrive. wsproto parses the frames."""
 
 import socket
 import ssl
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from fabric.model.distribution import Extra, PackageNeed
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 
 if TYPE_CHECKING:
     from wsproto import WSConnection
@@ -21,11 +21,11 @@ _NEED = PackageNeed("logs over a WebSocket require", Extra.CLOUD, "deploy/not-in
 
 
 class WebSocketError(OSError):
-    """It could not be opened, or nothing more comes."""
+    """The WebSocket could not be opened, or has ended."""
 
 
 class WebSocket:
-    """Never waits: `fileno` tells `select` when there is something to read."""
+    """Never blocks: `fileno` is for `select`, which signals available data."""
 
     def __init__(self, link: socket.socket, frames: "WSConnection | Connection") -> None:
         link.settimeout(0)
@@ -38,9 +38,9 @@ class WebSocket:
         return self._link.fileno()
 
     def received(self) -> list[bytes]:
-        """All whole messages that have arrived. Raises WebSocketError once there is none left and
-        no more can come: what arrived together with the end is not lost."""
-        messages = self._messages() if self._ending is None else []
+        """Return all complete messages that have arrived. Raises WebSocketError once none is left
+        and the connection has ended, so no last message is lost."""
+        messages = self._read_messages() if self._ending is None else []
         if not messages and self._ending is not None:
             raise self._ending
         return messages
@@ -53,19 +53,19 @@ class WebSocket:
     def close(self) -> None:
         self._link.close()
 
-    def _messages(self) -> list[bytes]:
+    def _read_messages(self) -> list[bytes]:
         messages: list[bytes] = []
         try:
             # The frames that came with the answer to the handshake first.
-            messages += self._finished()
-            for content in self._arriving():
+            messages += self._take_finished()
+            for content in self._receive_chunks():
                 self._frames.receive_data(content)
-                messages += self._finished()
+                messages += self._take_finished()
         except WebSocketError as error:
             self._ending = error
         return messages
 
-    def _arriving(self) -> Iterator[bytes]:
+    def _receive_chunks(self) -> Iterator[bytes]:
         while True:
             try:
                 found = self._link.recv(_READ)
@@ -77,14 +77,14 @@ class WebSocket:
                 raise WebSocketError("the connection was closed")
             yield found
 
-    def _finished(self) -> list[bytes]:
+    def _take_finished(self) -> list[bytes]:
         from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 
         finished: list[bytes] = []
         for event in self._frames.events():
             match event:
                 case TextMessage() | BytesMessage():
-                    finished += self._joined(event)
+                    finished += self._join_part(event)
                 case Ping():
                     self._send(event.response())
                 case CloseConnection():
@@ -93,8 +93,8 @@ class WebSocket:
                     continue
         return finished
 
-    def _joined(self, event: "TextMessage | BytesMessage") -> list[bytes]:
-        """The message that this part ends; none while it goes on."""
+    def _join_part(self, event: "TextMessage | BytesMessage") -> list[bytes]:
+        """Return the message that this part completes; none if it continues."""
         data = event.data
         self._parts.append(data.encode() if isinstance(data, str) else bytes(data))
         if sum(map(len, self._parts)) > _LARGEST:
@@ -106,7 +106,8 @@ class WebSocket:
         return [whole]
 
     def _send(self, event: "Event") -> None:
-        """What a listener sends is short: the system takes all of it, or the peer is gone."""
+        """Send control frames, which are short: the system accepts all of it, unless the peer has
+        closed."""
         try:
             self._link.send(self._frames.send(event))
         except OSError as error:
@@ -117,15 +118,15 @@ def open_websocket(url: str, protocol: str, seconds: float) -> WebSocket:
     parts = urlsplit(url)
     if parts.scheme not in ("ws", "wss") or not parts.hostname:
         raise WebSocketError("not a WebSocket URL")
-    link = _connected(parts, seconds)
+    link = _connect(parts, seconds)
     try:
-        return WebSocket(link, _upgraded(link, parts, protocol))
+        return WebSocket(link, _upgrade_connection(link, parts, protocol))
     except OSError as error:
         link.close()
         raise WebSocketError(str(error)) from error
 
 
-def _connected(parts: SplitResult, seconds: float) -> socket.socket:
+def _connect(parts: SplitResult, seconds: float) -> socket.socket:
     is_encrypted = parts.scheme == "wss"
     host = parts.hostname or ""
     try:
@@ -139,8 +140,8 @@ def _connected(parts: SplitResult, seconds: float) -> socket.socket:
         raise WebSocketError(f"{host}: {error}") from error
 
 
-def _asked(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
-    with requiring(_NEED):
+def _send_handshake(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
+    with require_packages(_NEED):
         from wsproto import ConnectionType, WSConnection
         from wsproto.events import Request
 
@@ -152,8 +153,8 @@ def _asked(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnect
     return frames
 
 
-def _upgraded(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
-    frames = _asked(link, parts, protocol)
+def _upgrade_connection(link: socket.socket, parts: SplitResult, protocol: str) -> "WSConnection":
+    frames = _send_handshake(link, parts, protocol)
     from wsproto.events import AcceptConnection, RejectConnection
     from wsproto.utilities import RemoteProtocolError
 

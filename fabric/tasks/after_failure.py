@@ -1,4 +1,4 @@
-"""What a failed call of a provider leaves in a record."""
+"""The effect of a failed provider call on a record."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -10,8 +10,8 @@ from fabric.tasks.deploy_tools import OpenRecord
 
 
 @contextlib.contextmanager
-def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None]:
-    """After a failure what was there before is not taken for granted, unless nobody was called."""
+def record_doubt_on_failure(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None]:
+    """On failure, mark the previous state as uncertain, unless no call was made."""
     try:
         yield
     except UntouchedError:
@@ -21,8 +21,8 @@ def doubting(locked_record: OpenRecord, *learned: RecordChange) -> Iterator[None
         raise
 
 
-def unsure(task: str, mode: Mode, names: Iterable[str]) -> tuple[RecordChange, ...]:
-    """Nothing of what is only simulated can break off half-way."""
+def list_doubts(task: str, mode: Mode, names: Iterable[str]) -> tuple[RecordChange, ...]:
+    """List the changes that mark functions as unknown. Simulated calls cannot fail halfway."""
     if mode is Mode.SIMULATED:
         return ()
     return tuple(FunctionUnsure(task, name) for name in names)

@@ -1,19 +1,19 @@
-"""Build one function: its runtime makes the files, and says what it looked at."""
+"""Build one function: its runtime produces the files and reports its inputs."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.graph.traces import ListingTrace
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.answered import not_in_archive
-from fabric.runtimes.archive import content_digest
+from fabric.runtimes.answered import find_unsatisfied_imports
+from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.contract import Builder, Listing, Seen, Toolchain
 from fabric.tasks.contract import Made, MadeFile, TaskTools
-from fabric.tasks.unknown_imports import import_facts, unknown_imports
+from fabric.tasks.unknown_imports import find_unknown_imports, import_facts
 
 # Raise when the same inputs would give other bytes, or look at more.
 _VERSION = "2"
@@ -27,18 +27,18 @@ class BuildKind:
         self._toolchains: dict[tuple[str, str, bool], Toolchain] = {}
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
-        inputs = _inputs(task)
+        inputs = _require_build_inputs(task)
         toolchain = self.toolchain(inputs)
         own = dict(inputs.env)
         given = ((name, value) for name, value in toolchain.environment if name not in own)
         return (
-            InputEntry(EntryKind.CODE, "build", _version(inputs)),
+            InputEntry(EntryKind.CODE, "build", _read_tool_version(inputs)),
             InputEntry(EntryKind.CODE, "toolchain", toolchain.identity),
-            *(InputEntry(EntryKind.ENV, name, digest_fields((value,))) for name, value in given),
+            *(InputEntry(EntryKind.ENV, name, hash_fields((value,))) for name, value in given),
         )
 
     def toolchain(self, inputs: BuildInputs) -> Toolchain:
-        """Looked up once a run for each service and runtime."""
+        """Return the toolchain, looked up once per run, service and runtime."""
         key = (inputs.root, inputs.runtime, bool(inputs.command))
         found = self._toolchains.get(key)
         if found is None:
@@ -47,25 +47,27 @@ class BuildKind:
         return found
 
     def entry(self, task: Task) -> str:
-        """Where the source begins; a plan looks, so that it promises no build of nothing."""
-        return self._runtime.entry(self._workspace, _inputs(task))
+        """Return the entry file. A plan checks it, so that it does not announce an impossible
+        build."""
+        return self._runtime.entry(self._workspace, _require_build_inputs(task))
 
     def seen(self, task: Task) -> Seen:
-        """What a build would look at, found by doing it, but for a command; nothing is kept."""
-        return self._runtime.seen(self._workspace, _inputs(task))
+        """Return the inputs of a build by running it without storing anything. Custom commands are
+        not run."""
+        return self._runtime.seen(self._workspace, _require_build_inputs(task))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
-        inputs = _inputs(task)
+        inputs = _require_build_inputs(task)
         built = self._runtime.build(shop.workspace, inputs)
         return Made(
-            digest=content_digest(built.files),
+            digest=hash_contents(built.files),
             files=tuple(MadeFile(one.path, one.content, one.executable) for one in built.files),
-            facts=(("handler", built.handler), *import_facts(not_in_archive(built))),
+            facts=(("handler", built.handler), *import_facts(find_unsatisfied_imports(built))),
             # A look-up that ended at a folder holds as long as a folder is there.
             read=(*built.seen.files, *built.seen.folders),
             absent=built.seen.absent,
-            listings=tuple(map(_searched, built.seen.listings)),
+            listings=tuple(map(_convert_listing, built.seen.listings)),
             links=built.seen.links,
             warnings=built.warnings,
             keep=built.toolchain in ("", self.toolchain(inputs).identity),
@@ -78,21 +80,21 @@ class BuildKind:
     ) -> tuple[Problem, ...]:
         """Unknown imports, unless an archive follows: its task can read the packages."""
         del upstream
-        inputs = _inputs(task)
-        return unknown_imports(output, (), inputs.brought) if inputs.is_last else ()
+        inputs = _require_build_inputs(task)
+        return find_unknown_imports(output, (), inputs.brought) if inputs.is_last else ()
 
 
-def _version(inputs: BuildInputs) -> str:
+def _read_tool_version(inputs: BuildInputs) -> str:
     is_bundled = inputs.runtime.startswith("nodejs") and not inputs.command
     return _BUNDLED_OR_INCLUDING if is_bundled or inputs.include else _VERSION
 
 
-def _searched(one: Listing) -> ListingTrace:
-    """What the build itself found: what came later must still be noticed."""
-    return ListingTrace(one.folder, one.pattern, one.ignore, digest_fields(one.names))
+def _convert_listing(one: Listing) -> ListingTrace:
+    """Convert a listing as the build saw it, so that later files are still noticed."""
+    return ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
 
 
-def _inputs(task: Task) -> BuildInputs:
+def _require_build_inputs(task: Task) -> BuildInputs:
     if not isinstance(task.inputs, BuildInputs):
         raise TypeError(f"{task.id} is not a build")
     return task.inputs

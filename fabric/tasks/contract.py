@@ -1,4 +1,4 @@
-"""What every task kind is: a version of its code, what else decides it, and how it runs."""
+"""The interface of task kinds: a code version, further key inputs and execution."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -25,11 +25,10 @@ class MadeFile(Struct, frozen=True):
 
 
 class Made(Struct, frozen=True):
-    """What a task gave. `digest` is what downstream keys see; files are stored by content.
+    """The result of a task. Downstream keys use `digest`; files are stored by content.
 
-    Without `keep` the result is used in this run and not remembered. `before` are digests of files
-    that were read, from before the task ran; for the others their times have to do. `took_ms` is
-    how long it took, where it was waited for longer than that.
+    Without `keep` the result is used in this run only. `before` are hashes of input files from
+    before the task; for others timestamps are used. `took_ms` is the duration without waits.
     """
 
     digest: Digest
@@ -46,7 +45,7 @@ class Made(Struct, frozen=True):
 
 
 class TaskTools(Protocol):
-    """What a task may use while it runs."""
+    """The tools of a running task."""
 
     @property
     def workspace(self) -> Path: ...
@@ -54,20 +53,20 @@ class TaskTools(Protocol):
         """The bytes of an upstream's file, from the content store."""
 
     def go_on(self) -> None:
-        """Raises where the run was stopped: to be asked last before each call of a provider."""
+        """Raise if the run was stopped. Call this last before each API call."""
 
     def is_interrupted(self) -> bool:
-        """Whether what runs is asked to come to an end."""
+        """Return whether running tasks are requested to end."""
 
     def away(self) -> AbstractContextManager[None]:
-        """To be held while the task waits for a provider or a disk: others compute meanwhile."""
+        """Release the compute slot while the task waits for a provider or a disk."""
 
     def say(self, owner: TaskId, text: str) -> None:
-        """What a provider or a tool had to say, for people; nothing for an empty text."""
+        """Print a message of a provider or tool. An empty text prints nothing."""
 
 
 class TaskKind(Protocol):
-    """One kind of task. Thread-safe: many tasks of a kind run at once."""
+    """One kind of task. Thread-safe, because many tasks of a kind run in parallel."""
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
         """Versions that belong to the key: of this kind's code and of its tools."""
@@ -76,21 +75,22 @@ class TaskKind(Protocol):
 
 
 class RecordKind(TaskKind, Protocol):
-    """A kind that changes more than files: a record says whether it is up to date, no cache."""
+    """A kind that changes deployed resources. A record, not the cache, decides whether it is up to
+    date."""
 
     def judge(self, known: Known) -> Decision: ...
     def claim(self, task: Task) -> None:
-        """Hold the record's lock from now on, and with it all that this run may need: what is
-        judged after the first claim stays true."""
+        """Lock the record and all others of the run, so that decisions after the first claim stay
+        valid."""
 
 
 class WarningKind(TaskKind, Protocol):
-    """A kind whose outputs may have to be warned of, beside what was told when they were made."""
+    """A kind whose outputs can have further warnings, beside those from their build."""
 
     def warnings(
         self, task: Task, upstream: Mapping[TaskId, Output], output: Output
     ) -> tuple[Problem, ...]:
-        """What to tell each time that the output is used, remembered or not."""
+        """Return the warnings to report on each use of the output, cached or new."""
 
 
 Registry = Mapping[str, TaskKind]

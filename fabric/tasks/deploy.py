@@ -1,4 +1,4 @@
-"""Deploy functions at their provider: an archive, its settings and environment become live."""
+"""Deploy functions at their provider: archive, settings and environment."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,16 +8,16 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import (
     Wanted,
-    all_wanted,
-    dropped_functions,
+    build_live_output,
+    find_dropped_functions,
+    find_stale_functions,
     judge_deploy,
-    live_output,
-    stale_functions,
+    list_wanted,
 )
 from fabric.graph.plan import Known
-from fabric.model.catalog import facts_of
-from fabric.model.hashing import digest_fields
-from fabric.model.marks import mark_of
+from fabric.model.catalog import find_provider_facts
+from fabric.model.hashing import hash_fields
+from fabric.model.ownership_tags import mark_of
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.changes import (
     FunctionDone,
@@ -28,10 +28,10 @@ from fabric.model.records.changes import (
 from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import FunctionRecord, Mode, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, remembered_as
+from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
 from fabric.providers.contract import Artifact, Deployed, FunctionOrder, LiveFunction
-from fabric.tasks.after_failure import doubting, unsure
+from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, Values, watch_of
 
@@ -40,7 +40,7 @@ _VERSION = "1"
 
 
 class _Share(Struct, frozen=True):
-    """One function of a deploy: what is asked for, what the config gives it, and its order."""
+    """One function of a deploy: the desired state, its config values and its order."""
 
     wanted: Wanted
     values: Values
@@ -56,36 +56,38 @@ class DeployKind:
         return (InputEntry(EntryKind.CODE, "deploy", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _inputs(known.task)
+        inputs = _require_deploy_inputs(known.task)
         known = with_outside(known, self._tools, inputs.outside)
-        decision = judge_deploy(known, inputs, self._tools.records.record(ref_of(inputs)))
+        decision = judge_deploy(known, inputs, self._tools.records.record(get_record_ref(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(get_record_ref(_require_deploy_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
-        inputs = _inputs(task)
-        ref = ref_of(inputs)
+        inputs = _require_deploy_inputs(task)
+        ref = get_record_ref(inputs)
         locked_record = self._tools.records.locked_record(ref)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
-        asked = all_wanted(inputs, self.code(task), joined(digests_of(upstream), outside))
+        asked = list_wanted(
+            inputs, self.code(task), merge_pairs(list_output_hashes(upstream), outside)
+        )
         salt = locked_record.record.salt
-        stale = {one.name for one in stale_functions(locked_record.record, asked)}
+        stale = {one.name for one in find_stale_functions(locked_record.record, asked)}
         values = {one.name: self._tools.values.values(ref, one.name) for one in asked}
         _refuse_other_values(inputs, values)
         shares = [
-            _marked(
+            _add_mark(
                 self._share(ref, one, values[one.name], one.name in stale, (upstream, shop)), salt
             )
             for one in asked
         ]
-        deployed = self._deployed(task, locked_record, [share.order for share in shares], shop)
+        deployed = self._call_provider(task, locked_record, [share.order for share in shares], shop)
         self._note(task, locked_record, shares, deployed)
         names = [one.name for one in asked]
-        return Made(live_output(locked_record.record, names).digest, keep=False)
+        return Made(build_live_output(locked_record.record, names).digest, keep=False)
 
     def _share(
         self,
@@ -114,20 +116,20 @@ class DeployKind:
         plain = tuple((name, settings[name]) for name in _PLAIN)
         return _Share(one, values, order_of(one.name, artifact, plain, values))
 
-    def _deployed(
+    def _call_provider(
         self,
         task: Task,
         locked_record: OpenRecord,
         orders: Sequence[FunctionOrder],
         shop: TaskTools,
     ) -> Deployed:
-        """Ask the provider; after a failure what was there before is not taken for granted."""
-        inputs = _inputs(task)
-        ref, mode = ref_of(inputs), Mode(inputs.mode)
+        """Call the provider. On failure, the previous state is marked as uncertain."""
+        inputs = _require_deploy_inputs(task)
+        ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         deployer = self._tools.deployers.deployer(ref, mode)
         locked_record.require_lock()
         with shop.away():
-            adopted = self._adopted(task, locked_record, orders)
+            adopted = self._adopt_deployed(task, locked_record, orders)
         if adopted is not None:
             shop.say(task.id, "found at the provider with the expected settings")
             return adopted
@@ -136,16 +138,19 @@ class DeployKind:
         )
         shop.go_on()
         names = [order.name for order in orders]
-        with doubting(locked_record, *unsure(task.id, mode, names)), shop.away():
+        with (
+            record_doubt_on_failure(locked_record, *list_doubts(task.id, mode, names)),
+            shop.away(),
+        ):
             return deployer.deploy(full_address, orders, watch_of(task, shop))
 
-    def _adopted(
+    def _adopt_deployed(
         self, task: Task, locked_record: OpenRecord, orders: Sequence[FunctionOrder]
     ) -> Deployed | None:
-        """An earlier run may have died between the provider's answer and its record of it."""
+        """Adopt a deploy of an earlier run that died before recording the response."""
         if not any(intent.task == task.id for intent in locked_record.unsettled):
             return None
-        ref = ref_of(_inputs(task))
+        ref = get_record_ref(_require_deploy_inputs(task))
         deployer = self._tools.deployers.deployer(ref, locked_record.record.mode)
         found: list[LiveFunction] = []
         for order in orders:
@@ -165,23 +170,30 @@ class DeployKind:
     ) -> None:
         live = {one.name: one for one in deployed.functions}
         learned: list[RecordChange] = [
-            FunctionDone(task.id, self._recorded(locked_record, share, live[share.wanted.name]))
+            FunctionDone(
+                task.id, self._build_function_record(locked_record, share, live[share.wanted.name])
+            )
             for share in shares
         ]
-        gone = dropped_functions(locked_record.record, _inputs(task))
+        gone = find_dropped_functions(locked_record.record, _require_deploy_inputs(task))
         learned += [FunctionGone(task.id, name) for name in gone]
         if deployed.outputs:
-            learned.append(UnitDone(task.id, _outputs(locked_record, _inputs(task), deployed)))
+            learned.append(
+                UnitDone(
+                    task.id,
+                    _merge_deploy_outputs(locked_record, _require_deploy_inputs(task), deployed),
+                )
+            )
         locked_record.add(*learned)
 
-    def _recorded(
+    def _build_function_record(
         self, locked_record: OpenRecord, share: _Share, live: LiveFunction
     ) -> FunctionRecord:
         one, values, artifact = share.wanted, share.values, share.order.artifact
         was = locked_record.record.function(one.name)
         salt = locked_record.record.salt
         environment = one.environment(salt)
-        environment_sha256 = digest_fields(part for pair in environment for part in pair)
+        environment_sha256 = hash_fields(part for pair in environment for part in pair)
         owner = ValueOwner(locked_record.record.ref, one.name, salt, environment_sha256)
         unchanged = was is not None and was.key == one.key and not self._tools.force
         return FunctionRecord(
@@ -198,13 +210,13 @@ class DeployKind:
             settings=was.settings if was and unchanged else one.settings,
             environment=environment,
             environment_sha256=environment_sha256,
-            sealed_values=self._sealed(owner, values, was),
+            sealed_values=self._seal_values(owner, values, was),
             upstream=one.upstream,
             updated_at=was.updated_at if was and unchanged else self._tools.records.now(),
         )
 
-    def _sealed(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
-        """What is sealed already stays as it is: each seal is another text."""
+    def _seal_values(self, owner: ValueOwner, values: Values, was: FunctionRecord | None) -> str:
+        """Seal the values. Already sealed values stay, because each seal differs."""
         kept_values = self._tools.kept_values
         is_same = was is not None and was.environment_sha256 == owner.environment_sha256
         if was and is_same and kept_values.is_as_good(was.sealed_values):
@@ -227,14 +239,14 @@ def order_of(name: str, artifact: Artifact, settings: Pairs, values: Values) -> 
     )
 
 
-def _marked(share: _Share, salt: str) -> _Share:
+def _add_mark(share: _Share, salt: str) -> _Share:
     return replace(share, order=replace(share.order, mark=mark_of(share.wanted.key, salt)))
 
 
 def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
     """Before anything is called: no provider takes a part of an archive."""
     provider_id = dict(one.settings).get("provider-id", ref.provider)
-    facts = facts_of(provider_id)
+    facts = find_provider_facts(provider_id)
     limit = facts.archive_bytes if facts else 0
     if limit and size > limit:
         message = (
@@ -246,14 +258,17 @@ def _refuse_large(ref: RecordRef, one: Wanted, size: int) -> None:
 
 
 def _refuse_other_values(inputs: DeployInputs, values: Mapping[str, Values]) -> None:
-    """A graph may be older than the config that is read now: a key must not lie of values."""
+    """Raise if the config changed since the graph was compiled, because the key would be wrong."""
     if any(values[spec[0]].spec != spec for spec in inputs.functions):
         message = f"the config of `{inputs.service}` was edited during the run"
         raise FabricError(Problem("run/moved", message, hint="run the command again"))
 
 
-def _outputs(locked_record: OpenRecord, inputs: DeployInputs, deployed: Deployed) -> Pairs:
-    """A deploy of some functions says nothing of the others; what a release derives comes anew."""
+def _merge_deploy_outputs(
+    locked_record: OpenRecord, inputs: DeployInputs, deployed: Deployed
+) -> Pairs:
+    """Merge outputs. A deploy of some functions keeps the outputs of others; release outputs are
+    computed again."""
     if not inputs.others:
         return deployed.outputs
     kept = {
@@ -267,30 +282,30 @@ def _outputs(locked_record: OpenRecord, inputs: DeployInputs, deployed: Deployed
 _PLAIN = ("runtime", "entry", "memory", "timeout", "architecture", "concurrency")
 
 
-def ref_of(inputs: object) -> RecordRef:
+def get_record_ref(inputs: object) -> RecordRef:
     """The record of a task that changes the world."""
     names = ("service", "stage", "provider")
     return RecordRef(*(str(getattr(inputs, name)) for name in names))
 
 
-def digests_of(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
-    pairs = ((remembered_as(need), output.digest) for need, output in upstream.items())
+def list_output_hashes(upstream: Mapping[TaskId, Output]) -> tuple[tuple[str, str], ...]:
+    pairs = ((remove_target_suffix(need), output.digest) for need, output in upstream.items())
     return tuple(sorted(pairs))
 
 
 def with_outside(known: Known, tools: DeployTools, releases: tuple[str, ...]) -> Known:
-    """What other services give counts the same, whether they are part of the run or not."""
+    """Add outputs of services outside the run, so that they count like those within."""
     if known.upstream is None or not releases:
         return known
     outside = tools.records.as_found(str(getattr(known.task.inputs, "stage", "")), releases)
-    return replace(known, upstream=joined(known.upstream, outside))
+    return replace(known, upstream=merge_pairs(known.upstream, outside))
 
 
-def joined(upstream: Pairs, outside: Pairs) -> Pairs:
+def merge_pairs(upstream: Pairs, outside: Pairs) -> Pairs:
     return tuple(sorted((*upstream, *outside)))
 
 
-def _inputs(task: Task) -> DeployInputs:
+def _require_deploy_inputs(task: Task) -> DeployInputs:
     if not isinstance(task.inputs, DeployInputs):
         raise TypeError(f"{task.id} is not a deploy")
     return task.inputs

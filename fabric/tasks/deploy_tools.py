@@ -1,4 +1,4 @@
-"""What tasks that change records work from, in parts: each kind takes the parts that it needs."""
+"""The tools of tasks that change records, split so that each kind takes only its own."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,37 +14,37 @@ from fabric.model.records.record import Deployment, Intent, Mode, Record, Record
 from fabric.model.secret import NO_PAIRS, Secret
 from fabric.model.task import Pairs, Task
 from fabric.model.task_inputs import DnsSyncInputs, Spec
-from fabric.providers.contract import CallWatch, Deployer, DeploymentAddress, Released
+from fabric.providers.contract import CallContext, Deployer, DeploymentAddress, Released
 from fabric.tasks.contract import TaskTools
 
 
 class OpenRecord(Protocol):
-    """One record while this run holds its lock."""
+    """One record under the lock of this run."""
 
     @property
     def record(self) -> Record: ...
     @property
     def unsettled(self) -> tuple[Intent, ...]:
-        """What a run that died was about to do, and nobody has settled yet."""
+        """Return the intents of a dead run that are not settled yet."""
 
     def require_lock(self) -> None:
-        """Raises when the lock may be somebody else's: to be asked before every call."""
+        """Raise if the lock can have expired. Call this before every API call."""
 
     def add(self, *entries: RecordChange, durable: bool = True) -> None:
-        """Keep results; on the disk when this returns, unless they can be had again."""
+        """Add results. They are durable on return, unless they can be repeated."""
 
 
 class Records(Protocol):
     """Thread-safe, like all of these: tasks of many services come here at once."""
 
     def record(self, ref: RecordRef) -> Record | None:
-        """What is live, as far as this run knows; None where nothing ever was."""
+        """Return the deployed state as this run knows it; None if there never was any."""
 
     def locked_record(self, ref: RecordRef) -> OpenRecord:
-        """The record under its lock; taken with all others of the run when first asked for."""
+        """Return the record under its lock. The first call takes all locks of the run."""
 
     def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
-        """Releases that are no tasks of this run, with the digests of what they give today."""
+        """Return the output hashes of releases outside this run."""
 
     def now(self) -> str: ...
 
@@ -52,19 +52,21 @@ class Records(Protocol):
 class Deployers(Protocol):
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer: ...
     def address(self, ref: RecordRef) -> DeploymentAddress:
-        """Just which deployment is meant: enough to take it away."""
+        """Return the minimal identity of a deployment, sufficient to delete it."""
 
     def full_address(self, ref: RecordRef) -> DeploymentAddress:
-        """All that a deploy has to know of a service; raises while an upstream gives nothing."""
+        """Return everything a deploy needs of a service. Raises if an upstream has no output."""
 
     def check_health(self, ref: RecordRef, mode: Mode, released: Released) -> None:
         """Raises when a service that asks for a check does not answer as it should."""
 
 
 class Values(Struct, frozen=True):
-    """What a function is to be given. `shown_*` are the same without a secret in them; `declared`
-    is its environment with what other services give still open, `spec` what its key is made of.
-    `secret` names the variables of its environment that hold secrets."""
+    """The values of a function. `shown_*` are the same without secrets.
+
+    `declared` is its environment with open upstream placeholders, `spec` the basis of its key.
+    `secret` names the secret variables.
+    """
 
     triggers: tuple[str, ...] = ()
     layers: tuple[str, ...] = ()
@@ -84,19 +86,20 @@ class Values(Struct, frozen=True):
         return bool(self.spec[0])
 
 
-def watch_of(task: Task, shop: TaskTools) -> CallWatch:
-    """What a provider says is the task's talk; it is to end when the run is interrupted."""
-    return CallWatch(lambda text: shop.say(task.id, text), shop.is_interrupted)
+def watch_of(task: Task, shop: TaskTools) -> CallContext:
+    """Build the call watch: provider messages are printed, and the call ends if the run is
+    interrupted."""
+    return CallContext(lambda text: shop.say(task.id, text), shop.is_interrupted)
 
 
 class FunctionValues(Protocol):
     def values(self, ref: RecordRef, function: str) -> Values: ...
     def addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """What the upstreams of a service give today, by variable."""
+        """Map variables to the current outputs of a service's upstreams."""
 
 
 class KeptValues(Protocol):
-    """Values that records keep under a key of the process; without one none are kept."""
+    """Values that records store sealed with a process key. Without a key none are stored."""
 
     def seal(self, owner: ValueOwner, values: Pairs) -> str: ...
     def opened(self, owner: ValueOwner, text: str) -> OpenedValues: ...
@@ -107,17 +110,19 @@ class KeptValues(Protocol):
 class Archives(Protocol):
     def keep(self, ref: RecordRef, content: bytes) -> Path: ...
     def kept(self, ref: RecordRef, sha256: str) -> Path:
-        """Its place on this machine; raises where nobody keeps it any more."""
+        """Return the local path of an archive. Raises if it is stored nowhere."""
 
 
 class TargetOfRecords(Protocol):
     def target(self, ref: RecordRef) -> Deployment:
-        """What a record is to go back to."""
+        """Return the deployment to restore for a record."""
 
 
 class NameStanding(Struct, frozen=True):
-    """Digests of what a name is to lead to and of what was last applied, empty for nothing;
-    `missing` are targets that are not deployed yet."""
+    """Hashes of the desired and of the last applied DNS state; empty for none.
+
+    `missing` are targets that are not deployed yet.
+    """
 
     wanted: Digest
     applied: str
@@ -125,33 +130,35 @@ class NameStanding(Struct, frozen=True):
 
 
 class NameSynced(Struct, frozen=True):
-    """What a name leads to now, in words too."""
+    """The DNS state after a sync, with a description."""
 
     wanted: str
     said: str
     warnings: tuple[Problem, ...] = ()
 
 
-class NameKeeper(Protocol):
-    """Names of routers that lead to what is deployed."""
+class DnsSync(Protocol):
+    """Updates the DNS of routers to the deployed endpoints."""
 
     def standing(self, inputs: DnsSyncInputs) -> NameStanding: ...
     def sync(self, inputs: DnsSyncInputs) -> NameSynced: ...
 
 
 class PlacesInConfigs(Protocol):
-    """Thread-safe: many tasks may fail at once."""
+    """Finds config places of problems. Thread-safe, because many tasks can fail in parallel."""
 
     def placed(
         self, ref: RecordRef, function: str, problems: Sequence[Problem]
     ) -> tuple[Problem, ...]:
-        """With their places, as far as they are about something that a config says; `function` is
-        what those are about that do not say it."""
+        """Add config places to problems where possible. `function` applies to problems without a
+        function."""
 
 
 class DeployTools(Struct, frozen=True):
-    """All of them. With `force` what is up to date is deployed as well; `takes_today` lets what
-    comes back have today's values where it had others."""
+    """All tools of deploy tasks. With `force`, up-to-date functions are deployed too.
+
+    `takes_today` allows a rollback to use current values instead of the old ones.
+    """
 
     records: Records
     deployers: Deployers
@@ -162,4 +169,4 @@ class DeployTools(Struct, frozen=True):
     places: PlacesInConfigs
     force: bool = False
     takes_today: bool = False
-    names: NameKeeper | None = None
+    names: DnsSync | None = None

@@ -4,21 +4,24 @@ from collections.abc import Mapping
 
 from fabric.graph.decide import UP_TO_DATE, Action, Decision, wait_for
 from fabric.graph.plan import Known
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import DnsSyncInputs
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy_tools import NameKeeper
+from fabric.tasks.deploy_tools import DnsSync
 
 _VERSION = "1"
 
 
 class DnsSyncKind:
-    """Judged by the last applied snapshot, as a deploy is by its record: a cache says nothing of
-    what a name server has. Without a keeper nobody may look."""
+    """Decides by the last applied snapshot, like a deploy by its record. The cache knows nothing of
+    DNS.
 
-    def __init__(self, names: NameKeeper | None) -> None:
+    Without a name keeper no check is possible.
+    """
+
+    def __init__(self, names: DnsSync | None) -> None:
         self._names = names
 
     def code(self, task: Task) -> tuple[InputEntry, ...]:
@@ -26,14 +29,14 @@ class DnsSyncKind:
         return (InputEntry(EntryKind.CODE, "dns-sync", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _inputs(known.task)
+        inputs = _require_dns_inputs(known.task)
         count = len(inputs.entries()) + len(known.task.needs)
         if known.upstream is None:
             return wait_for(known.unknown, count)
         if self._names is None:
             return Decision(Action.WAIT, "known once the state can be read", inputs=count)
         standing = self._names.standing(inputs)
-        done = Output(digest_fields(("name", standing.wanted)))
+        done = Output(hash_fields(("name", standing.wanted)))
         if standing.missing:
             reason = f"targets not deployed: {', '.join(standing.missing)}"
             return Decision(Action.SKIP, reason, inputs=count, known=done)
@@ -51,12 +54,12 @@ class DnsSyncKind:
             raise TypeError(f"{task.id} has no DNS provider")
         shop.go_on()
         with shop.away():
-            done = self._names.sync(_inputs(task))
+            done = self._names.sync(_require_dns_inputs(task))
         shop.say(task.id, done.said)
-        return Made(digest_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
+        return Made(hash_fields(("name", done.wanted)), warnings=done.warnings, keep=False)
 
 
-def _inputs(task: Task) -> DnsSyncInputs:
+def _require_dns_inputs(task: Task) -> DnsSyncInputs:
     if not isinstance(task.inputs, DnsSyncInputs):
         raise TypeError(f"{task.id} is not a DNS sync")
     return task.inputs

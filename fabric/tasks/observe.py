@@ -1,19 +1,19 @@
-"""Look at what runs at one provider. Nothing is remembered: it may be other at once."""
+"""Query logs, metrics or traces of one provider. Results are never cached."""
 
 from collections.abc import Callable, Mapping
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.tasks.contract import Made, TaskTools
 from fabric.tasks.deploy_tools import watch_of
 
-Observation = Callable[[CallWatch], None]
+Observation = Callable[[CallContext], None]
 
 
 class ObserveKind:
-    """`observations` by their tasks; whoever gives them keeps what they find."""
+    """`observations` are the queries by task. Their owner stores the results."""
 
     def __init__(self, observations: Mapping[TaskId, Observation]) -> None:
         self._observations = observations
@@ -25,4 +25,4 @@ class ObserveKind:
         del upstream
         with shop.away():
             self._observations[task.id](watch_of(task, shop))
-        return Made(digest_bytes(b""), keep=False)
+        return Made(hash_bytes(b""), keep=False)

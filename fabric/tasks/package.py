@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import PackageInputs
-from fabric.runtimes.archive import archive, content_digest, unpacked
+from fabric.runtimes.archive import build_archive, hash_contents, unpack_archive
 from fabric.runtimes.contract import BuiltFile
 from fabric.tasks.contract import Made, MadeFile, TaskTools
-from fabric.tasks.unknown_imports import unknown_imports
+from fabric.tasks.unknown_imports import find_unknown_imports
 from fabric.tasks.vendor import PACKAGES
 
 _VERSION = "2"
@@ -25,15 +25,15 @@ class PackageKind:
         inputs = task.inputs
         if not isinstance(inputs, PackageInputs):
             raise TypeError(f"{task.id} is not a package")
-        files = _distinct(task.id, _gather(upstream, shop))
-        content = archive(files)
+        files = _require_distinct_files(task.id, _gather(upstream, shop))
+        content = build_archive(files)
         return Made(
-            digest=content_digest(files),
+            digest=hash_contents(files),
             files=(MadeFile(f"{inputs.function}.zip", content),),
             facts=(
-                ("sha256", digest_bytes(content)),
+                ("sha256", hash_bytes(content)),
                 ("files", str(len(files))),
-                ("handler", _handler(upstream)),
+                ("handler", _find_handler(upstream)),
             ),
         )
 
@@ -46,11 +46,13 @@ class PackageKind:
         if not isinstance(inputs, PackageInputs):
             return ()
         parts = tuple(upstream.values())
-        return tuple(one for part in parts for one in unknown_imports(part, parts, inputs.brought))
+        return tuple(
+            one for part in parts for one in find_unknown_imports(part, parts, inputs.brought)
+        )
 
 
-def _handler(upstream: Mapping[TaskId, Output]) -> str:
-    """Where the code begins, as the build found it: the archive's readers need to know."""
+def _find_handler(upstream: Mapping[TaskId, Output]) -> str:
+    """Return the handler entry from the build, because users of the archive need it."""
     found = (output.fact("handler") for output in upstream.values())
     return next((handler for handler in found if handler), "")
 
@@ -60,13 +62,13 @@ def _gather(upstream: Mapping[TaskId, Output], shop: TaskTools) -> Iterator[Buil
         for one in output.files:
             content = shop.content(owner, one)
             if one.path == PACKAGES:
-                yield from unpacked(content)
+                yield from unpack_archive(content)
             else:
                 yield BuiltFile(one.path, content, one.executable)
 
 
-def _distinct(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, ...]:
-    """A function's own file may not hide a vendored one, nor the other way round."""
+def _require_distinct_files(task_id: TaskId, files: Iterator[BuiltFile]) -> tuple[BuiltFile, ...]:
+    """Reject files that exist both in the function and in vendored packages."""
     by_path: dict[str, BuiltFile] = {}
     for one in files:
         if by_path.setdefault(one.path, one).content != one.content:

@@ -1,11 +1,16 @@
-"""The environment that a function of an earlier deployment is given when it comes back."""
+"""The environment of a function from an earlier deployment, for its restore."""
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.graph.judge import keyed_values
-from fabric.graph.past_values import KnownValues, PastValues, filled_past, past_values
-from fabric.model.hashing import digest_fields
+from fabric.graph.judge import hash_declared_values
+from fabric.graph.past_values import (
+    KnownValues,
+    PastValues,
+    fill_past_addresses,
+    recover_past_values,
+)
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.kept_values import OpenedValues, ValueOwner
 from fabric.model.records.record import FunctionRecord, RecordRef
@@ -20,7 +25,7 @@ _KEEP = f"set {STATE_KEY_VARIABLE} for deploys to store values, encrypted"
 
 
 class PastFunction(Struct, frozen=True):
-    """A function as a record has it; `salt` is the record's."""
+    """A function from a record. `salt` is the record's."""
 
     ref: RecordRef
     record: FunctionRecord
@@ -39,8 +44,7 @@ class PastFunction(Struct, frozen=True):
 
 
 class PastEnvironment:
-    """What is known today of one function's variables of then. Where today's values are taken, they
-    go before those that were kept."""
+    """The known old variables of one function. Current values, if allowed, override stored ones."""
 
     def __init__(self, tools: DeployTools, past: PastFunction) -> None:
         self._tools, self._past = tools, past
@@ -51,7 +55,7 @@ class PastEnvironment:
         kept = (pair for pair in self._opened.values.reveal() if pair[0] not in here)
         addresses = tools.values.addresses(past.ref)
         self._known = KnownValues(today.declared, Secret(tuple(kept)), addresses)
-        self.values: PastValues = past_values(past.record, self._known, past.salt)
+        self.values: PastValues = recover_past_values(past.record, self._known, past.salt)
 
     @property
     def function(self) -> str:
@@ -59,14 +63,16 @@ class PastEnvironment:
 
     @property
     def problem(self) -> Problem | None:
-        """What forbids that it comes back; half an environment is none."""
+        """Return why the function cannot be restored: its environment would be incomplete."""
         if not self.values.lost or (self._tools.takes_today and self._is_configured):
             return None
         hint = _TODAY if self._is_configured else _BACK
         hint = hint if self._opened.why_not else f"{hint}; {_KEEP}"
-        return Problem("rollback/environment", f"{self._what()}{self._why()}", hint)
+        return Problem(
+            "rollback/environment", f"{self._name_function()}{self._explain_missing()}", hint
+        )
 
-    def _what(self) -> str:
+    def _name_function(self) -> str:
         title, lost = self._past.title, ", ".join(self.values.lost)
         if not self._is_configured:
             return f"the config no longer contains {title}, so the values of {lost} are not known"
@@ -75,8 +81,8 @@ class PastEnvironment:
         gone = f"the config no longer sets {unknown}" if unknown else ""
         return f"{title}: {' and '.join(text for text in (had, gone) if text)}"
 
-    def _why(self) -> str:
-        """Nothing is told of values that nobody was asked to keep."""
+    def _explain_missing(self) -> str:
+        """Explain the missing values; empty if no value storage was configured."""
         why = self._opened.why_not
         if why:
             return f"; its values are stored, but {why}"
@@ -84,7 +90,7 @@ class PastEnvironment:
 
     @property
     def left_out(self) -> Problem | None:
-        """What it comes back without, though it had it."""
+        """Return the variables that are lost in a restore."""
         names = self.values.unknown
         if not names or self.problem:
             return None
@@ -93,28 +99,28 @@ class PastEnvironment:
         return Problem("rollback/left-out", message)
 
     def given(self) -> Secret[Pairs]:
-        """What the function is handed; raises where that would not be what it had."""
+        """Return the environment to deploy. Raises if it would differ from the old one."""
         if self.problem:
             raise FabricError(self.problem)
-        return Secret(filled_past(self._declared(), self._known.addresses))
+        return Secret(fill_past_addresses(self._get_declared_values(), self._known.addresses))
 
     def recorded(self) -> FunctionRecord:
-        """With other values than it had then, it is not what its key says."""
+        """Return the function record. With other values than before, its key is changed."""
         if not self.values.lost:
             return self._past.record
-        declared = self._declared()
-        today = keyed_values(declared, self._past.salt)
-        whole = digest_fields(part for pair in today for part in pair)
+        declared = self._get_declared_values()
+        today = hash_declared_values(declared, self._past.salt)
+        whole = hash_fields(part for pair in today for part in pair)
         return replace(
             self._past.record,
             # Under a key of its own: its mark at the provider follows from that.
-            key=digest_fields(("restored", self._past.record.key, whole)),
+            key=hash_fields(("restored", self._past.record.key, whole)),
             environment=today,
             environment_sha256=whole,
             sealed_values=self._tools.kept_values.seal(self._past.owner(whole), declared),
         )
 
-    def _declared(self) -> Pairs:
+    def _get_declared_values(self) -> Pairs:
         today = dict(self._known.today.reveal())
         others = {name: today[name] for name in self.values.other}
         return tuple(sorted({**others, **dict(self.values.same.reveal())}.items()))

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from fabric.graph.decide import Decision
 from fabric.graph.plan import Known
-from fabric.model.problems import FabricError, UntouchedError, retold
+from fabric.model.problems import FabricError, UntouchedError, replace_problems
 from fabric.model.task import InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.tasks.contract import Made, RecordKind, TaskTools
-from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy import get_record_ref
 from fabric.tasks.deploy_tools import PlacesInConfigs
 
 
 class PlacedKind:
-    """Any of those kinds, for which providers are called."""
+    """Any task kind that calls providers."""
 
     def __init__(self, kind: RecordKind, places: PlacesInConfigs) -> None:
         self._kind = kind
@@ -36,5 +36,5 @@ class PlacedKind:
             if type(error) not in (FabricError, UntouchedError):
                 raise
             function = task.inputs.function
-            placed = self._places.placed(ref_of(task.inputs), function, error.problems)
-            raise retold(error, placed) from error
+            placed = self._places.placed(get_record_ref(task.inputs), function, error.problems)
+            raise replace_problems(error, placed) from error

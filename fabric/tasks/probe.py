@@ -1,9 +1,9 @@
-"""Look at one side of a service's surroundings. Nothing is remembered: it may be other at once."""
+"""Run one environment check of a service. Results are never cached."""
 
 from collections.abc import Callable, Iterable, Mapping
 
 from fabric.model.checks import Check, decode_checks, encode_checks
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ProbeInputs
@@ -28,9 +28,9 @@ class ProbeKind:
         if not isinstance(task.inputs, ProbeInputs):
             raise TypeError(f"{task.id} is not a probe")
         found = encode_checks(self._looks[task.inputs.check]())
-        return Made(digest_bytes(found.encode()), facts=((_FACT, found),), keep=False)
+        return Made(hash_bytes(found.encode()), facts=((_FACT, found),), keep=False)
 
 
-def checks_in(output: Output) -> tuple[Check, ...]:
-    """What a probe found."""
+def read_probe_checks(output: Output) -> tuple[Check, ...]:
+    """Decode the checks of a probe."""
     return decode_checks(output.fact(_FACT, "[]"))

@@ -1,4 +1,4 @@
-"""Release a service at a provider: what it has as a whole, once its functions are there."""
+"""Release a service at a provider: its service-wide resources, after its functions are deployed."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,17 @@ from msgspec.structs import replace
 from fabric.graph.decide import Action, Decision
 from fabric.graph.judge import judge_release, release_key, release_output
 from fabric.graph.plan import Known
-from fabric.model.concurrency import told_counts, told_settings
-from fabric.model.marks import mark_of
-from fabric.model.records.changes import ReleaseDone, broken_off, doubted
+from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.ownership_tags import mark_of
+from fabric.model.records.changes import ReleaseDone, add_doubt, record_failed_release
 from fabric.model.records.record import Mode, Record
 from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import ReleaseInputs
 from fabric.providers.contract import LiveFunction
-from fabric.tasks.after_failure import doubting
+from fabric.tasks.after_failure import record_doubt_on_failure
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy import digests_of, joined, ref_of, with_outside
+from fabric.tasks.deploy import get_record_ref, list_output_hashes, merge_pairs, with_outside
 from fabric.tasks.deploy_tools import DeployTools, FunctionValues, OpenRecord, Values, watch_of
 
 _VERSION = "1"
@@ -32,32 +32,32 @@ class ReleaseKind:
         return (InputEntry(EntryKind.CODE, "release", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _inputs(known.task)
+        inputs = _require_release_inputs(known.task)
         known = with_outside(known, self._tools, inputs.outside)
-        decision = judge_release(known, inputs, self._tools.records.record(ref_of(inputs)))
+        decision = judge_release(known, inputs, self._tools.records.record(get_record_ref(inputs)))
         if self._tools.force and decision.action is Action.SKIP:
             return Decision(Action.RUN, "--force was given", decision.key, decision.inputs)
         return decision
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(get_record_ref(_require_release_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
-        inputs = _inputs(task)
-        ref, mode = ref_of(inputs), Mode(inputs.mode)
+        inputs = _require_release_inputs(task)
+        ref, mode = get_record_ref(inputs), Mode(inputs.mode)
         locked_record = self._tools.records.locked_record(ref)
         locked_record.require_lock()
-        functions = released_functions(self._tools.values, locked_record, inputs.functions)
+        functions = list_functions_to_release(self._tools.values, locked_record, inputs.functions)
         deployer = self._tools.deployers.deployer(ref, mode)
-        record = self._as_known(locked_record.record)
+        record = self._discard_if_forced(locked_record.record)
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
         watch = watch_of(task, shop)
-        doubts = (broken_off(task.id, record),) if mode is Mode.REAL else ()
-        with doubting(locked_record, *doubts), shop.away():
+        doubts = (record_failed_release(task.id, record),) if mode is Mode.REAL else ()
+        with record_doubt_on_failure(locked_record, *doubts), shop.away():
             released = deployer.release(full_address, functions, record.outputs, watch)
             self._tools.deployers.check_health(ref, mode, released)
         outside = self._tools.records.as_found(inputs.stage, inputs.outside)
-        known = Known(task, self.code(task), joined(digests_of(upstream), outside))
+        known = Known(task, self.code(task), merge_pairs(list_output_hashes(upstream), outside))
         key = release_key(known, inputs, locked_record.record)
         done = ReleaseDone(task.id, released.endpoint, released.outputs, key, released.kept)
         # Only a real release reaches anybody: another follows from its deploys, any time again.
@@ -65,19 +65,25 @@ class ReleaseKind:
         output = release_output(locked_record.record)
         return Made(output.digest, facts=output.facts, keep=False)
 
-    def _as_known(self, record: Record) -> Record:
-        """Whoever forces a release wants what is there to be looked at."""
-        return replace(record, kept=doubted(record.kept)) if self._tools.force else record
+    def _discard_if_forced(self, record: Record) -> Record:
+        """Discard the known state if the release is forced, so that it is read from the
+        provider."""
+        return replace(record, kept=add_doubt(record.kept)) if self._tools.force else record
 
 
-def released_functions(
+def list_functions_to_release(
     all_values: FunctionValues, locked_record: OpenRecord, names: tuple[str, ...]
 ) -> tuple[LiveFunction, ...]:
-    """With the triggers of the config, where those of the record are the same without what is
-    secret in them; and with its tags: those of then are not known."""
+    """List the functions to release, with the config's triggers if these equal the record's without
+    secrets.
+
+    Tags also come from the config, because the record has only their hash.
+    """
     ref = locked_record.record.ref
     values = {name: all_values.values(ref, name) for name in names}
-    return tuple(_with_values(one, values[one.name]) for one in lives_of(locked_record, names))
+    return tuple(
+        _with_values(one, values[one.name]) for one in list_live_functions(locked_record, names)
+    )
 
 
 def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
@@ -85,26 +91,28 @@ def _with_values(one: LiveFunction, values: Values) -> LiveFunction:
     return replace(one, triggers=values.triggers if is_same else one.triggers, tags=values.tags)
 
 
-def lives_of(locked_record: OpenRecord, names: tuple[str, ...]) -> tuple[LiveFunction, ...]:
-    """The functions of a record that are still wanted, as a provider knows them."""
+def list_live_functions(
+    locked_record: OpenRecord, names: tuple[str, ...]
+) -> tuple[LiveFunction, ...]:
+    """List the functions of a record that are still wanted, as provider values."""
     return tuple(
         LiveFunction(
             *(one.name, one.resource_name, one.resource_id, one.endpoint, one.artifact_sha256),
             mark=mark_of(one.key, locked_record.record.salt),
             triggers=one.triggers,
-            reserved_concurrency=_reserved(one.settings),
+            reserved_concurrency=_read_reserved_concurrency(one.settings),
         )
         for one in locked_record.record.functions
         if one.name in names
     )
 
 
-def _inputs(task: Task) -> ReleaseInputs:
+def _require_release_inputs(task: Task) -> ReleaseInputs:
     if not isinstance(task.inputs, ReleaseInputs):
         raise TypeError(f"{task.id} is not a release")
     return task.inputs
 
 
-def _reserved(settings: Pairs) -> int | None:
-    reserved, _ = told_counts(dict(told_settings(settings)).get("concurrency", ""))
+def _read_reserved_concurrency(settings: Pairs) -> int | None:
+    reserved, _ = parse_concurrency(dict(format_settings(settings)).get("concurrency", ""))
     return reserved

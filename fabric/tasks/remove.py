@@ -1,4 +1,4 @@
-"""Remove a function that nobody asks for any more, or a whole service, from a provider."""
+"""Delete a function that the config no longer contains, or a whole service."""
 
 from collections.abc import Mapping
 
@@ -7,17 +7,17 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_remove
 from fabric.graph.plan import Known
-from fabric.model.records.changes import FunctionGone, ReleaseDone, broken_off
+from fabric.model.records.changes import FunctionGone, ReleaseDone, record_failed_release
 from fabric.model.records.record import Mode
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import RemoveInputs
-from fabric.providers.contract import CallWatch
-from fabric.tasks.after_failure import doubting, unsure
+from fabric.providers.contract import CallContext
+from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy import get_record_ref
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.release import lives_of
+from fabric.tasks.release import list_live_functions
 
 _VERSION = "1"
 
@@ -31,44 +31,44 @@ class RemoveKind:
         return (InputEntry(EntryKind.CODE, "remove", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _inputs(known.task)
-        return judge_remove(known, inputs, self._tools.records.record(ref_of(inputs)))
+        inputs = _require_remove_inputs(known.task)
+        return judge_remove(known, inputs, self._tools.records.record(get_record_ref(inputs)))
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(get_record_ref(_require_remove_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
-        inputs = _inputs(task)
-        locked_record = self._tools.records.locked_record(ref_of(inputs))
+        inputs = _require_remove_inputs(task)
+        locked_record = self._tools.records.locked_record(get_record_ref(inputs))
         locked_record.require_lock()
         names = tuple(one.name for one in locked_record.record.functions)
         gone = (inputs.function,) if inputs.function else names
-        doubts = unsure(task.id, Mode(inputs.mode), gone)
+        doubts = list_doubts(task.id, Mode(inputs.mode), gone)
         if inputs.mode == Mode.REAL:
-            doubts = (*doubts, broken_off(task.id, locked_record.record))
-        with doubting(locked_record, *doubts), shop.away():
-            self._taken_away(task, locked_record, gone, watch_of(task, shop))
+            doubts = (*doubts, record_failed_release(task.id, locked_record.record))
+        with record_doubt_on_failure(locked_record, *doubts), shop.away():
+            self._delete_functions(task, locked_record, gone, watch_of(task, shop))
         # In one piece: with the first of them the task counts as ended.
         rest = () if inputs.function else (ReleaseDone(task.id, "", (), ""),)
         locked_record.add(*(FunctionGone(task.id, name) for name in gone), *rest)
         return Made(GONE.digest, keep=False)
 
-    def _taken_away(
-        self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallWatch
+    def _delete_functions(
+        self, task: Task, locked_record: OpenRecord, names: tuple[str, ...], watch: CallContext
     ) -> None:
-        inputs = _inputs(task)
-        ref = ref_of(inputs)
+        inputs = _require_remove_inputs(task)
+        ref = get_record_ref(inputs)
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         address = replace(self._tools.deployers.address(ref), previous=locked_record.record)
-        functions = lives_of(locked_record, names)
+        functions = list_live_functions(locked_record, names)
         if inputs.function:
             deployer.destroy(address, functions, watch)
         else:
             deployer.dissolve(address, functions, watch)
 
 
-def _inputs(task: Task) -> RemoveInputs:
+def _require_remove_inputs(task: Task) -> RemoveInputs:
     if not isinstance(task.inputs, RemoveInputs):
         raise TypeError(f"{task.id} is not a removal")
     return task.inputs

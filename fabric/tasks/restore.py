@@ -1,4 +1,4 @@
-"""Take functions back to an earlier deployment: kept archives and settings, no source needed."""
+"""Restore functions of an earlier deployment from stored archives and settings, without source."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,16 +8,16 @@ from msgspec.structs import replace
 from fabric.graph.decide import Decision
 from fabric.graph.judge import GONE, judge_restore
 from fabric.graph.plan import Known
-from fabric.model.concurrency import told_counts, told_settings
-from fabric.model.hashing import digest_fields
-from fabric.model.marks import mark_of
+from fabric.model.concurrency import format_settings, parse_concurrency
+from fabric.model.hashing import hash_fields
+from fabric.model.ownership_tags import mark_of
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
     RecordChange,
     ReleaseDone,
     UnitDone,
-    broken_off,
+    record_failed_release,
 )
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import NO_PAIRS, Secret
@@ -25,20 +25,20 @@ from fabric.model.task import EntryKind, InputEntry, Output, Pairs, Task
 from fabric.model.task_id import TaskId, is_kind
 from fabric.model.task_inputs import RestoreInputs
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
-from fabric.tasks.after_failure import doubting, unsure
+from fabric.tasks.after_failure import list_doubts, record_doubt_on_failure
 from fabric.tasks.contract import Made, TaskTools
-from fabric.tasks.deploy import order_of, ref_of
+from fabric.tasks.deploy import get_record_ref, order_of
 from fabric.tasks.deploy_tools import DeployTools, OpenRecord, watch_of
-from fabric.tasks.kept_versions import kept_versions
+from fabric.tasks.kept_versions import find_versions_to_restore
 from fabric.tasks.past_environment import PastEnvironment, PastFunction
-from fabric.tasks.release import released_functions
+from fabric.tasks.release import list_functions_to_release
 
 _VERSION = "1"
-_NO_TAGS = digest_fields((repr(()),))
+_NO_TAGS = hash_fields((repr(()),))
 
 
 class _Return(Struct, frozen=True):
-    """One function on its way back: how it will be recorded, and what is ordered."""
+    """One function to restore: its future record and its order."""
 
     record: FunctionRecord
     order: FunctionOrder
@@ -54,41 +54,44 @@ class RestoreKind:
         return (InputEntry(EntryKind.CODE, "restore", _VERSION),)
 
     def judge(self, known: Known) -> Decision:
-        inputs = _inputs(known.task)
-        ref = ref_of(inputs)
+        inputs = _require_restore_inputs(known.task)
+        ref = get_record_ref(inputs)
         return judge_restore(
             known, inputs, self._tools.records.record(ref), self._tools.targets.target(ref)
         )
 
     def claim(self, task: Task) -> None:
-        self._tools.records.locked_record(ref_of(_inputs(task)))
+        self._tools.records.locked_record(get_record_ref(_require_restore_inputs(task)))
 
     def run(self, task: Task, upstream: Mapping[TaskId, Output], shop: TaskTools) -> Made:
         del upstream
-        inputs = _inputs(task)
-        locked_record = self._tools.records.locked_record(ref_of(inputs))
+        inputs = _require_restore_inputs(task)
+        locked_record = self._tools.records.locked_record(get_record_ref(inputs))
         locked_record.require_lock()
         if inputs.functions:
-            self._functions(task, locked_record, shop)
+            self._restore_functions(task, locked_record, shop)
         if not inputs.function:
-            self._service(task, locked_record, shop)
+            self._restore_service(task, locked_record, shop)
         return Made(GONE.digest, keep=False)
 
-    def _functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
-        inputs = _inputs(task)
-        ref = ref_of(inputs)
+    def _restore_functions(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
+        inputs = _require_restore_inputs(task)
+        ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         then = [one for one in target.functions if one.name in inputs.functions]
         record = locked_record.record
         with shop.away():
-            returns = self._returns(record, then)
+            returns = self._plan_returns(record, then)
         orders = [one.order for one in returns]
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         full_address = replace(
             self._tools.deployers.full_address(ref), previous=locked_record.record
         )
         names = [one.name for one in then]
-        with doubting(locked_record, *unsure(task.id, Mode(inputs.mode), names)), shop.away():
+        with (
+            record_doubt_on_failure(locked_record, *list_doubts(task.id, Mode(inputs.mode), names)),
+            shop.away(),
+        ):
             deployed = deployer.deploy(full_address, orders, watch_of(task, shop))
         found = {one.name: one for one in deployed.functions}
         learned: list[RecordChange] = []
@@ -105,57 +108,59 @@ class RestoreKind:
         # In one piece: with the first of them the task counts as ended.
         locked_record.add(*learned)
 
-    def _returns(self, record: Record, then: Sequence[FunctionRecord]) -> list[_Return]:
-        kept = kept_versions(self._tools, record, then)
+    def _plan_returns(self, record: Record, then: Sequence[FunctionRecord]) -> list[_Return]:
+        kept = find_versions_to_restore(self._tools, record, then)
         return [
-            self._as_kept(record.ref, one, kept[one.name], record.salt)
+            self._return_kept_version(record.ref, one, kept[one.name], record.salt)
             if one.name in kept
-            else self._made_anew(record, one)
+            else self._return_new_version(record, one)
             for one in then
         ]
 
-    def _service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
-        inputs = _inputs(task)
-        ref = ref_of(inputs)
+    def _restore_service(self, task: Task, locked_record: OpenRecord, shop: TaskTools) -> None:
+        inputs = _require_restore_inputs(task)
+        ref = get_record_ref(inputs)
         target = self._tools.targets.target(ref)
         names = tuple(one.name for one in target.functions)
         deployer = self._tools.deployers.deployer(ref, Mode(inputs.mode))
         given = locked_record.record.outputs if inputs.functions else target.outputs
         record = locked_record.record
         full_address = replace(self._tools.deployers.full_address(ref), previous=record)
-        functions = released_functions(self._tools.values, locked_record, names)
-        doubts = (broken_off(task.id, record),) if inputs.mode == Mode.REAL else ()
-        with doubting(locked_record, *doubts), shop.away():
+        functions = list_functions_to_release(self._tools.values, locked_record, names)
+        doubts = (record_failed_release(task.id, record),) if inputs.mode == Mode.REAL else ()
+        with record_doubt_on_failure(locked_record, *doubts), shop.away():
             released = deployer.release(full_address, functions, given, watch_of(task, shop))
         endpoint, outputs, kept = released.endpoint, released.outputs, released.kept
         locked_record.add(ReleaseDone(task.id, endpoint, outputs, target.release_key, kept))
 
-    def _as_kept(self, ref: RecordRef, one: FunctionRecord, version: str, salt: str) -> _Return:
-        """Where the values of its variables are not known, but its provider has them."""
+    def _return_kept_version(
+        self, ref: RecordRef, one: FunctionRecord, version: str, salt: str
+    ) -> _Return:
+        """Restore the version that the provider keeps, because the values are unknown here."""
         order = self._order(ref, one, NO_PAIRS)
         mark = mark_of(one.key, salt)
         said = f"{one.name} is restored to the version at the provider, with its values"
         return _Return(one, replace(order, version=version, only_version=True, mark=mark), said)
 
-    def _made_anew(self, record: Record, one: FunctionRecord) -> _Return:
-        """Which takes the version of then, too, where that is still there."""
+    def _return_new_version(self, record: Record, one: FunctionRecord) -> _Return:
+        """Restore from the archive, or from the old version if the provider still has it."""
         ref, salt = record.ref, record.salt
-        untold = self._as_live(ref, one, salt)
-        live, said = self._told_of_tags(ref, untold)
+        untold = self._merge_with_live(ref, one, salt)
+        live, said = self._select_tags(ref, untold)
         env = PastEnvironment(self._tools, PastFunction(ref, one, salt)).given()
         order = self._order(ref, one, env)
         then = mark_of(one.key, salt) if untold.key == one.key != live.key else ""
         return _Return(live, replace(order, mark=mark_of(live.key, salt), mark_of_then=then), said)
 
     def _order(self, ref: RecordRef, one: FunctionRecord, env: Secret[Pairs]) -> FunctionOrder:
-        plain = told_settings(one.settings)
+        plain = format_settings(one.settings)
         settings = dict(plain)
         path = self._tools.archives.kept(ref, one.artifact_sha256)
         artifact = Artifact(
             path, one.artifact_sha256, path.stat().st_size, one.handler, settings.get("runtime", "")
         )
         today = self._tools.values.values(ref, one.name)
-        reserved, provisioned = told_counts(settings.get("concurrency", ""))
+        reserved, provisioned = parse_concurrency(settings.get("concurrency", ""))
         values = replace(
             today,
             triggers=one.triggers,
@@ -167,40 +172,44 @@ class RestoreKind:
         order = order_of(one.name, artifact, plain, values)
         return replace(order, version=one.resource_id)
 
-    def _told_of_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
-        """Of tags a record keeps a digest: other ones are today's, and the record says so."""
+    def _select_tags(self, ref: RecordRef, one: FunctionRecord) -> tuple[FunctionRecord, str]:
+        """Return the tags to use. A record stores only their hash, so changed tags are the current
+        ones."""
         today = dict(self._tools.values.values(ref, one.name).spec[1]).get("tags", _NO_TAGS)
         if dict(one.settings).get("tags", today) == today:
             return one, ""
         settings = tuple((name, today if name == "tags" else text) for name, text in one.settings)
         said = f"{one.name} gets its current tags: the old ones are not known"
-        key = digest_fields(("restored", one.key, today))
+        key = hash_fields(("restored", one.key, today))
         return replace(one, settings=settings, key=key), said
 
-    def _as_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
+    def _merge_with_live(self, ref: RecordRef, then: FunctionRecord, salt: str) -> FunctionRecord:
         one = self._with_upstreams(ref, then)
         return PastEnvironment(self._tools, PastFunction(ref, one, salt)).recorded()
 
     def _with_upstreams(self, ref: RecordRef, then: FunctionRecord) -> FunctionRecord:
-        """It is given what its upstreams give today; under a key that nobody asks for, where that
-        is not what they gave then: the next deploy looks at it again."""
+        """Add current upstream outputs. If they differ from the old ones, use a key that no config
+        has.
+
+        The next deploy then checks the function again.
+        """
         releases = [name for name, _ in then.upstream if is_kind(name, "release")]
         today = dict(self._tools.records.as_found(ref.stage, releases))
         upstream = tuple((name, today.get(name, digest)) for name, digest in then.upstream)
         if upstream == then.upstream:
             return then
         parts = (part for pair in upstream for part in pair)
-        return replace(then, upstream=upstream, key=digest_fields(("restored", then.key, *parts)))
+        return replace(then, upstream=upstream, key=hash_fields(("restored", then.key, *parts)))
 
 
 def with_place(one: FunctionRecord, live: LiveFunction) -> FunctionRecord:
-    """A restored function is where the provider says that it is now."""
+    """Update the function's address from the provider's response."""
     return replace(
         one, resource_name=live.resource_name, resource_id=live.resource_id, endpoint=live.endpoint
     )
 
 
-def _inputs(task: Task) -> RestoreInputs:
+def _require_restore_inputs(task: Task) -> RestoreInputs:
     if not isinstance(task.inputs, RestoreInputs):
         raise TypeError(f"{task.id} is not a restore")
     return task.inputs

@@ -1,4 +1,4 @@
-"""Imports that nothing answers: noted by a build, told by who knows the packages beside it."""
+"""Unknown imports: recorded by builds, reported by tasks that know the packages."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -17,17 +17,17 @@ _CODE = re.compile(r"^([A-Za-z_]\w*)(\.py|\.so|\.[\w-]+\.so)$")
 
 
 def import_facts(missing: Iterable[WantedModule]) -> Pairs:
-    """For a build's output: imports that its own files do not answer."""
+    """Encode the imports that the build's own files do not resolve."""
     return tuple((_NOTED, f"{one.module} {one.line} {one.file}") for one in missing)
 
 
-def module_fact(paths: Iterable[str]) -> tuple[str, str]:
-    """For the output that holds packages: the modules that can be imported from it."""
-    return _MODULES, " ".join(sorted(_tops({tuple(path.split("/")) for path in paths})))
+def encode_modules(paths: Iterable[str]) -> tuple[str, str]:
+    """Encode the importable modules of a package output."""
+    return _MODULES, " ".join(sorted(_list_top_modules({tuple(path.split("/")) for path in paths})))
 
 
-def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
-    """Packages and modules; of a folder that is no package by itself, those in it."""
+def _list_top_modules(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
+    """List top-level packages and modules, including modules in namespace directories."""
     folders: dict[str, set[tuple[str, ...]]] = {}
     for first, *rest in paths:
         if rest:
@@ -38,45 +38,47 @@ def _tops(paths: Collection[tuple[str, ...]], *above: str) -> Iterator[str]:
         if ("__init__.py",) in inner:
             yield ".".join((*above, name))
         elif name.isidentifier():
-            yield from _tops(inner, *above, name)
+            yield from _list_top_modules(inner, *above, name)
 
 
-def unknown_imports(
+def find_unknown_imports(
     build: Output, parts: Iterable[Output], brought: Collection[str] | None
 ) -> tuple[Problem, ...]:
-    """Imports that neither the runtime nor a package in the other parts of an archive contains.
+    """Find imports that neither the runtime nor other parts of an archive resolve.
 
-    If `brought` is None, any module may be there: only relative imports can be unknown.
+    If `brought` is None, any module can exist: only relative imports are checked.
     """
-    noted = tuple(_noted(build))
+    noted = tuple(_decode_wanted_modules(build))
     if brought is None:
-        return tuple(_told(one) for one in noted if one.module.startswith("."))
+        return tuple(_unknown_import_problem(one) for one in noted if one.module.startswith("."))
     noted = tuple(one for one in noted if not _is_brought(one.module, brought))
     if not noted:
         return ()
     packages = [one for one in parts if one.fact(_PACKAGES)]
     known = [name for one in packages for name in one.fact(_MODULES, _UNTOLD).split()]
-    return tuple(_told(one) for one in noted if not _answered(one.module, known))
+    return tuple(
+        _unknown_import_problem(one) for one in noted if not _is_known_module(one.module, known)
+    )
 
 
 def _is_brought(module: str, brought: Collection[str]) -> bool:
     return module.partition(".")[0] in brought
 
 
-def _answered(module: str, known: Collection[str]) -> bool:
+def _is_known_module(module: str, known: Collection[str]) -> bool:
     return _UNTOLD in known or any(
         f"{one}.".startswith(f"{module}.") or module.startswith(f"{one}.") for one in known
     )
 
 
-def _noted(build: Output) -> Iterator[WantedModule]:
+def _decode_wanted_modules(build: Output) -> Iterator[WantedModule]:
     for name, value in build.facts:
         if name == _NOTED:
             module, line, file = value.split(" ", 2)
             yield WantedModule(module, file, int(line))
 
 
-def _told(one: WantedModule) -> Problem:
+def _unknown_import_problem(one: WantedModule) -> Problem:
     return Problem(
         "build/unknown-import",
         f"`{one.file}` imports `{one.module}`, which cannot be resolved in the project, its "

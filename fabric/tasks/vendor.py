@@ -6,10 +6,10 @@ from pathlib import Path
 from fabric.model.task import EntryKind, InputEntry, Output, Task
 from fabric.model.task_id import TaskId
 from fabric.model.task_inputs import VendorInputs
-from fabric.runtimes.archive import archive, content_digest
+from fabric.runtimes.archive import build_archive, hash_contents
 from fabric.runtimes.contract import Built
 from fabric.tasks.contract import Made, MadeFile, TaskTools
-from fabric.tasks.unknown_imports import module_fact
+from fabric.tasks.unknown_imports import encode_modules
 
 _VERSION = "2"
 PACKAGES = ".packages.zip"
@@ -32,11 +32,11 @@ class VendorKind:
             raise TypeError(f"{task.id} is not a vendor task")
         fetched = self._fetch(shop.workspace, inputs)
         return Made(
-            digest=content_digest(fetched.files),
-            files=(MadeFile(PACKAGES, archive(fetched.files)),),
+            digest=hash_contents(fetched.files),
+            files=(MadeFile(PACKAGES, build_archive(fetched.files)),),
             facts=(
                 ("packages", str(len(fetched.files))),
-                module_fact(one.path for one in fetched.files),
+                encode_modules(one.path for one in fetched.files),
             ),
             read=fetched.seen.files,
             absent=fetched.seen.absent,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.amounts import duration, plural
+from fabric.model.amounts import format_count, format_duration
 from fabric.model.task_id import name_of
 from fabric.views.style import Style
 
@@ -64,7 +64,7 @@ class RunningTask(Struct, frozen=True):
 
 
 class Board(Struct, frozen=True):
-    """All services, lowest level first; `left` are the seconds that it may still take."""
+    """All services, lowest level first. `left` is the estimated remaining time in seconds."""
 
     rows: tuple[ServiceRow, ...]
     running: tuple[RunningTask, ...]
@@ -79,15 +79,15 @@ class Frame(Struct, frozen=True):
     height: int
 
 
-def outcome_line(row: ServiceRow, style: Style) -> str:
-    """One line when the last task of a service has ended."""
-    paint = _paints(style).get(row.state, style.good)
+def format_outcome_line(row: ServiceRow, style: Style) -> str:
+    """Format a line for a service whose last task ended."""
+    paint = _list_paints(style).get(row.state, style.good)
     state = "" if row.state == "done" else f" {row.state}"
-    took = f" ({duration(row.ms)})" if row.ms else ""
-    return f"{paint(_SIGNS[row.state])} {style.strong(row.name)}{state}: {_counted(row)}{took}"
+    took = f" ({format_duration(row.ms)})" if row.ms else ""
+    return f"{paint(_SIGNS[row.state])} {style.strong(row.name)}{state}: {_format_count(row)}{took}"
 
 
-def _paints(style: Style) -> Mapping[str, Callable[[str], str]]:
+def _list_paints(style: Style) -> Mapping[str, Callable[[str], str]]:
     return {
         "failed": style.bad,
         "running": style.note,
@@ -97,16 +97,16 @@ def _paints(style: Style) -> Mapping[str, Callable[[str], str]]:
     }
 
 
-def _counted(row: ServiceRow) -> str:
+def _format_count(row: ServiceRow) -> str:
     return ", ".join(
         f"{row.counts[status]} {word}" for status, word in _WORDS.items() if row.counts.get(status)
     )
 
 
-def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
-    """Never wider or higher than the frame; what does not fit is counted in one line."""
+def format_board(board: Board, frame: Frame, style: Style) -> list[str]:
+    """Format the board within the frame. Rows that do not fit are counted in one line."""
     room = max(_LEAST_HEIGHT, frame.height) - 1
-    shown, rest = _fitting(board.rows, room)
+    shown, rest = _select_fitting_rows(board.rows, room)
     width = max((len(row.name) for row in shown), default=0)
     by_service: dict[str, list[RunningTask]] = {}
     for task in board.running:
@@ -116,15 +116,17 @@ def board_lines(board: Board, frame: Frame, style: Style) -> list[str]:
     for row in shown:
         head = "" if row.level == level else str(row.level)
         level = row.level
-        lines.append(_row_pieces(row, (head, width), by_service.get(row.name, ()), style))
+        lines.append(_build_row_pieces(row, (head, width), by_service.get(row.name, ()), style))
     if rest:
-        lines.append([(f"    … and {_folded(rest)}", style.dim)])
-    lines.append([(f"  {_foot(board)}", style.dim)])
-    return [_painted(pieces, frame.width) for pieces in lines]
+        lines.append([(f"    … and {_format_rest(rest)}", style.dim)])
+    lines.append([(f"  {_format_foot(board)}", style.dim)])
+    return [_format_pieces(pieces, frame.width) for pieces in lines]
 
 
-def _fitting(rows: Sequence[ServiceRow], room: int) -> tuple[list[ServiceRow], dict[str, int]]:
-    """The rows that matter most, in their order, and how many others there are by state."""
+def _select_fitting_rows(
+    rows: Sequence[ServiceRow], room: int
+) -> tuple[list[ServiceRow], dict[str, int]]:
+    """Select the most important rows in order, and count the others by state."""
     if len(rows) <= room:
         return list(rows), {}
     ranked = sorted(range(len(rows)), key=lambda n: (_STATES.index(rows[n].state), n))
@@ -135,48 +137,48 @@ def _fitting(rows: Sequence[ServiceRow], room: int) -> tuple[list[ServiceRow], d
     return [row for number, row in enumerate(rows) if number in kept], rest
 
 
-def _folded(rest: Mapping[str, int]) -> str:
+def _format_rest(rest: Mapping[str, int]) -> str:
     """`180 more waiting, 12 done`."""
     words = [f"{count} {state}" for state, count in rest.items()]
     first, _, state = words[0].partition(" ")
     return ", ".join([f"{first} more {state}", *words[1:]])
 
 
-def _row_pieces(
+def _build_row_pieces(
     row: ServiceRow, layout: tuple[str, int], running: Sequence[RunningTask], style: Style
 ) -> list[Piece]:
     head, width = layout
-    paint = _paints(style).get(row.state, style.dim)
+    paint = _list_paints(style).get(row.state, style.dim)
     done = f"{row.ended}/{row.total}"
     return [
         (f"{head:>3} ", style.dim),
         (f"{_SIGNS[row.state]} ", paint),
-        (f"{row.name:<{width}}  ", _plain),
+        (f"{row.name:<{width}}  ", _make_plain_piece),
         (f"{row.state:<9}  ", paint),
-        (f"{done:>7}  ", _plain),
-        (_detail(row, running), style.dim),
+        (f"{done:>7}  ", _make_plain_piece),
+        (_format_detail(row, running), style.dim),
     ]
 
 
-def _detail(row: ServiceRow, running: Sequence[RunningTask]) -> str:
+def _format_detail(row: ServiceRow, running: Sequence[RunningTask]) -> str:
     if running:
         oldest = sorted(running, key=lambda one: -one.seconds)
-        return ", ".join(f"{_short(one)} {one.seconds:.1f} s" for one in oldest)
-    return duration(row.ms) if row.ms and row.ended == row.total else ""
+        return ", ".join(f"{_shorten_task(one)} {one.seconds:.1f} s" for one in oldest)
+    return format_duration(row.ms) if row.ms and row.ended == row.total else ""
 
 
-def _short(one: RunningTask) -> str:
+def _shorten_task(one: RunningTask) -> str:
     """A task in the row of its service: `build:api/hello` is `build hello`."""
     name = name_of(one.task)
     own = name.service if name.service != one.service else ""
     return " ".join(filter(None, (name.kind, name.function or own)))
 
 
-def _foot(board: Board) -> str:
+def _format_foot(board: Board) -> str:
     done = sum(row.ended == row.total for row in board.rows)
     words = [
-        f"{board.ended} of {plural(board.total, 'task')}",
-        f"{done} of {plural(len(board.rows), 'service')}",
+        f"{board.ended} of {format_count(board.total, 'task')}",
+        f"{done} of {format_count(len(board.rows), 'service')}",
         _time(board.elapsed),
     ]
     if board.left is not None and board.ended < board.total:
@@ -190,12 +192,12 @@ def _time(seconds: float) -> str:
     return f"{int(seconds // _SECONDS_A_MINUTE)} min {int(seconds % _SECONDS_A_MINUTE):02d} s"
 
 
-def _plain(text: str) -> str:
+def _make_plain_piece(text: str) -> str:
     return text
 
 
-def _painted(pieces: Sequence[Piece], width: int) -> str:
-    """Cut to the width first: colours have none."""
+def _format_pieces(pieces: Sequence[Piece], width: int) -> str:
+    """Format the pieces. The text is cut before colors are added, because colors have no width."""
     line, room = "", width
     last = len(pieces) - 1
     for number, (text, paint) in enumerate(pieces):

@@ -1,9 +1,9 @@
-"""What a deploy or a removal did, for people."""
+"""Text for the results of deploys and removals."""
 
 from collections.abc import Iterator, Sequence
 
-from fabric.model.amounts import duration, plural
-from fabric.model.natural_order import natural
+from fabric.model.amounts import format_count, format_duration
+from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.deployed import (
     DeployOutcome,
     FunctionEnd,
@@ -30,28 +30,28 @@ _BACK = "rolled-back"
 
 
 def deploy_text(deployed: DeployOutcome, _style: Style) -> str:
-    """What moved, where each service answers now, and one line to sum up."""
+    """Format the changes, the address of each service, and a summary line."""
     rows = deployed.deployments
     if not any((deployed.summary.ran, deployed.summary.failed, deployed.summary.blocked)):
-        return "\n".join([*_addresses(rows), _last_line(rows, deployed.summary)])
+        return "\n".join([*_list_addresses(rows), _format_last_line(rows, deployed.summary)])
     moved = [row for row in rows if row.status != "unchanged"]
-    lines = [line for row in moved[:_SHOWN] for line in _service(row)]
+    lines = [line for row in moved[:_SHOWN] for line in _format_service(row)]
     if len(moved) > _SHOWN:
-        lines.append(f"and {plural(len(moved) - _SHOWN, 'service')} more")
-    return "\n".join([*lines, _last_line(rows, deployed.summary)])
+        lines.append(f"and {format_count(len(moved) - _SHOWN, 'service')} more")
+    return "\n".join([*lines, _format_last_line(rows, deployed.summary)])
 
 
-def _addresses(rows: Sequence[ServiceEnd]) -> Iterator[str]:
-    """Where all answers, after a deploy that had nothing to do."""
+def _list_addresses(rows: Sequence[ServiceEnd]) -> Iterator[str]:
+    """List the addresses after a deploy that changed nothing."""
     found = [f"{row.service} on {row.provider}  {row.endpoint}" for row in rows if row.endpoint]
     yield from found[:_SHOWN]
     if len(found) > _SHOWN:
-        yield f"and {plural(len(found) - _SHOWN, 'service')} more: fabric compose outputs"
+        yield f"and {format_count(len(found) - _SHOWN, 'service')} more: fabric compose outputs"
 
 
-def _service(row: ServiceEnd) -> Iterator[str]:
+def _format_service(row: ServiceEnd) -> Iterator[str]:
     yield f"{row.service} on {row.provider} ({row.mode}): {row.status}"
-    for one in sorted(_moved(row), key=lambda one: natural(one.name)):
+    for one in sorted(_select_listed_functions(row), key=lambda one: make_natural_key(one.name)):
         if one.status != "unchanged":
             url = row.outputs.get(f"url_{one.name}", "")
             yield f"  {_SIGNS[one.status]} {one.name}  {url}".rstrip()
@@ -59,25 +59,25 @@ def _service(row: ServiceEnd) -> Iterator[str]:
         yield f"  {row.endpoint}"
 
 
-def _moved(row: ServiceEnd) -> Sequence[FunctionEnd]:
-    """The functions that are told one by one: none of a service that went back as a whole."""
+def _select_listed_functions(row: ServiceEnd) -> Sequence[FunctionEnd]:
+    """List the functions to show individually; none for a completely rolled-back service."""
     return () if row.status == _BACK else row.functions
 
 
-def _last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
-    functions = [one.status for row in rows for one in _moved(row)]
+def _format_last_line(rows: Sequence[ServiceEnd], summary: TaskCounts) -> str:
+    functions = [one.status for row in rows for one in _select_listed_functions(row)]
     words = ("created", "updated", "deleted", "unchanged", "failed", "blocked", "cancelled")
     counts = {word: functions.count(word) for word in words}
     if not summary.ran and not summary.failed and not summary.blocked:
-        return f"Nothing to do: {plural(len(functions), 'function')} up to date."
+        return f"Nothing to do: {format_count(len(functions), 'function')} up to date."
     said = [f"{count} {word}" for word, count in counts.items() if count]
     back = sum(row.status == _BACK for row in rows)
-    said += [f"{plural(back, 'service')} rolled back"] * bool(back)
+    said += [f"{format_count(back, 'service')} rolled back"] * bool(back)
     end = "failed" if back or any(counts[word] for word in words[4:]) else "complete"
-    return f"Deploy {end}: {', '.join(said) or 'no functions'} ({duration(summary.ms)})."
+    return f"Deploy {end}: {', '.join(said) or 'no functions'} ({format_duration(summary.ms)})."
 
 
-def removal_text(done: RemoveOutcome, _style: Style) -> str:
+def format_removal(done: RemoveOutcome, _style: Style) -> str:
     lines = [f"- {row.service} on {row.provider}: removed" for row in done.removed]
     lines += [
         f"- {row.service}/{row.function} on {row.provider}: removed" for row in done.functions
@@ -87,12 +87,12 @@ def removal_text(done: RemoveOutcome, _style: Style) -> str:
 
 
 def rollback_text(done: RollbackOutcome, _style: Style) -> str:
-    count = plural(len(done.functions), "function")
+    count = format_count(len(done.functions), "function")
     place = f"{done.service} on {done.provider}"
     return f"Rolled back {place} to {done.to} ({count}, previously {done.before})."
 
 
-def releases_text(found: ReleasesOutcome, _style: Style) -> str:
+def format_releases(found: ReleasesOutcome, _style: Style) -> str:
     if not found.releases:
         return "No deployments yet."
     lines = []
@@ -102,7 +102,7 @@ def releases_text(found: ReleasesOutcome, _style: Style) -> str:
     return "\n".join(lines)
 
 
-def outputs_text(found: OutputsOutcome, _style: Style) -> str:
+def format_outputs(found: OutputsOutcome, _style: Style) -> str:
     lines = []
     for row in found.services:
         lines.append(f"{row.service} on {row.provider}  {row.endpoint}".rstrip())

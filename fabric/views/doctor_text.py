@@ -1,19 +1,19 @@
-"""A check-up for people: one line for each check, and what to do about warnings below it."""
+"""Text for checks: one line per check, with hints below warnings."""
 
 from collections.abc import Iterator, Sequence
 
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.outcomes.looked_up import CheckRow, DoctorOutcome
 from fabric.views.style import Style
 
 
-def doctor_text(found: DoctorOutcome, _style: Style) -> str:
+def format_doctor(found: DoctorOutcome, _style: Style) -> str:
     width = max((len(row.name) for row in found.checks), default=0)
-    lines = [line for row in found.checks for line in _lines(row, width)]
-    return "\n".join([*lines, _summary(found.checks)])
+    lines = [line for row in found.checks for line in _format_check(row, width)]
+    return "\n".join([*lines, _format_summary(found.checks)])
 
 
-def _lines(row: CheckRow, width: int) -> Iterator[str]:
+def _format_check(row: CheckRow, width: int) -> Iterator[str]:
     sign = "✓" if row.ok else "✗" if row.severity == "error" else "!"
     yield f"{sign} {row.name:<{width}}  {row.message}"
     # Errors are said once more at the end, each with what to do about it.
@@ -21,10 +21,10 @@ def _lines(row: CheckRow, width: int) -> Iterator[str]:
         yield f"  {'':<{width}}  → {row.fix}"
 
 
-def _summary(rows: Sequence[CheckRow]) -> str:
+def _format_summary(rows: Sequence[CheckRow]) -> str:
     bad = [row.severity for row in rows if not row.ok]
     if not bad:
-        return f"All {plural(len(rows), 'check')} passed."
+        return f"All {format_count(len(rows), 'check')} passed."
     counts = [(bad.count(word), word) for word in ("error", "warning")]
-    said = ", ".join(plural(count, word) for count, word in counts if count)
-    return f"{plural(len(rows), 'check')}: {said}."
+    said = ", ".join(format_count(count, word) for count, word in counts if count)
+    return f"{format_count(len(rows), 'check')}: {said}."

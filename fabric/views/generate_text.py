@@ -1,4 +1,4 @@
-"""What `generate` did, or would do, in words."""
+"""Text for the results of `generate`."""
 
 from fabric.model.outcomes.generated import GenerateOutcome
 from fabric.views.style import Style

@@ -8,79 +8,81 @@ from msgspec.structs import replace
 
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
-from fabric.model.secrecy import without_credentials
+from fabric.model.secrecy import redact_credentials
 
 # What XML 1.0 has no way to say, not even escaped.
 _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>'
 
 
-def junit(report: Report) -> str:
+def format_junit(report: Report) -> str:
     name = f"fabric {report.command}"
-    cases = (*report.cases, *_of_the_whole(name, report))
+    cases = (*report.cases, *_list_run_cases(name, report))
     suites: dict[str, list[Case]] = {}
     for case in cases:
         suites.setdefault(case.service, []).append(case)
-    lines = [line for name in sorted(suites) for line in _suite(name, suites[name])]
-    head = f"<testsuites {_named(name)} {_counts(cases)}>"
+    lines = [line for name in sorted(suites) for line in _format_suite(name, suites[name])]
+    head = f"<testsuites {_format_name(name)} {_format_counts(cases)}>"
     return "\n".join([_HEAD, head, *lines, "</testsuites>\n"])
 
 
-def _of_the_whole(name: str, report: Report) -> tuple[Case, ...]:
-    """What failed besides tasks is a case of its own: no failure may look like a success."""
+def _list_run_cases(name: str, report: Report) -> tuple[Case, ...]:
+    """List failures outside tasks as separate cases, so that no failure looks like a success."""
     failed = (case for case in report.cases if case.status == "failed")
-    told = {_without_names(one) for case in failed for one in case.problems}
-    rest = tuple(one for one in report.problems if _without_names(one) not in told)
+    told = {_remove_function_names(one) for case in failed for one in case.problems}
+    rest = tuple(one for one in report.problems if _remove_function_names(one) not in told)
     return (Case("fabric", name, "failed", problems=rest),) if rest else ()
 
 
-def _without_names(problem: Problem) -> Problem:
-    """Without the functions that a report names if several have it: a case is of one."""
+def _remove_function_names(problem: Problem) -> Problem:
+    """Remove the function names of a shared problem, because a case is about one function."""
     return replace(problem, message=problem.message.partition(" (functions `")[0])
 
 
-def _suite(name: str, cases: Sequence[Case]) -> Iterable[str]:
-    yield f"  <testsuite {_named(name)} {_counts(cases)}>"
+def _format_suite(name: str, cases: Sequence[Case]) -> Iterable[str]:
+    yield f"  <testsuite {_format_name(name)} {_format_counts(cases)}>"
     for case in cases:
-        yield from _case(case)
+        yield from _format_case(case)
     yield "  </testsuite>"
 
 
-def _case(case: Case) -> Iterable[str]:
-    head = f'    <testcase {_named(case.task)} classname="{_text(case.service)}" '
+def _format_case(case: Case) -> Iterable[str]:
+    head = f'    <testcase {_format_name(case.task)} classname="{_escape_xml(case.service)}" '
     head += f'time="{case.ms / 1000:.3f}"'
     if case.status == "ran":
         yield f"{head}/>"
         return
     yield f"{head}>"
     if case.status == "failed":
-        yield from (_failure(one) for one in case.problems or (_unknown(case),))
+        yield from (
+            _format_failure(one) for one in case.problems or (_unknown_failure_problem(case),)
+        )
     else:
-        yield f'      <skipped message="{_text(_skipped(case))}"/>'
+        yield f'      <skipped message="{_escape_xml(_format_skipped(case))}"/>'
     yield "    </testcase>"
 
 
-def _skipped(case: Case) -> str:
+def _format_skipped(case: Case) -> str:
     return case.reason if case.status == "skipped" else f"{case.status}: {case.reason}"
 
 
-def _unknown(case: Case) -> Problem:
+def _unknown_failure_problem(case: Case) -> Problem:
     return Problem("run/failed", case.reason or "failed")
 
 
-def _failure(problem: Problem) -> str:
+def _format_failure(problem: Problem) -> str:
     place = f"{problem.where}: " if problem.where else ""
     parts = (f"{place}{problem.message}", problem.frame, problem.hint and f"hint: {problem.hint}")
-    body = _text("\n".join(part for part in parts if part))
-    head = f'type="{_text(problem.code)}" message="{_text(problem.message)}"'
+    body = _escape_xml("\n".join(part for part in parts if part))
+    head = f'type="{_escape_xml(problem.code)}" message="{_escape_xml(problem.message)}"'
     return f"      <failure {head}>{body}</failure>"
 
 
-def _named(name: str) -> str:
-    return f'name="{_text(name)}"'
+def _format_name(name: str) -> str:
+    return f'name="{_escape_xml(name)}"'
 
 
-def _counts(cases: Sequence[Case]) -> str:
+def _format_counts(cases: Sequence[Case]) -> str:
     failed = sum(case.status == "failed" for case in cases)
     skipped = sum(case.status not in ("ran", "failed") for case in cases)
     seconds = sum(case.ms for case in cases) / 1000
@@ -90,7 +92,7 @@ def _counts(cases: Sequence[Case]) -> str:
     )
 
 
-def _text(text: str) -> str:
-    """Escaped for XML, line breaks too; nothing in it that looks like a credential."""
-    plain = _UNSAYABLE.sub("\ufffd", without_credentials(text))
+def _escape_xml(text: str) -> str:
+    """Escape for XML, including line breaks, and redact credentials."""
+    plain = _UNSAYABLE.sub("\ufffd", redact_credentials(text))
     return escape(plain).replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")

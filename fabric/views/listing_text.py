@@ -1,6 +1,6 @@
 """Lists for people: services of a compose file, past runs."""
 
-from fabric.model.amounts import duration, plural
+from fabric.model.amounts import format_count, format_duration
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.outcomes.looked_up import (
     ConfigOutcome,
@@ -13,7 +13,7 @@ from fabric.model.outcomes.looked_up import (
 from fabric.views.style import Style
 
 
-def services_text(found: ServicesOutcome, style: Style) -> str:
+def format_services(found: ServicesOutcome, style: Style) -> str:
     width = max((len(one.name) for one in found.services), default=0)
     return "\n".join(
         f"{style.strong(one.name.ljust(width))}  {one.config}"
@@ -22,39 +22,39 @@ def services_text(found: ServicesOutcome, style: Style) -> str:
     )
 
 
-def runs_text(found: RunsOutcome, style: Style) -> str:
-    return "\n".join(_line(row, style) for row in found.runs) or "No runs yet."
+def format_runs(found: RunsOutcome, style: Style) -> str:
+    return "\n".join(_format_run(row, style) for row in found.runs) or "No runs yet."
 
 
 def run_text(found: RunOutcome, style: Style) -> str:
-    """The run, and its tasks as they ended; those that were up to date are only counted."""
+    """Format a run with its tasks. Up-to-date tasks are only counted."""
     ended = [event for event in found.events if event["type"] == "task_ended"]
-    lines = [_task_line(one, style) for one in ended if one.get("status") != "skipped"]
-    return "\n".join([_line(found.summary, style), *lines])
+    lines = [_format_task(one, style) for one in ended if one.get("status") != "skipped"]
+    return "\n".join([_format_run(found.summary, style), *lines])
 
 
-def _line(row: PastRun, style: Style) -> str:
+def _format_run(row: PastRun, style: Style) -> str:
     counts = f"{row.ran} ran, {row.skipped} up to date, {row.failed} failed"
     head = f"{style.strong(row.id)}  {row.command:<16} {row.status:<10}"
-    return f"{head} {counts}  {style.dim(duration(row.ms))}"
+    return f"{head} {counts}  {style.dim(format_duration(row.ms))}"
 
 
-def _task_line(event: JsonObject, style: Style) -> str:
+def _format_task(event: JsonObject, style: Style) -> str:
     status, task, reason = (str(event.get(name, "")) for name in ("status", "task", "reason"))
     return f"  {status:<9} {task}  {style.dim(reason)}"
 
 
-def valid_text(found: ValidOutcome, _style: Style) -> str:
+def format_valid(found: ValidOutcome, _style: Style) -> str:
     lines = [
-        f"{one.name}: {plural(len(one.functions), 'function')}, {one.config}"
+        f"{one.name}: {format_count(len(one.functions), 'function')}, {one.config}"
         for one in found.services
     ]
-    what = plural(len(found.services), "config")
+    what = format_count(len(found.services), "config")
     verb = "is" if len(found.services) == 1 else "are"
     return "\n".join([*lines, f"{what} {verb} valid for stage `{found.stage}`."])
 
 
-def config_text(found: ConfigOutcome, _style: Style) -> str:
+def format_config(found: ConfigOutcome, _style: Style) -> str:
     import yaml  # nobody else who looks at something needs it
 
     text: str = yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True, width=100)

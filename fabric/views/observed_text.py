@@ -8,7 +8,7 @@ from zlib import crc32
 
 import msgspec
 
-from fabric.model.observed import SECOND, LogLine, nanoseconds_in
+from fabric.model.observed import SECOND, LogLine, parse_nanoseconds
 from fabric.model.outcomes.watched import (
     LogsOutcome,
     MetricsOutcome,
@@ -16,9 +16,9 @@ from fabric.model.outcomes.watched import (
     StepRow,
     TracedRow,
     TracesOutcome,
-    line_row,
+    build_line_row,
 )
-from fabric.views.state_text import table
+from fabric.views.state_text import format_table
 from fabric.views.style import Style
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -26,55 +26,55 @@ _NO_BAR = " "
 _SHORT_REQUEST = 8
 
 
-def logs_text(found: LogsOutcome, style: Style) -> str:
+def format_logs(found: LogsOutcome, style: Style) -> str:
     if not found.found:
-        return f"No log lines since {_here(found.since)}."
-    return "\n".join(line_text(one, style) for one in found.found)
+        return f"No log lines since {_format_local_moment(found.since)}."
+    return "\n".join(format_log_line(one, style) for one in found.found)
 
 
-def json_line(line: LogLine) -> str:
-    """One object; what could give orders to a terminal is spelled out in it."""
-    text = msgspec.json.encode(line_row(line)).decode()
-    return text if text.isprintable() else "".join(map(_spelled, text))
+def encode_log_line(line: LogLine) -> str:
+    """Encode a log line as one JSON object, with control characters escaped."""
+    text = msgspec.json.encode(build_line_row(line)).decode()
+    return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
-def _in_row(text: str) -> str:
-    """What others made up, so that it takes one row."""
-    return "".join(map(_spelled, text))
+def _escape_row(text: str) -> str:
+    """Escape foreign text so that it fits one row."""
+    return "".join(map(_escape_character, text))
 
 
-def _spelled(letter: str) -> str:
+def _escape_character(letter: str) -> str:
     return letter if letter.isprintable() else json.dumps(letter)[1:-1]
 
 
-def line_text(line: LogLine, style: Style) -> str:
-    """Its moment by the clock of this machine, whose it is, its request, its text."""
+def format_log_line(line: LogLine, style: Style) -> str:
+    """Format a log line: local time, source, request id and text."""
     whose = f"{line.service}/{line.function}"
     coloured = style.named(whose, crc32(whose.encode()))
-    request = _in_row(line.request[:_SHORT_REQUEST])
+    request = _escape_row(line.request[:_SHORT_REQUEST])
     request = style.dim(f" {request}") if request else ""
     text = line.text.rstrip("\n").replace("\n", "\n    ")
     if line.is_platform:
         text = style.dim(text)
     elif line.level in ("warn", "error"):
         text = (style.bad if line.level == "error" else style.warn)(text)
-    return f"{style.dim(_clock(line.at))} {coloured}{request}  {text}"
+    return f"{style.dim(_format_clock(line.at))} {coloured}{request}  {text}"
 
 
-def _clock(at: int) -> str:
-    return f"{_local(at):%Y-%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
+def _format_clock(at: int) -> str:
+    return f"{_convert_to_local(at):%Y-%m-%d %H:%M:%S}.{at % SECOND // 1_000_000:03d}"
 
 
-def _here(moment: str) -> str:
-    """A moment of a document by the clock of this machine, with its zone."""
-    return f"{_local(nanoseconds_in(moment)):%Y-%m-%d %H:%M:%S %Z}"
+def _format_local_moment(moment: str) -> str:
+    """Format a document's time in local time with zone."""
+    return f"{_convert_to_local(parse_nanoseconds(moment)):%Y-%m-%d %H:%M:%S %Z}"
 
 
-def _local(at: int) -> datetime.datetime:
+def _convert_to_local(at: int) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC).astimezone()
 
 
-def metrics_text(found: MetricsOutcome, style: Style) -> str:
+def format_metrics(found: MetricsOutcome, style: Style) -> str:
     if not found.functions:
         return "No functions found."
     head = ("function", "provider", "calls", "errors", "p50", "p95", "calls over time")
@@ -84,28 +84,30 @@ def metrics_text(found: MetricsOutcome, style: Style) -> str:
             one.provider,
             str(one.calls),
             str(one.errors),
-            _ms(one.p50_ms),
-            _ms(one.p95_ms),
-            sparkline(parts),
+            _format_ms(one.p50_ms),
+            _format_ms(one.p95_ms),
+            draw_sparkline(parts),
         )
         for one, parts in itertools.zip_longest(found.functions, found.over_time, fillvalue=())
         if isinstance(one, NumbersRow)
     ]
-    first, *rest = table([head, *rows]).splitlines()
-    lines = [_marked(line, one, style) for line, one in zip(rest, found.functions, strict=True)]
+    first, *rest = format_table([head, *rows]).splitlines()
+    lines = [
+        _mark_failures(line, one, style) for line, one in zip(rest, found.functions, strict=True)
+    ]
     return "\n".join([style.strong(first), *lines])
 
 
-def _marked(line: str, one: NumbersRow, style: Style) -> str:
+def _mark_failures(line: str, one: NumbersRow, style: Style) -> str:
     return style.bad(line) if one.errors else line
 
 
-def _ms(value: float | None) -> str:
+def _format_ms(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f} ms"
 
 
-def sparkline(counts: Sequence[int]) -> str:
-    """A bar for each part of the time; nothing where nothing was."""
+def draw_sparkline(counts: Sequence[int]) -> str:
+    """Draw a bar per time part; empty for no calls."""
     most = max(counts, default=0)
     if not most:
         return ""
@@ -113,44 +115,46 @@ def sparkline(counts: Sequence[int]) -> str:
     return "".join(_BARS[round(one / most * top)] if one else _NO_BAR for one in counts)
 
 
-def traces_text(found: TracesOutcome, style: Style) -> str:
+def format_traces(found: TracesOutcome, style: Style) -> str:
     if not found.traces:
-        return "" if found.as_trees else f"No traces since {_here(found.since)}."
+        return "" if found.as_trees else f"No traces since {_format_local_moment(found.since)}."
     if found.as_trees:
-        return "\n\n".join("\n".join(_tree(one, style)) for one in found.traces)
+        return "\n\n".join("\n".join(_format_tree(one, style)) for one in found.traces)
     return "\n".join(_trace_line(one, style) for one in found.traces)
 
 
 def _trace_line(one: TracedRow, style: Style) -> str:
     status = style.good(one.status) if one.status == "ok" else style.bad(one.status)
     whose = style.strong(f"{one.service}/{one.function}")
-    begun = style.dim(_clock(nanoseconds_in(one.started_at)))
-    return f"{begun} {_in_row(one.id)}  {whose}  {one.ms:,.0f} ms  {status}"
+    begun = style.dim(_format_clock(parse_nanoseconds(one.started_at)))
+    return f"{begun} {_escape_row(one.id)}  {whose}  {one.ms:,.0f} ms  {status}"
 
 
-def _tree(trace: TracedRow, style: Style) -> Iterator[str]:
+def _format_tree(trace: TracedRow, style: Style) -> Iterator[str]:
     yield _trace_line(trace, style)
     known = {one.id for one in trace.spans}
     roots = [one for one in trace.spans if one.parent not in known]
     seen: set[str] = set()
     for number, root in enumerate(roots):
-        yield from _branch(root, trace.spans, ("", number == len(roots) - 1), seen)
+        yield from _format_branch(root, trace.spans, ("", number == len(roots) - 1), seen)
     # Whoever is below nobody but himself begins where he is named first.
     for step in trace.spans:
-        yield from _branch(step, trace.spans, ("", True), seen)
+        yield from _format_branch(step, trace.spans, ("", True), seen)
 
 
-def _branch(
+def _format_branch(
     step: StepRow, every: Sequence[StepRow], place: tuple[str, bool], seen: set[str]
 ) -> Iterator[str]:
-    """Steps that name each other in a circle are told once."""
+    """Format a step with its children. Steps in a cycle are shown once."""
     if step.id in seen:
         return
     seen.add(step.id)
     indent, is_last = place
     failed = "" if step.status == "ok" else f"  {step.status}"
-    yield f"{indent}{'└─ ' if is_last else '├─ '}{_in_row(step.name)}  {step.ms:,.1f} ms{failed}"
+    yield (
+        f"{indent}{'└─ ' if is_last else '├─ '}{_escape_row(step.name)}  {step.ms:,.1f} ms{failed}"
+    )
     below = [one for one in every if one.parent == step.id and one.id != step.id]
     inner = indent + ("   " if is_last else "│  ")
     for number, one in enumerate(below):
-        yield from _branch(one, every, (inner, number == len(below) - 1), seen)
+        yield from _format_branch(one, every, (inner, number == len(below) - 1), seen)

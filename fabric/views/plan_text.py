@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fabric.model.amounts import plural
-from fabric.model.natural_order import natural
+from fabric.model.amounts import format_count
+from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import (
     ChangedInput,
@@ -27,44 +27,44 @@ _SHORT_DIGEST = re.compile(r"[0-9a-f]{12}")
 
 
 def plan_text(plan: PlanOutcome, style: Style) -> str:
-    """The whole plan; what is up to date is counted, not listed."""
-    blocks = [_service_block(service, style) for service in plan.services]
+    """Format the whole plan. Up-to-date tasks are counted, not listed."""
+    blocks = [_format_service(service, style) for service in plan.services]
     busy = [task for task in plan.tasks if task.action != "skip"]
-    busy.sort(key=lambda task: (task.level, natural(task.id)))
+    busy.sort(key=lambda task: (task.level, make_natural_key(task.id)))
     return "\n".join(
         [
             *(block for block in blocks if block),
-            *_task_table(busy, style),
-            _last_line(plan.summary),
+            *_format_tasks(busy, style),
+            _format_last_line(plan.summary),
         ]
     )
 
 
-def _last_line(summary: PlanSummary) -> str:
+def _format_last_line(summary: PlanSummary) -> str:
     if not (summary.run or summary.wait):
         return "No changes."
     # A waiting task may turn out to be needless, so it is no part of "up to date" either.
     waiting = f", {summary.wait} pending" if summary.wait else ""
     return (
         f"Plan: {summary.create} to create, {summary.update} to update, "
-        f"{summary.delete} to delete; {plural(summary.tasks, 'task')}: "
+        f"{summary.delete} to delete; {format_count(summary.tasks, 'task')}: "
         f"{summary.run} run{waiting}, {summary.skip} up to date."
     )
 
 
-def _service_block(service: PlannedService, style: Style) -> str:
+def _format_service(service: PlannedService, style: Style) -> str:
     changed = [one for one in service.functions if one.change != "none"]
     if not changed:
         return ""
     head = f"{style.strong(service.service)} on {service.provider} ({service.mode})"
-    lines = [line for one in changed for line in _function_lines(one, style)]
+    lines = [line for one in changed for line in _format_function(one, style)]
     return "\n".join([head, *lines, ""])
 
 
-def _function_lines(function: PlannedFunction, style: Style) -> Iterator[str]:
+def _format_function(function: PlannedFunction, style: Style) -> Iterator[str]:
     sign = _SIGNS[function.change]
     paint = {"+": style.good, "~": style.warn, "-": style.bad}[sign]
-    triggers = ", ".join(trigger_words(one) for one in function.triggers) or "no trigger"
+    triggers = ", ".join(format_trigger(one) for one in function.triggers) or "no trigger"
     layers = f"  layers {', '.join(function.layers)}" if function.layers else ""
     yield f"  {paint(sign)} {function.name}  {style.dim(triggers + layers)}"
     for name, (old, new) in function.fields.items():
@@ -72,28 +72,28 @@ def _function_lines(function: PlannedFunction, style: Style) -> Iterator[str]:
 
 
 def _change(name: str, old: Json, new: Json, style: Style) -> str:
-    """Digests are for programs; but of the code, they tell one archive from another."""
+    """Format a change. Hashes are omitted, except for code, where they distinguish archives."""
     if name != "code" and _is_digest(old) and _is_digest(new):
         return "changed"
     if name in _OWN_WITHOUT:
         old, new = (_OWN if one == _UNSET else one for one in (old, new))
-    return f"{_value(old)} {style.dim('->')} {_value(new)}"
+    return f"{_format_value(old)} {style.dim('->')} {_format_value(new)}"
 
 
 def _is_digest(value: Json) -> bool:
     return isinstance(value, str) and _SHORT_DIGEST.fullmatch(value) is not None
 
 
-def _value(value: Json) -> str:
+def _format_value(value: Json) -> str:
     if value is None:
         return "(none)"
     if isinstance(value, list | tuple):
-        words = (trigger_words(one) if isinstance(one, dict) else str(one) for one in value)
+        words = (format_trigger(one) if isinstance(one, dict) else str(one) for one in value)
         return ", ".join(words) or "(none)"
     return str(value)
 
 
-def trigger_words(trigger: JsonObject) -> str:
+def format_trigger(trigger: JsonObject) -> str:
     kind = str(trigger["type"])
     if kind == "http":
         return f"{trigger['method']} {trigger['path']}"
@@ -103,12 +103,13 @@ def trigger_words(trigger: JsonObject) -> str:
     return f"{kind} {subject}".strip()
 
 
-def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
+def _format_tasks(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     shown = tasks[:_SHOWN]
     width = max((len(task.id) for task in shown), default=0)
     word = max((len(_ACTIONS[task.action]) for task in shown), default=0)
     lines = [
-        f"  {_action(task.action, word, style)}  {task.id:<{width}}  {style.dim(task.reason)}"
+        f"  {_format_action(task.action, word, style)}  {task.id:<{width}}  "
+        f"{style.dim(task.reason)}"
         for task in shown
     ]
     if len(tasks) > _SHOWN:
@@ -116,13 +117,13 @@ def _task_table(tasks: Sequence[PlannedTask], style: Style) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _action(action: str, width: int, style: Style) -> str:
+def _format_action(action: str, width: int, style: Style) -> str:
     paint = style.note if action == "run" else style.dim
     return paint(f"{_ACTIONS[action]:<{width}}")
 
 
 def explain_text(told: ExplainOutcome, style: Style) -> str:
-    """Why one task would run: every input that is not what it was."""
+    """Format why a task would run, with every changed input."""
     head = f"{style.strong(told.task)}: {told.action}, {told.reason}"
     lines = [_change_line(change, style) for change in told.changed]
     for cause in told.causes:
@@ -130,15 +131,15 @@ def explain_text(told: ExplainOutcome, style: Style) -> str:
         lines += [f"  {_change_line(change, style)}" for change in cause.changed]
     if lines:
         return "\n".join([head, *lines])
-    return f"{head} ({plural(told.inputs, 'input')} checked)"
+    return f"{head} ({format_count(told.inputs, 'input')} checked)"
 
 
 def _change_line(change: ChangedInput, style: Style) -> str:
-    old, new = _brief(change.old), _brief(change.new)
+    old, new = _shorten_value(change.old), _shorten_value(change.new)
     return f"  {change.kind} {change.name}  {style.bad(old)} -> {style.good(new)}"
 
 
-def _brief(value: str) -> str:
+def _shorten_value(value: str) -> str:
     if not value:
         return "absent"
     return value[:12] if len(value) == _DIGEST_LENGTH and value.isalnum() else value

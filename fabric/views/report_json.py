@@ -9,13 +9,13 @@ from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
 from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.outcomes.recorded import RecordOutcome, StoredOutcome
-from fabric.model.records.record_document import document_of
-from fabric.model.report import Report, problem_json
+from fabric.model.records.record_document import encode_record
+from fabric.model.report import Report, encode_problem
 
 FORMAT_VERSION = 1
 
 
-def as_document(report: Report) -> dict[str, object]:
+def encode_report(report: Report) -> dict[str, object]:
     """The JSON document of a report."""
     document: dict[str, object] = {
         "ok": not report.problems,
@@ -23,27 +23,27 @@ def as_document(report: Report) -> dict[str, object]:
         "formatVersion": FORMAT_VERSION,
     }
     if report.outcome is not None:
-        document["result"] = outcome_json(report.outcome)
+        document["result"] = encode_outcome(report.outcome)
     if report.problems:
         document["error"] = {
-            **problem_json(report.problems[0]),
-            "problems": [problem_json(problem) for problem in report.problems],
+            **encode_problem(report.problems[0]),
+            "problems": [encode_problem(problem) for problem in report.problems],
         }
     return document
 
 
-def outcome_json(outcome: JsonStruct) -> Mapping[str, object]:
-    """By the kind of outcome; most are their fields."""
-    return _KINDS.get(type(outcome), _fields)(outcome)
+def encode_outcome(outcome: JsonStruct) -> Mapping[str, object]:
+    """Encode an outcome by its kind. Most are encoded by their fields."""
+    return _KINDS.get(type(outcome), _list_fields)(outcome)
 
 
-def _fields(outcome: JsonStruct) -> JsonObject:
+def _list_fields(outcome: JsonStruct) -> JsonObject:
     found: dict[str, Json] = to_builtins(outcome)
     return {name: value for name, value in found.items() if name not in outcome.only_in_words}
 
 
-def _built(outcome: BuildOutcome) -> JsonObject:
-    rows = [_fields(one) for one in outcome.artifacts]
+def _encode_build(outcome: BuildOutcome) -> JsonObject:
+    rows = [_list_fields(one) for one in outcome.artifacts]
     return {
         "artifacts": rows,
         "summary": {
@@ -53,30 +53,30 @@ def _built(outcome: BuildOutcome) -> JsonObject:
             "blocked": outcome.blocked,
             "ms": outcome.ms,
             "savedMs": sum(one.saved_ms for one in outcome.artifacts),
-            **({"remote": _fields(outcome.remote)} if outcome.remote else {}),
-            **({"shard": _fields(outcome.shard)} if outcome.shard else {}),
+            **({"remote": _list_fields(outcome.remote)} if outcome.remote else {}),
+            **({"shard": _list_fields(outcome.shard)} if outcome.shard else {}),
         },
     }
 
 
-def _document(outcome: DocumentOutcome) -> Mapping[str, object]:
+def _encode_document(outcome: DocumentOutcome) -> Mapping[str, object]:
     return outcome.document
 
 
 def _record(outcome: RecordOutcome) -> Mapping[str, object]:
     hidden = ("salt", "versions", "releaseKey", "kept")
-    shown = {name: one for name, one in document_of(outcome.record).items() if name not in hidden}
+    shown = {name: one for name, one in encode_record(outcome.record).items() if name not in hidden}
     return {**shown, "lock": outcome.lock, "errored": outcome.is_unwritten}
 
 
-def _stored(outcome: StoredOutcome) -> Mapping[str, object]:
+def _encode_stored(outcome: StoredOutcome) -> Mapping[str, object]:
     document: Mapping[str, object] = decode(outcome.content)
     return document
 
 
 _KINDS: Mapping[type[JsonStruct], Callable[..., Mapping[str, object]]] = {
-    BuildOutcome: _built,
-    DocumentOutcome: _document,
+    BuildOutcome: _encode_build,
+    DocumentOutcome: _encode_document,
     RecordOutcome: _record,
-    StoredOutcome: _stored,
+    StoredOutcome: _encode_stored,
 }

@@ -1,4 +1,4 @@
-"""Reports in words: each kind of outcome has its own."""
+"""Reports as text, by kind of outcome."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -17,20 +17,20 @@ Views: TypeAlias = Mapping[type[JsonStruct], Callable[..., str]]
 def report_text(report: Report, style: Style) -> str:
     if report.text is not None or report.outcome is None:
         return report.text or ""
-    return outcome_text(report.outcome, style)
+    return format_outcome(report.outcome, style)
 
 
-def outcome_text(outcome: JsonStruct, style: Style) -> str:
+def format_outcome(outcome: JsonStruct, style: Style) -> str:
     kind = type(outcome)
-    view = _AT_HAND.get(kind) or _others()[kind]
+    view = _AT_HAND.get(kind) or _load_other_views()[kind]
     return view(outcome, style)
 
 
 _AT_HAND: Views = {BuildOutcome: build_text, InitOutcome: init_text}
 
 
-def _others() -> Views:
-    """Apart: most runs are builds and need none of these, nor does a project that begins."""
+def _load_other_views() -> Views:
+    """Load the other views, separately because most runs are builds and need none."""
     from fabric.views.outcome_texts import TEXTS
 
     return TEXTS

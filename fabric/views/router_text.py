@@ -1,11 +1,11 @@
-"""What is known and done of a router, for people."""
+"""Text for router commands."""
 
 from collections.abc import Mapping, Sequence
 
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.outcomes import routed
 from fabric.model.routing import RouterVerb
-from fabric.views.state_text import table
+from fabric.views.state_text import format_table
 from fabric.views.style import Style
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -20,7 +20,7 @@ _SIGNS = {
 
 def deploy_text(done: routed.RouterDeployOutcome, style: Style) -> str:
     rows = [(one.provider, one.status, one.endpoint) for one in done.deployments]
-    said = table(rows) if rows else "No deployments."
+    said = format_table(rows) if rows else "No deployments."
     return f"{said}\n{sync_text(done.sync, style)}" if done.sync else said
 
 
@@ -29,10 +29,17 @@ def sync_text(done: routed.SyncOutcome, _style: Style) -> str:
     said = "would route" if done.dry_run else "routes"
     where = f"stored in {done.place}" if done.simulated else f"at {done.place}"
     head = f"{done.hostname} {said} to ({where}):"
-    return "\n".join([head, _indented(table(rows)), *_actions(done.actions), _sum(done.summary)])
+    return "\n".join(
+        [
+            head,
+            _shift_text(format_table(rows)),
+            *_format_actions(done.actions),
+            _format_drift(done.summary),
+        ]
+    )
 
 
-def steps_text(done: routed.StepsOutcome, _style: Style) -> str:
+def format_steps(done: routed.StepsOutcome, _style: Style) -> str:
     gone = ", ".join(f"{one.percent} %" for one in done.steps) or "no steps"
     now = ", ".join(f"{label} {weight} %" for label, weight in done.weights.items())
     if done.dry_run:
@@ -47,10 +54,10 @@ def reconcile_text(found: routed.RouterReconcileOutcome, _style: Style) -> str:
     last = (
         "Nothing was changed. To apply: --apply" if found.dry_run else "The changes were applied."
     )
-    return "\n".join([*_actions(found.actions), _sum(found.summary), last])
+    return "\n".join([*_format_actions(found.actions), _format_drift(found.summary), last])
 
 
-def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
+def format_history(found: routed.HistoryOutcome, _style: Style) -> str:
     if not found.entries:
         return "No DNS changes yet."
     last = found.entries[0]
@@ -58,46 +65,47 @@ def history_text(found: routed.HistoryOutcome, _style: Style) -> str:
         (
             one.created_at,
             one.operation,
-            _dry(one),
-            _shares(one),
+            _format_entry(one),
+            _format_weights(one),
             one.id,
             " ".join(one.reason.split()),
         )
         for one in found.entries[:_SHOWN]
     ]
-    head = f"Last: {last.operation} by {last.trigger}{_dry(last, ', ')}, {last.created_at}"
+    head = f"Last: {last.operation} by {last.trigger}{_format_entry(last, ', ')}, {last.created_at}"
     left = len(found.entries) - len(rows)
     more = [f"{left} older entries not shown (--json lists them all)"]
-    return "\n".join([head, *_trend(found.trend), table(rows), *(more if left else ())])
+    return "\n".join([head, *_draw_trend(found.trend), format_table(rows), *(more if left else ())])
 
 
-def _dry(one: routed.SyncEntry, before: str = "") -> str:
+def _format_entry(one: routed.SyncEntry, before: str = "") -> str:
     return f"{before}dry run" if one.dry_run else ""
 
 
-def _shares(one: routed.SyncEntry) -> str:
+def _format_weights(one: routed.SyncEntry) -> str:
     return " ".join(f"{share.label}={share.weight}" for share in one.after)
 
 
-def _trend(points: Sequence[routed.TrendPoint]) -> list[str]:
-    """One row of bars for each label, oldest on the left."""
+def _draw_trend(points: Sequence[routed.TrendPoint]) -> list[str]:
+    """Draw one row of bars per label, oldest on the left."""
     labels = dict.fromkeys(label for point in points for label in point.weights)
     rows = [
-        (label, "".join(_bar(point.weights.get(label, 0)) for point in points)) for label in labels
+        (label, "".join(_draw_bar(point.weights.get(label, 0)) for point in points))
+        for label in labels
     ]
-    return [_indented(table(rows))] if rows else []
+    return [_shift_text(format_table(rows))] if rows else []
 
 
-def _bar(weight: int) -> str:
+def _draw_bar(weight: int) -> str:
     return _BARS[min(len(_BARS) - 1, -(-weight * (len(_BARS) - 1) // 100))]
 
 
-def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
+def format_router_status(found: routed.RouterStatusOutcome, style: Style) -> str:
     drift = found.summary
     if drift is None:
         said = "not all endpoints are deployed"
     else:
-        said = _sum(drift) if drift.drift_detected else "up to date"
+        said = _format_drift(drift) if drift.drift_detected else "up to date"
     taken = [f"  other owner: {one.resource} {one.name}: {one.detail}" for one in found.foreign]
     if taken and drift is not None:
         said = "not managed: the hostname has records of another owner"
@@ -107,58 +115,58 @@ def status_text(found: routed.RouterStatusOutcome, style: Style) -> str:
             f"{found.hostname}: {found.provider}, {kept} {found.place}",
             f"  {found.routing}, TTL {found.ttl} s: {said}",
             *taken,
-            endpoints_text(
+            format_endpoints(
                 routed.EndpointsOutcome(found.service, found.stage, found.endpoints), style
             ),
         ]
     )
 
 
-def endpoints_text(found: routed.EndpointsOutcome, _style: Style) -> str:
+def format_endpoints(found: routed.EndpointsOutcome, _style: Style) -> str:
     head = ("LABEL", "PROVIDER", "WEIGHT", "HEALTH", "LATENCY", "URL")
     rows = [
         (
             one.label,
             one.provider,
             f"{one.weight} %",
-            _health(one),
+            _format_health(one),
             "" if one.latency_ms is None else f"{one.latency_ms} ms",
             one.url,
         )
         for one in found.endpoints
     ]
-    return table([head, *rows])
+    return format_table([head, *rows])
 
 
-def _health(one: routed.EndpointRow) -> str:
+def _format_health(one: routed.EndpointRow) -> str:
     return ("healthy" if one.healthy else one.detail or "down") if one.checked else one.detail
 
 
 def simulate_text(found: routed.SimulateOutcome, _style: Style) -> str:
-    return _counts(found.shares, found.requests)
+    return _format_counts(found.shares, found.requests)
 
 
-def _counts(shares: Mapping[str, int], total: int) -> str:
+def _format_counts(shares: Mapping[str, int], total: int) -> str:
     rows = [
         (label, str(count), f"{100 * count / total:.2f} %" if total else "")
         for label, count in shares.items()
     ]
-    return table(rows)
+    return format_table(rows)
 
 
-def chaos_text(found: routed.ChaosOutcome, _style: Style) -> str:
-    return table([(one.verdict, ", ".join(one.down), one.detail) for one in found.scenarios])
+def format_chaos(found: routed.ChaosOutcome, _style: Style) -> str:
+    return format_table([(one.verdict, ", ".join(one.down), one.detail) for one in found.scenarios])
 
 
-def _actions(actions: Sequence[routed.RouterActionRow]) -> list[str]:
+def _format_actions(actions: Sequence[routed.RouterActionRow]) -> list[str]:
     return [f"  {_SIGNS[one.action]} {one.resource} {one.name}: {one.detail}" for one in actions]
 
 
-def _sum(summary: routed.DriftRow) -> str:
-    more = f", {plural(summary.delete_candidate, 'unused record')} kept"
+def _format_drift(summary: routed.DriftRow) -> str:
+    more = f", {format_count(summary.delete_candidate, 'unused record')} kept"
     counts = f"{summary.create} to create, {summary.update} to update, {summary.noop} up to date"
     return f"{counts}{more if summary.delete_candidate else ''}"
 
 
-def _indented(text: str) -> str:
+def _shift_text(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

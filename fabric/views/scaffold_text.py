@@ -1,4 +1,4 @@
-"""The beginnings of a project in words."""
+"""Text for new projects."""
 
 from fabric.model.outcomes.scaffolded import InitOutcome
 from fabric.views.style import Style

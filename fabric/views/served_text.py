@@ -1,4 +1,4 @@
-"""The lines of a local server: one for each call, and what its function said below it."""
+"""Text of a local server: a line per call, with function output below."""
 
 import json
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from msgspec import Struct
 from fabric.model.outcomes.looked_up import PresetCall
 from fabric.model.problems import Problem
 from fabric.views.style import Style
-from fabric.views.words import problem_text
+from fabric.views.words import format_problem
 
 _FAILED, _REFUSED = 500, 400
 _MEGABYTE = 1024 * 1024
 
 
 class CallLine(Struct, frozen=True):
-    """`logs` is all that the function wrote, `warning` what is said of its answer."""
+    """`logs` is the function's output, `warning` the notice on its response."""
 
     method: str
     path: str
@@ -30,7 +30,9 @@ class CallLine(Struct, frozen=True):
 
 def call_text(call: CallLine, style: Style) -> str:
     if not call.method:
-        return "\n".join((f"{call.function}, between two calls", *_below(call, style)))
+        return "\n".join(
+            (f"{call.function}, between two calls", *_format_call_details(call, style))
+        )
     status = str(call.status)
     if call.status >= _FAILED:
         status = style.bad(status)
@@ -41,10 +43,12 @@ def call_text(call: CallLine, style: Style) -> str:
     used = f"{call.memory // _MEGABYTE} MB" if call.memory else ""
     measured = f"{call.ms} ms" if call.function else ""
     tail = style.dim("  ".join(filter(None, (measured, used, call.function))))
-    return "\n".join((f"{call.method} {call.path} {status}  {tail}".rstrip(), *_below(call, style)))
+    return "\n".join(
+        (f"{call.method} {call.path} {status}  {tail}".rstrip(), *_format_call_details(call, style))
+    )
 
 
-def _below(call: CallLine, style: Style) -> Iterator[str]:
+def _format_call_details(call: CallLine, style: Style) -> Iterator[str]:
     for line in call.logs.rstrip("\n").splitlines() if call.logs else ():
         yield f"  {style.dim('|')} {line}"
     if call.why:
@@ -53,10 +57,10 @@ def _below(call: CallLine, style: Style) -> Iterator[str]:
         yield f"  {style.warn('warning')}: {call.warning}"
 
 
-def ready_text(
+def format_ready(
     url: str, routes: tuple[tuple[str, str, str], ...], others: tuple[str, ...], style: Style
 ) -> str:
-    """The address, and what is served there: method, path and function of each route."""
+    """Format the address and the routes: method, path and function."""
     width = max((len(f"{method} {path}") for method, path, _ in routes), default=0)
     lines = [f"Serving at {style.strong(url)}"]
     lines += [
@@ -68,22 +72,22 @@ def ready_text(
 
 
 def round_text(moved: tuple[str, ...], changed: tuple[str, ...], ms: int, style: Style) -> str:
-    """A file that moved, and what was built again because of it."""
+    """Format a changed file and the rebuilt functions."""
     first = moved[0] if moved else ""
     more = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
     built = ", ".join(changed) if changed else "nothing changed"
     return f"{style.note(f'{first}{more}')} -> {built} {style.dim(f'{ms} ms')}"
 
 
-def preset_text(call: PresetCall, style: Style) -> str:
-    """One call of the dev loop: the event's kind, the answer, and what a queue makes of it."""
+def format_preset_call(call: PresetCall, style: Style) -> str:
+    """Format a call of the dev loop: event kind, response and queue handling."""
     head = f"{call.preset} -> {style.strong(call.function)} {style.dim(f'{call.ms} ms')}"
     answer = style.bad(call.error) if call.error else json.dumps(call.response, ensure_ascii=False)
     logs = [f"  {style.dim('|')} {line}" for line in call.logs.rstrip("\n").splitlines()]
-    return "\n".join((head, *logs, f"  {answer}", *_batch_lines(call, style)))
+    return "\n".join((head, *logs, f"  {answer}", *_format_batch(call, style)))
 
 
-def _batch_lines(call: PresetCall, style: Style) -> Iterator[str]:
+def _format_batch(call: PresetCall, style: Style) -> Iterator[str]:
     if call.messages_back:
         yield f"  {style.warn('retried')}: {', '.join(call.messages_back)}"
     if call.messages_done:
@@ -92,5 +96,5 @@ def _batch_lines(call: PresetCall, style: Style) -> Iterator[str]:
         yield f"  {style.warn('note')}: {call.batch_note}"
 
 
-def broken_text(problems: tuple[Problem, ...], style: Style) -> str:
-    return "\n".join(problem_text(one, style) for one in problems)
+def format_broken_build(problems: tuple[Problem, ...], style: Style) -> str:
+    return "\n".join(format_problem(one, style) for one in problems)

@@ -1,10 +1,10 @@
-"""What is recorded of deployments, for people."""
+"""Text for recorded state."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.outcomes import recorded
 from fabric.model.records.record import Deployment, FunctionRecord, RecordRef
 from fabric.views.style import Style
@@ -12,8 +12,8 @@ from fabric.views.style import Style
 _HISTORY = 5
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; the last one may be as long as it likes."""
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    """Format a table. Columns are as wide as their widest cell; the last is unlimited."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -39,14 +39,14 @@ def list_text(found: recorded.RecordsOutcome, _style: Style) -> str:
         )
         for row in found.records
     ]
-    return table([head, *cells])
+    return format_table([head, *cells])
 
 
 def show_text(found: recorded.RecordOutcome, _style: Style) -> str:
-    return "\n".join(_shown(found))
+    return "\n".join(_format_record(found))
 
 
-def _shown(found: recorded.RecordOutcome) -> Iterator[str]:
+def _format_record(found: recorded.RecordOutcome) -> Iterator[str]:
     record = found.record
     yield f"{record.ref.service} ({record.ref.stage}, {record.ref.provider})"
     yield f"  {record.lifecycle}, {record.mode}, serial {record.serial}"
@@ -54,14 +54,16 @@ def _shown(found: recorded.RecordOutcome) -> Iterator[str]:
     yield f"  {record.deployment_id or 'never deployed'}  {record.updated_at}"
     if record.endpoint:
         yield f"  {record.endpoint}"
-    yield from _section("Functions", [_function(one) for one in record.functions])
-    yield from _section("Outputs", [f"{key} = {value}" for key, value in sorted(record.outputs)])
-    yield from _section("Pending", [one.task for one in record.pending])
-    yield from _section("History", [_release(one) for one in record.history[:_HISTORY]])
-    yield from _alarms(found)
+    yield from _format_section("Functions", [_format_function(one) for one in record.functions])
+    yield from _format_section(
+        "Outputs", [f"{key} = {value}" for key, value in sorted(record.outputs)]
+    )
+    yield from _format_section("Pending", [one.task for one in record.pending])
+    yield from _format_section("History", [_release(one) for one in record.history[:_HISTORY]])
+    yield from _format_alarms(found)
 
 
-def _function(one: FunctionRecord) -> str:
+def _format_function(one: FunctionRecord) -> str:
     known = "" if one.key else "  unknown"
     return f"{one.name}  {one.resource_id}  {one.artifact_sha256[:12]}{known}"
 
@@ -70,13 +72,13 @@ def _release(one: Deployment) -> str:
     return f"{one.deployment_id}  {one.updated_at}  {one.mode}"
 
 
-def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _format_section(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"{title}:"
         yield from (f"  {line}" for line in lines)
 
 
-def _alarms(found: recorded.RecordOutcome) -> Iterator[str]:
+def _format_alarms(found: recorded.RecordOutcome) -> Iterator[str]:
     lock = found.lock
     if lock:
         yield f"Locked by {lock['who']} (pid {lock['pid']}) for `{lock['operation']}`."
@@ -84,43 +86,43 @@ def _alarms(found: recorded.RecordOutcome) -> Iterator[str]:
         yield "A newer state is waiting to be written. Run: fabric state push"
 
 
-def stored_text(found: recorded.StoredOutcome, _style: Style) -> str:
+def format_stored(found: recorded.StoredOutcome, _style: Style) -> str:
     return found.content.rstrip("\n")
 
 
-def backup_text(done: recorded.BackupOutcome, _style: Style) -> str:
-    return _records_text(done.records, f"backed up to {done.file}")
+def format_backup(done: recorded.BackupOutcome, _style: Style) -> str:
+    return _format_records(done.records, f"backed up to {done.file}")
 
 
 def restore_text(done: recorded.RestoreOutcome, _style: Style) -> str:
-    return _records_text(done.restored, "restored")
+    return _format_records(done.restored, "restored")
 
 
-def _records_text(rows: Sequence[recorded.SavedRecord | recorded.CopiedRecord], done: str) -> str:
+def _format_records(rows: Sequence[recorded.SavedRecord | recorded.CopiedRecord], done: str) -> str:
     lines = [f"  {row.stage}  {row.provider}  serial {row.serial}" for row in rows]
-    return "\n".join([*lines, f"{plural(len(rows), 'record')} {done}."])
+    return "\n".join([*lines, f"{format_count(len(rows), 'record')} {done}."])
 
 
 def migrate_text(done: recorded.MigrateOutcome, _style: Style) -> str:
     if not done.records:
         return f"No state found in {done.source}."
-    archives = plural(done.archives, "archive")
+    archives = format_count(done.archives, "archive")
     how = f"and {archives} copied from {done.source} to {done.target} and verified"
     advice = f"Set `backend.kind: {done.target}` to use the new backend."
-    return f"{_records_text(done.records, how)}\n{advice}"
+    return f"{_format_records(done.records, how)}\n{advice}"
 
 
 def push_text(done: recorded.PushOutcome, _style: Style) -> str:
-    return f"Stored the state of {_title(done)} with serial {done.serial}."
+    return f"Stored the state of {_format_title(done)} with serial {done.serial}."
 
 
 def forget_text(done: recorded.ForgetOutcome, _style: Style) -> str:
     if not done.removed:
-        return f"No state of {_title(done)} found."
-    return f"Removed {_title(done)} from state. Its cloud resources still exist."
+        return f"No state of {_format_title(done)} found."
+    return f"Removed {_format_title(done)} from state. Its cloud resources still exist."
 
 
-def _title(one: recorded.PushOutcome | recorded.ForgetOutcome) -> str:
+def _format_title(one: recorded.PushOutcome | recorded.ForgetOutcome) -> str:
     return RecordRef(one.service, one.stage, one.provider).title
 
 
@@ -133,6 +135,8 @@ def unlock_text(done: recorded.UnlockOutcome, _style: Style) -> str:
 def reconcile_text(found: recorded.ReconcileOutcome, _style: Style) -> str:
     if not found.entries:
         return "No deployments found in config, state or receipts."
-    rows = table([(one.status, one.service, one.provider, one.detail) for one in found.entries])
+    rows = format_table(
+        [(one.status, one.service, one.provider, one.detail) for one in found.entries]
+    )
     fixed = () if found.fixed is UNSET else found.fixed
-    return rows + (f"\n{plural(len(fixed), 'receipt')} re-created." if fixed else "")
+    return rows + (f"\n{format_count(len(fixed), 'receipt')} re-created." if fixed else "")

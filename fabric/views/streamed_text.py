@@ -1,39 +1,44 @@
-"""What is said of routes that are led to this machine, and back."""
+"""Text for diverted and restored routes."""
 
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.outcomes.looked_up import RestoredOutcome, RestoredService, StreamedOutcome
 from fabric.views.style import Style
 
 
-def wired_text(tunnel: str, routes: tuple[str, ...], style: Style) -> str:
-    lines = [f"{style.good('routed')}: {plural(len(routes), 'route')} of the stage to {tunnel}"]
+def format_diverted(tunnel: str, routes: tuple[str, ...], style: Style) -> str:
+    lines = [
+        f"{style.good('routed')}: {format_count(len(routes), 'route')} of the stage to {tunnel}"
+    ]
     return "\n".join((*lines, *(f"  {style.dim(route)}" for route in routes)))
 
 
 def back_text(left_alone: tuple[str, ...], style: Style) -> str:
     return "\n".join(
-        (f"{style.good('restored')}: the cloud receives the traffic again", *_left(left_alone))
+        (
+            f"{style.good('restored')}: the cloud receives the traffic again",
+            *_format_left_routes(left_alone),
+        )
     )
 
 
-def restored_text(service: RestoredService, style: Style) -> str:
-    """What an earlier run had left."""
+def format_restored(service: RestoredService, style: Style) -> str:
+    """Format the restored routes of an earlier run."""
     head = f"{style.good('restored')}: routes of `{service.service}` on {service.provider}"
-    return "\n".join((head, *_left(service.left_alone)))
+    return "\n".join((head, *_format_left_routes(service.left_alone)))
 
 
-def streamed_text(streamed: StreamedOutcome, _style: Style) -> str:
-    calls = plural(streamed.calls, "call")
+def format_streamed(streamed: StreamedOutcome, _style: Style) -> str:
+    calls = format_count(streamed.calls, "call")
     failed = f", {streamed.failed} failed" if streamed.failed else ""
     return f"{calls} of stage {streamed.stage}{failed}"
 
 
-def restoration_text(outcome: RestoredOutcome, style: Style) -> str:
+def format_restoration(outcome: RestoredOutcome, style: Style) -> str:
     if not outcome.services:
         return f"No routes of stage {outcome.stage} point to a tunnel."
-    return "\n".join(restored_text(one, style) for one in outcome.services)
+    return "\n".join(format_restored(one, style) for one in outcome.services)
 
 
-def _left(routes: tuple[str, ...]) -> tuple[str, ...]:
-    """Whoever changed them meanwhile knows what they are to be."""
+def _format_left_routes(routes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the routes changed by another process, which were left alone."""
     return tuple(f"  kept, because it was changed meanwhile: {route}" for route in routes)

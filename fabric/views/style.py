@@ -1,7 +1,7 @@
-"""Colours by meaning; without colour the words alone must do.
+"""Colors by meaning. Texts must be clear without color.
 
-Names, tools' output and stored texts are shown beside our own words. So that none of them can give
-a terminal orders, colours are marks here, and only `shown` makes them what a terminal obeys.
+Names, tool output and stored texts are shown beside fabric's own text. So that they cannot send
+terminal commands, colors are marks, and only `shown` converts these to escape sequences.
 """
 
 import re
@@ -34,46 +34,46 @@ _NO_UTF8 = range(0xDC80, 0xDD00)
 
 
 class Style(Struct, frozen=True):
-    """`token` goes with each mark: what does not know it cannot make one."""
+    """`token` is part of each mark, so that foreign text cannot forge one."""
 
     colour: bool = False
     token: str = ""
 
     def good(self, text: str) -> str:
-        return self._paint("32", text)
+        return self._wrap_in_color("32", text)
 
     def bad(self, text: str) -> str:
-        return self._paint("1;31", text)
+        return self._wrap_in_color("1;31", text)
 
     def warn(self, text: str) -> str:
-        return self._paint("33", text)
+        return self._wrap_in_color("33", text)
 
     def note(self, text: str) -> str:
-        return self._paint("36", text)
+        return self._wrap_in_color("36", text)
 
     def dim(self, text: str) -> str:
-        return self._paint("2", text)
+        return self._wrap_in_color("2", text)
 
     def strong(self, text: str) -> str:
-        return self._paint("1", text)
+        return self._wrap_in_color("1", text)
 
     def named(self, text: str, number: int) -> str:
-        """In the colour that goes with a number."""
-        return self._paint(_NAMES[number % len(_NAMES)], text)
+        """Color a text with the color of a number."""
+        return self._wrap_in_color(_NAMES[number % len(_NAMES)], text)
 
-    def _paint(self, code: str, text: str) -> str:
+    def _wrap_in_color(self, code: str, text: str) -> str:
         return f"{_MARKS[code]}{self.token}{text}{_END}{self.token}" if self.colour else text
 
 
-def shown(text: str, token: str = "") -> str:
-    """A text as it goes to a terminal: what would give it orders is spelled out, marks with our
-    token become the real thing."""
-    safe = _UNSAFE.sub(_spelled, text.replace("\r\n", "\n"))
+def escape_for_display(text: str, token: str = "") -> str:
+    """Format a text for a terminal: control characters are escaped, and marks with the token become
+    colors."""
+    safe = _UNSAFE.sub(_escape_match, text.replace("\r\n", "\n"))
     ours = re.compile(f"([\ufdd0-\ufddc])(?:{re.escape(token)})")
-    return _MARK.sub(_spelled, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
+    return _MARK.sub(_escape_match, ours.sub(lambda mark: _ORDERS[mark[1]], safe))
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code in _NO_UTF8:  # a byte of a file's name
         code -= 0xDC00

@@ -7,8 +7,8 @@ from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.planned import PlanOutcome
 from fabric.model.problems import Problem
 from fabric.model.report import Report
-from fabric.model.secrecy import without_credentials
-from fabric.views.pictures.text import mermaid_text
+from fabric.model.secrecy import redact_credentials
+from fabric.views.pictures.text import escape_mermaid
 from fabric.views.report_text import report_text
 from fabric.views.style import Style
 
@@ -29,45 +29,46 @@ Row = tuple[str, ...]
 Marked = tuple[str, str]
 
 
-def summary(report: Report) -> str:
-    """What of a plan or a deploy is worth a look; of one that failed before, why."""
+def format_job_summary(report: Report) -> str:
+    """Format the notable results of a plan or deploy, or the reason of an early failure."""
     match report.outcome:
         case PlanOutcome():
-            return _page(report, _plan_parts(report, report.outcome), report.outcome.stage)
+            return _format_page(report, _plan_parts(report, report.outcome), report.outcome.stage)
         case DeployOutcome():
-            return _page(report, _deploy_parts(report, report.outcome), report.outcome.stage)
+            return _format_page(report, _deploy_parts(report, report.outcome), report.outcome.stage)
         case _:
-            return _page(report, (_last(report),))
+            return _format_page(report, (_format_last_line(report),))
 
 
 def _plan_parts(report: Report, plan: PlanOutcome) -> Sequence[str]:
-    """What would change: services by functions, and who waits for whom; or that nothing would."""
+    """Format the planned changes by service and function, with dependencies; or that nothing
+    changes."""
     busy = {one.service for one in plan.tasks if one.action != "skip"}
     functions = [function for one in plan.services for function in one.functions]
     if not busy and all(one.change == "none" for one in functions):
-        return (_last(report),)
+        return (_format_last_line(report),)
     rows = [
         (one.service, one.provider, function.name, _change(function.change))
         for one in plan.services
         for function in one.functions
     ]
     marked = [(one.service, "changed" if one.service in busy else "same") for one in plan.services]
-    table = _table(("Service", "Provider", "Function", "Change"), rows)
-    return (_last(report), table, _picture(marked, report.ties))
+    table = _format_table(("Service", "Provider", "Function", "Change"), rows)
+    return (_format_last_line(report), table, _draw_services(marked, report.ties))
 
 
 def _deploy_parts(report: Report, deployed: DeployOutcome) -> Sequence[str]:
-    """What a deploy did: services by functions with their status, and who waited for whom."""
+    """Format the deployed services and functions with status and dependencies."""
     services = deployed.deployments
     if all(one.status == "unchanged" for one in services):
-        return (_last(report),)
-    rows = [row for one in services for row in _deployed(one)]
+        return (_format_last_line(report),)
+    rows = [row for one in services for row in _list_deployed_rows(one)]
     marked = [(one.service, _mark(one.status)) for one in services]
-    table = _table(("Service", "Provider", "Function", "Status", "Endpoint"), rows)
-    return (_last(report), table, _picture(marked, report.ties))
+    table = _format_table(("Service", "Provider", "Function", "Status", "Endpoint"), rows)
+    return (_format_last_line(report), table, _draw_services(marked, report.ties))
 
 
-def _deployed(service: ServiceEnd) -> Iterable[Row]:
+def _list_deployed_rows(service: ServiceEnd) -> Iterable[Row]:
     head = (service.service, service.provider)
     functions = [(one.name, one.status) for one in service.functions] or [("", service.status)]
     for name, status in functions:
@@ -85,55 +86,61 @@ def _change(change: str) -> str:
     return f"{_SIGNS[change]} {change}".strip() if change != "none" else "no change"
 
 
-def _last(report: Report) -> str:
+def _format_last_line(report: Report) -> str:
     """The line that sums up."""
-    return _cell(report_text(report, Style()).rstrip().rpartition("\n")[2])
+    return _escape_cell(report_text(report, Style()).rstrip().rpartition("\n")[2])
 
 
-def _page(report: Report, parts: Iterable[str], stage: str = "") -> str:
-    head = f"### fabric {_cell(report.command)}" + (f" ({_cell(stage)})" if stage else "")
-    return "\n\n".join(part for part in (head, *parts, _errors(report)) if part) + "\n\n"
+def _format_page(report: Report, parts: Iterable[str], stage: str = "") -> str:
+    head = f"### fabric {_escape_cell(report.command)}" + (
+        f" ({_escape_cell(stage)})" if stage else ""
+    )
+    return "\n\n".join(part for part in (head, *parts, _format_errors(report)) if part) + "\n\n"
 
 
-def _errors(report: Report) -> str:
-    lines = [_error(one) for one in report.problems[:_ERRORS]]
+def _format_errors(report: Report) -> str:
+    lines = [_format_error(one) for one in report.problems[:_ERRORS]]
     more = len(report.problems) - _ERRORS
     return "\n".join([*lines, f"- and {more} more"] if more > 0 else lines)
 
 
-def _error(problem: Problem) -> str:
+def _format_error(problem: Problem) -> str:
     place = f"{problem.where}: " if problem.where else ""
-    return f"- **{_cell(problem.code)}** {_cell(f'{place}{problem.message}')}"
+    return f"- **{_escape_cell(problem.code)}** {_escape_cell(f'{place}{problem.message}')}"
 
 
-def _table(heads: Row, rows: Sequence[Row]) -> str:
+def _format_table(heads: Row, rows: Sequence[Row]) -> str:
     if not rows:
         return ""
-    lines = [_line(heads), _line(("---",) * len(heads), plain=True), *map(_line, rows[:_ROWS])]
+    lines = [
+        _format_row(heads),
+        _format_row(("---",) * len(heads), plain=True),
+        *map(_format_row, rows[:_ROWS]),
+    ]
     more = len(rows) - _ROWS
     return "\n".join(lines) + (f"\n\nand {more} more functions" if more > 0 else "")
 
 
-def _line(cells: Row, *, plain: bool = False) -> str:
-    return f"| {' | '.join(cells if plain else map(_cell, cells))} |"
+def _format_row(cells: Row, *, plain: bool = False) -> str:
+    return f"| {' | '.join(cells if plain else map(_escape_cell, cells))} |"
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     """Text that Markdown, a table and HTML leave as it is, on one line."""
-    safe = without_credentials(" ".join(text.split()))
+    safe = redact_credentials(" ".join(text.split()))
     safe = "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in safe)
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", safe)
 
 
-def _picture(services: Sequence[Marked], ties: Iterable[tuple[str, str]]) -> str:
-    """A picture of services; of too many only the first, with how many there are besides."""
+def _draw_services(services: Sequence[Marked], ties: Iterable[tuple[str, str]]) -> str:
+    """Draw the services. If there are too many, only the first are drawn and the others counted."""
     shown = {name: f"s{number}" for number, (name, _) in enumerate(services[:_NODES])}
     if not shown:
         return ""
     lines = ["```mermaid", "flowchart LR"]
     for name, mark in services[:_NODES]:
-        lines.append(f'  {shown[name]}["{mermaid_text(name)}"]:::{mark}')
+        lines.append(f'  {shown[name]}["{escape_mermaid(name)}"]:::{mark}')
     lines += [f"  {shown[a]} --> {shown[b]}" for a, b in ties if a in shown and b in shown]
     if len(services) > _NODES:
         lines.append(f'  more["and {len(services) - _NODES} more"]:::same')

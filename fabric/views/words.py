@@ -1,9 +1,9 @@
-"""Plans, events and problems in words. Pure: the screen decides on colour and where they go."""
+"""Plans, events and problems as text. Pure: the screen decides on color and destination."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from fabric.model.amounts import duration, plural
+from fabric.model.amounts import format_count, format_duration
 from fabric.model.events import (
     Event,
     ProblemFound,
@@ -11,7 +11,7 @@ from fabric.model.events import (
     TaskOutput,
     TaskStarted,
 )
-from fabric.model.natural_order import natural
+from fabric.model.natural_order import make_natural_key
 from fabric.model.outcomes.built import BuildOutcome
 from fabric.model.problems import Problem
 from fabric.views.style import Style
@@ -21,7 +21,7 @@ _SHOWN = 40
 _ALIKE = 3
 
 
-def size(count: int) -> str:
+def format_size(count: int) -> str:
     if count < _KB:
         return f"{count} B"
     if count < _KB * _KB:
@@ -32,84 +32,89 @@ def size(count: int) -> str:
 
 
 def build_text(built: BuildOutcome, _style: Style) -> str:
-    """New artifacts a line each, then what was done in all."""
-    shown = sorted(built.new, key=lambda one: natural(one.path))[:_SHOWN]
+    """Format the new artifacts, a line each, and a summary."""
+    shown = sorted(built.new, key=lambda one: make_natural_key(one.path))[:_SHOWN]
     width = max((len(one.path) for one in shown), default=0)
-    lines = [f"{one.path:<{width}}  {size(one.size_bytes)}" for one in shown]
+    lines = [f"{one.path:<{width}}  {format_size(one.size_bytes)}" for one in shown]
     if len(built.new) > _SHOWN:
         lines.append(f"… and {len(built.new) - _SHOWN} more (--json lists them all)")
-    return "\n".join([*lines, *_shards(built), _build_summary(built)])
+    return "\n".join([*lines, *_format_shards(built), _build_summary(built)])
 
 
-def _shards(built: BuildOutcome) -> Iterator[str]:
-    """This part and all others: who looks at one log sees what the others are at."""
+def _format_shards(built: BuildOutcome) -> Iterator[str]:
+    """Format this shard and all others, so that one log shows the whole run."""
     if built.shard is None:
         return
     each = zip_longest(built.shard.results, built.shard.expected_ms)
     for number, (results, expected) in enumerate(each, start=1):
         here = "  (this run)" if number == built.shard.number else ""
-        lasts = "" if expected is None else f", about {duration(expected)}"
+        lasts = "" if expected is None else f", about {format_duration(expected)}"
         part = f"shard {number} of {built.shard.count}"
-        yield f"{part}: {plural(results, 'function')}{lasts}{here}"
+        yield f"{part}: {format_count(results, 'function')}{lasts}{here}"
 
 
 def _build_summary(built: BuildOutcome) -> str:
     bad = ((built.failed, "failed"), (built.blocked, "blocked"), (built.left, "not started"))
     if not built.ran and not any(count for count, _ in bad):
-        return f"Nothing to do: {plural(built.cached, 'task')} up to date{_shared(built)}."
-    counts = [f"{built.ran} run", f"{built.cached} up to date{_shared(built)}"]
+        return (
+            f"Nothing to do: {format_count(built.cached, 'task')} up to "
+            f"date{_format_shared(built)}."
+        )
+    counts = [f"{built.ran} run", f"{built.cached} up to date{_format_shared(built)}"]
     counts += [f"{count} {name}" for count, name in bad if count]
-    return f"{built.verb.capitalize()}: {', '.join(counts)} ({duration(built.ms)})."
+    return f"{built.verb.capitalize()}: {', '.join(counts)} ({format_duration(built.ms)})."
 
 
-def _shared(built: BuildOutcome) -> str:
+def _format_shared(built: BuildOutcome) -> str:
     hits = built.remote.hits if built.remote else 0
     return f", {hits} from the shared cache" if hits else ""
 
 
-def event_line(event: Event, style: Style) -> str | None:
-    """One line for a person reading along; None for what is not worth one."""
+def format_run_event(event: Event, style: Style) -> str | None:
+    """Format an event as a line; None for minor events."""
     match event:
         case TaskStarted(task, reason):
             return f"{style.dim('>')} {task}  {style.dim(reason)}"
         case TaskOutput(task, text):
             return f"{style.dim(task + ':')} {text}"
         case TaskEnded():
-            return _ended_line(event, style)
+            return _format_end(event, style)
         case ProblemFound(task, "warning", problem):
-            return problem_text(problem, style, severity="warning", task=task)
+            return format_problem(problem, style, severity="warning", task=task)
         case _:
             # Errors come together at the end, where they do not scroll away.
             return None
 
 
-def _ended_line(event: TaskEnded, style: Style) -> str | None:
+def _format_end(event: TaskEnded, style: Style) -> str | None:
     match event.status:
         case "ran":
-            return f"{style.good('✓')} {event.task}  {style.dim(duration(event.ms))}"
+            return f"{style.good('✓')} {event.task}  {style.dim(format_duration(event.ms))}"
         case "failed":
-            return f"{style.bad('✗')} {event.task} failed after {duration(event.ms)}"
+            return f"{style.bad('✗')} {event.task} failed after {format_duration(event.ms)}"
         case "blocked" | "cancelled":
             return f"{style.warn('-')} {event.task} {event.status}: {event.reason}"
         case _:
             return None
 
 
-def warning_lines(warnings: Sequence[Problem], style: Style) -> list[str]:
-    """Every kind of warning a few times; of two hundred that say the same, how many there are."""
+def format_warnings(warnings: Sequence[Problem], style: Style) -> list[str]:
+    """Format the warnings. Repeated warnings are shown a few times and counted."""
     kinds: dict[str, list[Problem]] = {}
     for one in warnings:
         kinds.setdefault(one.code, []).append(one)
     lines = []
     for code, alike in kinds.items():
-        lines += [problem_text(one, style, severity="warning") for one in alike[:_ALIKE]]
+        lines += [format_problem(one, style, severity="warning") for one in alike[:_ALIKE]]
         if len(alike) > _ALIKE:
             lines.append(f"{style.warn('warning')}[{code}] and {len(alike) - _ALIKE} more warnings")
     return lines
 
 
-def problem_text(problem: Problem, style: Style, *, severity: str = "error", task: str = "") -> str:
-    """Place, what, the lines around it, and what to do about it."""
+def format_problem(
+    problem: Problem, style: Style, *, severity: str = "error", task: str = ""
+) -> str:
+    """Format a problem: place, message, surrounding lines and hint."""
     paint = style.bad if severity == "error" else style.warn
     head = f"{paint(severity)}[{problem.code}]"
     place = f" {problem.where}:" if problem.where else ""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
-from fabric.app.shortcuts.compiled import compiled
+from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.app.validate import show_config, validate
 from fabric.model.bindable import Bindable, SecretUse
 from fabric.model.names import Verb
@@ -85,7 +85,7 @@ def test_a_service_of_a_compose_file_gets_what_its_upstreams_give(place: Workpla
         }
     )
     text = f"{HEAD}env: {{DB: '${{env:SERVICE_DB_URL}}'}}\n{FUNCTION}"
-    work = compiled(asked(text), callers(place))
+    work = compile_or_load(asked(text), callers(place))
     assert [one.name for one in work.units[0].config.functions] == ["a"]
     assert dict(work.units[0].upstream_outputs)
 
@@ -217,12 +217,12 @@ def test_validating_and_resolving_look_at_no_other_file(place: Workplace) -> Non
 def test_kept_graphs_are_those_of_the_same_text_and_the_same_rights(place: Workplace) -> None:
     (place.root / ".fabric" / "cache").mkdir(parents=True)
     text = f"{HEAD}env: {{A: '${{env:API_TOKEN,none}}'}}\n{FUNCTION}"
-    first = compiled(asked(text), callers(place))
-    again = compiled(asked(text), callers(place))
+    first = compile_or_load(asked(text), callers(place))
+    again = compile_or_load(asked(text), callers(place))
     assert first.units
     assert not again.units  # no config was read
-    assert compiled(asked(text + "\n# other"), callers(place)).units
-    assert compiled(asked(text), place.settings).units
+    assert compile_or_load(asked(text + "\n# other"), callers(place)).units
+    assert compile_or_load(asked(text), place.settings).units
 
 
 def test_configs_of_upstreams_are_the_projects_own(place: Workplace) -> None:
@@ -257,7 +257,7 @@ def test_only_so_many_graphs_of_callers_are_kept(place: Workplace) -> None:
     folder.mkdir(parents=True)
     for number in range(300):
         (folder / f"{number:016x}.bin.graph").write_text("x")
-    compiled(asked(HEAD + FUNCTION), callers(place))
+    compile_or_load(asked(HEAD + FUNCTION), callers(place))
     assert len(list(folder.glob("*.graph"))) == 256
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 
 from fabric.app.deploy.plan_file import read_seal
-from fabric.app.read_receipts import found_receipt
-from fabric.app.state.outside import pushed_record, restored_backup
-from fabric.model.hashing import digest_bytes
+from fabric.app.read_receipts import find_receipt
+from fabric.app.state.outside import parse_backup, parse_pushed_record
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
-from fabric.model.records.record_json import checksum_of, decode
+from fabric.model.records.record_json import compute_checksum, decode
 from tests.support.documents import mutations
 from tests.support.old_files import old_file
 
@@ -22,27 +22,27 @@ BACKUP: dict[str, Any] = json.loads(old_file("backup.json"))
 
 def as_state(document: Any, *, fits: bool = True) -> bytes:
     if fits and isinstance(document, dict):
-        document = document | {"checksum": checksum_of(document)}
+        document = document | {"checksum": compute_checksum(document)}
     return json.dumps(document).encode()
 
 
 def as_backup(document: dict[str, Any]) -> bytes:
     rest = {name: value for name, value in document.items() if name != "digest"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    return json.dumps({**rest, "digest": digest_bytes(text.encode())}).encode()
+    return json.dumps({**rest, "digest": hash_bytes(text.encode())}).encode()
 
 
 def pushed_wrong(content: bytes) -> str:
     with pytest.raises(FabricError) as caught:
-        pushed_record(content, "s.json")
+        parse_pushed_record(content, "s.json")
     assert caught.value.first.code == "input/broken-state"
     return caught.value.first.message
 
 
 def test_what_was_written_can_be_pushed_and_restored() -> None:
     record = decode(old_file("state.json"), "x")
-    assert pushed_record(old_file("state.json"), "s.json") == record
-    assert restored_backup(old_file("backup.json"), "b.json").records == (record,)
+    assert parse_pushed_record(old_file("state.json"), "s.json") == record
+    assert parse_backup(old_file("backup.json"), "b.json").records == (record,)
 
 
 @pytest.mark.parametrize("fits", [True, False], ids=["checksum fits", "checksum does not"])
@@ -59,14 +59,14 @@ def test_what_only_the_schema_sees_is_refused_too() -> None:
 
 def test_state_of_a_newer_version_is_said_to_be_that() -> None:
     with pytest.raises(FabricError) as caught:
-        pushed_record(as_state(STATE | {"version": 2, "endpoint": 5}), "s.json")
+        parse_pushed_record(as_state(STATE | {"version": 2, "endpoint": 5}), "s.json")
     assert caught.value.first.code == "state/newer-version"
 
 
 @given(mutations(STATE))
 def test_whatever_is_pushed_is_a_record_or_a_problem(document: Any) -> None:
     try:
-        pushed_record(as_state(document), "s.json")
+        parse_pushed_record(as_state(document), "s.json")
     except FabricError as error:
         assert error.first.code  # noqa: PT017
 
@@ -75,10 +75,10 @@ def test_the_place_in_a_backup_is_told() -> None:
     record = BACKUP["records"][0]
     broken = {**record, "functions": [*record["functions"][:1], {"name": "x"}]}
     with pytest.raises(FabricError) as caught:
-        restored_backup(as_backup(BACKUP | {"records": [broken]}), "b.json")
+        parse_backup(as_backup(BACKUP | {"records": [broken]}), "b.json")
     assert "functions[1]: `key` is required" in str(caught.value)
     with pytest.raises(FabricError) as caught:
-        restored_backup(as_backup(BACKUP | {"backend": None}), "b.json")
+        parse_backup(as_backup(BACKUP | {"backend": None}), "b.json")
     assert caught.value.first.code == "input/broken-backup"
     assert "backend: expected text, found nothing" in caught.value.first.message
 
@@ -101,16 +101,16 @@ def test_an_old_plan_is_read(tmp_path: Path) -> None:
 
 def test_a_receipt_is_read_or_its_damage_told(tmp_path: Path) -> None:
     path = tmp_path / "dev.json"
-    assert found_receipt(path).damage is None
+    assert find_receipt(path).damage is None
     path.write_bytes(old_file("receipt.json"))
-    assert [one.service for one in found_receipt(path).deployments] == ["shop"]
+    assert [one.service for one in find_receipt(path).deployments] == ["shop"]
     document = json.loads(old_file("receipt.json"))
     document["deployments"][0]["functions"][0]["timeout"] = "5"
     path.write_text(json.dumps(document))
-    damage = found_receipt(path).damage
+    damage = find_receipt(path).damage
     assert damage is not None
     assert damage.code == "invoke/not-deployed"
     place = "deployments[0].functions[0].timeout"
     assert f"{place}: expected a whole number, found text" in damage.message
     path.write_text("{")
-    assert "not valid JSON" in str(found_receipt(path).damage)
+    assert "not valid JSON" in str(find_receipt(path).damage)

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import DnsChange, synced
+from fabric.app.router.sync import DnsChange, sync_router
 from fabric.app.settings import Settings
 from fabric.model.problems import Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart
 from fabric.providers.dns_contract import DnsBackend, NotEverywhereError
-from fabric.router.weights import shifted
+from fabric.router.weights import shift_weight
 from tests.support.router_project import HISTORY, deployed_router, document, weights
 
 
@@ -45,7 +45,9 @@ def test_a_change_that_is_not_everywhere_yet_holds_and_is_warned_of(tmp_path: Pa
     with open_router(RouterRequest("router dns-shift", Where("fabric.yml")), settings) as opened:
         scope = replace(opened, backend=_Late(opened.backend))
         change = DnsChange("dns-shift")
-        done = synced(scope, change, settings, lambda one: shifted(one.weights(), "spare", 70))
+        done = sync_router(
+            scope, change, settings, lambda one: shift_weight(one.weights(), "spare", 70)
+        )
     assert "router/not-in-sync" in [one.code for one in done.warnings]
     assert weights(made)["spare"] == 70
     assert document(made, HISTORY)["entries"][0]["id"] == done.outcome.id

@@ -1,11 +1,11 @@
 """Which problems a run reports: each once, with the functions that have it."""
 
-from fabric.app.run_problems import owners_of, problems_of
+from fabric.app.run_problems import list_problem_owners, list_run_problems
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.build_graph import build_graph
 from fabric.model.problems import Place, Problem
 from fabric.model.task import Task
-from fabric.model.task_id import task_id
+from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import BuildInputs
 
 SHARED = Problem("build/failed", "invalid syntax", where=Place("lib.ts", 1))
@@ -15,7 +15,7 @@ def result(*rows: tuple[str, str, Problem | None]) -> RunResult:
     """A run of builds: service, function and problem of each."""
     tasks = [
         Task(
-            task_id("build", service, name),
+            build_task_id("build", service, name),
             BuildInputs(service, name, service, "a.handler", "nodejs20.x"),
         )
         for service, name, _ in rows
@@ -29,11 +29,11 @@ def result(*rows: tuple[str, str, Problem | None]) -> RunResult:
 
 
 def messages(*rows: tuple[str, str, Problem | None]) -> list[str]:
-    return [one.message for one in problems_of(result(*rows))]
+    return [one.message for one in list_run_problems(result(*rows))]
 
 
 def test_a_problem_of_one_function_is_reported_as_it_is() -> None:
-    assert problems_of(result(("shop", "a", SHARED))) == (SHARED,)
+    assert list_run_problems(result(("shop", "a", SHARED))) == (SHARED,)
 
 
 def test_a_problem_of_several_functions_is_reported_once_with_their_names() -> None:
@@ -45,5 +45,5 @@ def test_a_problem_of_several_functions_is_reported_once_with_their_names() -> N
 
 def test_each_service_reports_its_own() -> None:
     found = result(("a", "one", SHARED), ("b", "one", SHARED))
-    assert problems_of(found) == (SHARED, SHARED)
-    assert owners_of(found) == ("a", "b")
+    assert list_run_problems(found) == (SHARED, SHARED)
+    assert list_problem_owners(found) == ("a", "b")

@@ -8,7 +8,7 @@ import pytest
 from fabric.app.runs import list_runs, show_run
 from fabric.app.settings import Settings
 from fabric.model.outcomes.looked_up import RunOutcome
-from fabric.views.report_json import as_document
+from fabric.views.report_json import encode_report
 from tests.support.old_files import old_file
 
 RUN = "20261122T143135-837361"
@@ -22,7 +22,7 @@ def listed(folder: Path, journal: bytes) -> object:
     path = folder / ".fabric" / "runs" / f"{RUN}.jsonl"
     path.parent.mkdir(parents=True)
     path.write_bytes(journal)
-    return json.loads(json.dumps(as_document(list_runs(settings_in(folder)))))["result"]
+    return json.loads(json.dumps(encode_report(list_runs(settings_in(folder)))))["result"]
 
 
 def test_an_old_journal_says_what_it_said(tmp_path: Path) -> None:

@@ -10,20 +10,20 @@ from typing import Any, TypeAlias
 import pytest
 
 from fabric.app.build import build
+from fabric.app.cancellable_run import CancellableRun
 from fabric.app.deploy.deploy import DeployOptions, deploy
-from fabric.app.held_run import HeldRun
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
-from fabric.app.run_graph import new_run_id
+from fabric.app.run_graph import generate_run_id
 from fabric.app.settings import Settings
 from fabric.engine.bus import Listener
 from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.run_info import RunInfo
 from fabric.model.names import Verb
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.report import Report, failure
-from fabric.system.chance import chance
+from fabric.model.report import Report, make_failure_report
 from fabric.system.clock import SystemClock
+from fabric.system.randomness import generate_token
 from tests.support.project import PYTHON, PYTHON_SOURCES, TYPESCRIPT, TYPESCRIPT_SOURCES
 from tests.support.tool import Tool
 from tests.support.until import until
@@ -81,8 +81,8 @@ class HeldUseCase:
     """A use case in a thread of its own, as somebody who holds it would call it."""
 
     def __init__(self, place: Workplace, use_case: UseCase) -> None:
-        self.id = new_run_id(SystemClock(), chance)
-        self.held = HeldRun(self.id)
+        self.id = generate_run_id(SystemClock(), generate_token)
+        self.held = CancellableRun(self.id)
         self.reports: list[Report] = []
         self._place, self._use_case = place, use_case
         self._thread = threading.Thread(target=self._work)
@@ -93,7 +93,7 @@ class HeldUseCase:
             try:
                 self.reports.append(self._use_case(self._place))
             except FabricError as error:
-                self.reports.append(failure("deploy", error))
+                self.reports.append(make_failure_report("deploy", error))
 
     @property
     def report(self) -> Report:

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 from msgspec import Struct
 
 from fabric.cli.commands.deploy import ComposeDeployFlags, DeployFlags
-from fabric.cli.flags_of import filled, flags_of
-from fabric.cli.main import root
+from fabric.cli.flags_of import fill_flags, pass_flags
+from fabric.cli.main import build_root
 from fabric.cli.options import ComposeFlags, ScreenFlags
-from fabric.cli.perform import Outlets, outlets_of, run_request
+from fabric.cli.perform import Outlets, list_outlets, run_request
 from fabric.cli.run_options import RunFlags
 from fabric.model.names import Verb
 
@@ -41,7 +41,7 @@ def line(kind: type[Struct], *words: str) -> dict[str, object]:
     """What click reads from a line with the options of these flags."""
 
     @click.command()
-    @flags_of(kind)
+    @pass_flags(kind)
     def command(_: Struct) -> int:
         return 0
 
@@ -52,7 +52,7 @@ def test_a_command_is_given_one_value_with_those_inside_it() -> None:
     said: list[Outer] = []
 
     @click.command()
-    @flags_of(Outer)
+    @pass_flags(Outer)
     def command(flags: Outer) -> int:
         """Say a word."""
         said.append(flags)
@@ -64,9 +64,9 @@ def test_a_command_is_given_one_value_with_those_inside_it() -> None:
     assert [one.name for one in command.params] == ["word", "name", "loud"]
 
 
-@pytest.mark.parametrize("words", list(commands_of(root())), ids=" ".join)
+@pytest.mark.parametrize("words", list(commands_of(build_root())), ids=" ".join)
 def test_every_option_of_every_command_has_a_field(words: tuple[str, ...]) -> None:
-    command: click.Command = root()
+    command: click.Command = build_root()
     for word in words:
         assert isinstance(command, click.Group)
         found = command.get_command(click.Context(command), word)
@@ -80,18 +80,18 @@ def test_every_option_of_every_command_has_a_field(words: tuple[str, ...]) -> No
 def test_a_line_becomes_a_request_to_run_tasks() -> None:
     words = ("--function", "a", "--function", "b", "--no-cache", "--concurrency", "50%",
              "--out", "dist", "--profile", "p.json", "--stage", "prod", "-c", "api")  # fmt: skip
-    flags = filled(DeployFlags, line(DeployFlags, *words))
+    flags = fill_flags(DeployFlags, line(DeployFlags, *words))
     request = run_request(Verb.PACKAGE, "package", flags.chosen, flags.run)
     assert (request.verb, request.command) == (Verb.PACKAGE, "package")
     assert (request.where.config, request.where.stage) == ("api", "prod")
     assert request.functions == {"a", "b"}
     assert (request.concurrency, request.use_cache, request.out) == ("50%", False, "dist")
     assert request.profiled
-    assert outlets_of(flags.run) == Outlets(profile="p.json")
+    assert list_outlets(flags.run) == Outlets(profile="p.json")
 
 
 def test_services_of_a_compose_file_are_a_choice_that_is_still_to_be_made() -> None:
-    flags = filled(
+    flags = fill_flags(
         ComposeFlags, line(ComposeFlags, "--service", "api", "--with-dependents", "--base", "main")
     )
     where = flags.where
@@ -110,7 +110,7 @@ def test_services_of_a_compose_file_are_a_choice_that_is_still_to_be_made() -> N
 def test_only_an_answer_that_hangs_on_nothing_else_may_be_kept(
     words: tuple[str, ...], *, plain: bool
 ) -> None:
-    flags = filled(ComposeDeployFlags, line(ComposeDeployFlags, *words))
+    flags = fill_flags(ComposeDeployFlags, line(ComposeDeployFlags, *words))
     assert (flags.chosen.is_plain and flags.run.is_plain and flags.live.is_plain) is plain
 
 
@@ -120,7 +120,7 @@ def test_a_bad_number_of_tasks_is_a_slip_at_once() -> None:
 
 
 def test_flags_are_frozen() -> None:
-    flags = filled(ScreenFlags, line(ScreenFlags, "--json"))
+    flags = fill_flags(ScreenFlags, line(ScreenFlags, "--json"))
     assert flags == ScreenFlags(as_json=True, color="auto")
     with pytest.raises(AttributeError):
         flags.as_json = False  # type: ignore[misc]

@@ -8,7 +8,7 @@ import pytest
 from fabric.app.request import Request, Where
 from fabric.cli.answer import answer
 from fabric.cli.options import ScreenFlags
-from fabric.cli.perform import Caller, Order, Outlets, perform, question
+from fabric.cli.perform import Caller, Order, Outlets, build_question_request, perform
 from fabric.model.outcomes.looked_up import DocumentOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
@@ -27,18 +27,18 @@ def broken(_request: Request, _caller: Caller) -> Report:
 
 
 def test_a_report_goes_to_the_screen_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert perform(Order(question("doctor", Where()), TEXT), done) == 0
+    assert perform(Order(build_question_request("doctor", Where()), TEXT), done) == 0
     assert capsys.readouterr().out == "one a\n"
 
 
 def test_or_as_one_json_document(capsys: pytest.CaptureFixture[str]) -> None:
-    assert perform(Order(question("doctor", Where()), JSON), done) == 0
+    assert perform(Order(build_question_request("doctor", Where()), JSON), done) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["ok"], document["command"], document["result"]) == (True, "doctor", {"a": 1})
 
 
 def test_a_failure_is_shown_like_every_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert perform(Order(question("deploy", Where()), TEXT), broken) != 0
+    assert perform(Order(build_question_request("deploy", Where()), TEXT), broken) != 0
     assert "error[config/bad] it is broken" in capsys.readouterr().err
 
 
@@ -46,7 +46,7 @@ def test_junit_is_written_for_a_failure_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "deep" / "junit.xml"
-    order = Order(question("build", Where()), TEXT, Outlets(junit=str(path)))
+    order = Order(build_question_request("build", Where()), TEXT, Outlets(junit=str(path)))
     assert perform(order, broken) != 0
     assert "it is broken" in path.read_text()
     assert "it is broken" in capsys.readouterr().err
@@ -59,8 +59,13 @@ def test_details_are_asked_for_where_a_file_wants_them(tmp_path: Path) -> None:
         asked.append(request.detailed)
         return done(request, caller)
 
-    perform(Order(question("build", Where()), JSON), look)
-    perform(Order(question("build", Where()), JSON, Outlets(junit=str(tmp_path / "x.xml"))), look)
+    perform(Order(build_question_request("build", Where()), JSON), look)
+    perform(
+        Order(
+            build_question_request("build", Where()), JSON, Outlets(junit=str(tmp_path / "x.xml"))
+        ),
+        look,
+    )
     assert asked == [False, True]
 
 
@@ -72,7 +77,7 @@ def test_an_answer_is_kept_only_for_a_line_that_may_be_given_again(*, may_be_kep
         seen.append(caller.command_line is not None)
         return done(request, caller)
 
-    perform(Order(question("build", Where()), JSON, may_be_kept=may_be_kept), look)
+    perform(Order(build_question_request("build", Where()), JSON, may_be_kept=may_be_kept), look)
     assert seen == [may_be_kept]
 
 

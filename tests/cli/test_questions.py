@@ -7,8 +7,13 @@ import pytest
 
 from fabric.app.generate import GenerateOptions, OpenConfig, generate, open_config
 from fabric.app.settings import Settings
-from fabric.cli.new_entries import new_addon, new_function, new_resource, new_worker
-from fabric.cli.questions import AskFlags, Asks, Person, person_of
+from fabric.cli.new_entries import (
+    build_addon_entry,
+    build_function_entry,
+    build_resource_entry,
+    build_worker_entry,
+)
+from fabric.cli.questions import AskFlags, Asks, Person, build_person
 from fabric.model.problems import FabricError
 from tests.support.project import service
 
@@ -47,7 +52,7 @@ def opened(folder: Path) -> OpenConfig:
 
 def test_all_is_asked_for_where_that_was_asked_for(tmp_path: Path) -> None:
     somebody = Answering(Name="jobs", Trigger="cron", Schedule="rate(2 days)")
-    entry = new_function("", "", {}, opened(tmp_path), somebody.person())
+    entry = build_function_entry("", "", {}, opened(tmp_path), somebody.person())
     assert somebody.asked == ["Name", "Trigger", "Schedule"]
     assert (entry.name, entry.fields) == ("jobs", {"type": "cron", "schedule": "rate(2 days)"})
 
@@ -56,7 +61,7 @@ def test_all_is_asked_for_where_that_was_asked_for(tmp_path: Path) -> None:
 def test_what_is_proposed_will_do(kind: str, tmp_path: Path) -> None:
     somebody = Answering(Trigger=kind)
     config = opened(tmp_path)
-    entry = new_function("jobs", "", {}, config, somebody.person())
+    entry = build_function_entry("jobs", "", {}, config, somebody.person())
     report = generate(config, entry, GenerateOptions(), surroundings(tmp_path))
     assert not report.problems
     assert "name: jobs" in (tmp_path / "fabric.yml").read_text()
@@ -66,38 +71,38 @@ def test_only_what_is_needed_is_asked_for_else(tmp_path: Path) -> None:
     somebody = Answering(Name="x")
     config = opened(tmp_path)
     person = somebody.person(Asks.NEEDED)
-    new_function("", "", {}, config, person)
-    new_function("a", "", {"route": "GET:/"}, config, person)
-    new_function("a", "cron", {}, config, person)
-    new_worker("a", "", config, person)
-    new_addon("a", "", (), config, person)
+    build_function_entry("", "", {}, config, person)
+    build_function_entry("a", "", {"route": "GET:/"}, config, person)
+    build_function_entry("a", "cron", {}, config, person)
+    build_worker_entry("a", "", config, person)
+    build_addon_entry("a", "", (), config, person)
     assert somebody.asked == ["Name", "Trigger", "Schedule", "Queue"]
 
 
 def test_a_resource_proposes_a_variable_of_its_name(tmp_path: Path) -> None:
     somebody = Answering(Type="cache")
     config = opened(tmp_path)
-    entry = new_resource("orders-db", "", "", config, somebody.person())
+    entry = build_resource_entry("orders-db", "", "", config, somebody.person())
     assert entry.fields == {"type": "cache", "connectionEnv": "ORDERS_DB_URL"}
-    entry = new_resource("1st", "", "", config, somebody.person())
+    entry = build_resource_entry("1st", "", "", config, somebody.person())
     assert entry.fields["connectionEnv"] == "DATABASE_URL"
 
 
 def test_an_addon_may_have_no_version(tmp_path: Path) -> None:
     somebody = Answering(Name="mail")
-    entry = new_addon("", "", (), opened(tmp_path), somebody.person())
+    entry = build_addon_entry("", "", (), opened(tmp_path), somebody.person())
     assert somebody.asked == ["Name", "Version (empty for none)"]
     assert entry.fields == {}
 
 
 def test_a_name_that_is_taken_is_no_answer(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="`one` already exists at fabric.yml:4"):
-        new_function("", "", {}, opened(tmp_path), Answering(Name="one").person())
+        build_function_entry("", "", {}, opened(tmp_path), Answering(Name="one").person())
 
 
 def test_a_config_that_changes_while_somebody_is_asked_is_left_alone(tmp_path: Path) -> None:
     config = opened(tmp_path)
-    entry = new_worker("jobs", "q", config, Answering().person())
+    entry = build_worker_entry("jobs", "q", config, Answering().person())
     changed = (tmp_path / "fabric.yml").read_text() + "# by somebody else\n"
     (tmp_path / "fabric.yml").write_text(changed)
     with pytest.raises(FabricError) as caught:
@@ -112,9 +117,11 @@ def test_nobody_is_asked_without_a_terminal(tmp_path: Path) -> None:
         env={}, cwd=tmp_path, cores=1, stdout_is_terminal=False, stderr_is_terminal=False
     )
     assert (
-        person_of(AskFlags(interactive=False, no_interactive=False), settings, as_json=False).asks
+        build_person(
+            AskFlags(interactive=False, no_interactive=False), settings, as_json=False
+        ).asks
         is Asks.NOTHING
     )
     with pytest.raises(FabricError) as caught:
-        person_of(AskFlags(interactive=True, no_interactive=False), settings, as_json=False)
+        build_person(AskFlags(interactive=True, no_interactive=False), settings, as_json=False)
     assert caught.value.first.code == "usage/no-terminal"

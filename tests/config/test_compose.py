@@ -2,11 +2,11 @@
 
 import pytest
 
-from fabric.config.compose import compose_services, load_compose
+from fabric.config.compose import complete_compose, load_compose
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import distance, nearest
-from fabric.model.walks import cycle_in
+from fabric.model.spelling import compute_edit_distance, find_nearest
+from fabric.model.walks import find_cycle
 
 
 def _loaded(text: str) -> Compose:
@@ -77,7 +77,7 @@ def test_an_include_that_is_no_relative_pattern_is_refused_where_it_stands(patte
 def test_names_are_settled_after_the_includes_are_found() -> None:
     compose = _loaded("include: ['s/*/fabric.yml']\nservices: {a: {config: a, dependsOn: [b]}}")
     assert compose.include == ("s/*/fabric.yml",)
-    whole = compose_services(compose, [ComposeService("b", "s/b/fabric.yml")])
+    whole = complete_compose(compose, [ComposeService("b", "s/b/fabric.yml")])
     assert [service.name for service in whole.services] == ["a", "b"]
 
 
@@ -94,24 +94,24 @@ def test_what_includes_bring_in_is_checked_too(
 ) -> None:
     compose = _loaded("include: [x]\nservices: {a: {config: a, dependsOn: [b]}}")
     with pytest.raises(FabricError) as caught:
-        compose_services(compose, included)
+        complete_compose(compose, included)
     assert caught.value.first.code == code
 
 
 def test_an_include_without_a_match_is_no_services() -> None:
     with pytest.raises(FabricError) as caught:
-        compose_services(_loaded("include: [x]"))
+        complete_compose(_loaded("include: [x]"))
     assert caught.value.first.code == "compose/no-services"
 
 
 def test_a_long_chain_is_no_cycle() -> None:
     chain = {str(i): [str(i + 1)] for i in range(20_000)}
-    assert cycle_in(chain) == ()
-    assert cycle_in(chain | {"20000": ["0"]})[0] == "0"
+    assert find_cycle(chain) == ()
+    assert find_cycle(chain | {"20000": ["0"]})[0] == "0"
 
 
 def test_the_nearest_word_is_close_or_none() -> None:
-    assert nearest("depoly", ["deploy", "remove"]) == "deploy"
-    assert nearest("x", ["a", "b"]) == ""
-    assert nearest("y" * 100, ["y" * 99]) == ""
-    assert distance("", "abc") == 3
+    assert find_nearest("depoly", ["deploy", "remove"]) == "deploy"
+    assert find_nearest("x", ["a", "b"]) == ""
+    assert find_nearest("y" * 100, ["y" * 99]) == ""
+    assert compute_edit_distance("", "abc") == 3

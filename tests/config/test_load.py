@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.config.schema.documents import schema_files
+from fabric.config.schema.documents import list_schema_files
 from fabric.config.values import BuildSettings, DeploySettings, ProviderOverride
 from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDER_IDS
@@ -243,7 +243,7 @@ def test_workflows_addons_and_resources_are_accepted() -> None:
 
 def test_the_schema_files_are_those_of_the_shapes() -> None:
     folder = Path(__file__).parents[2] / "schemas"
-    for name, text in schema_files():
+    for name, text in list_schema_files():
         assert (folder / name).read_text() == text, "run: python -m tests.support.write_schemas"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.config.rules.deployable import plan_problems
-from fabric.config.schedule import ScheduleError, normalised
+from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.values import (
     AmqpTrigger,
     CronTrigger,
@@ -15,7 +15,7 @@ from fabric.config.values import (
     StorageTrigger,
     Trigger,
 )
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, PROVIDERS, ProviderFacts, facts_of
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, PROVIDERS, ProviderFacts, find_provider_facts
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place
 from tests.support.config_texts import codes, loaded, problems, trigger_of, with_trigger
@@ -234,13 +234,13 @@ def test_what_a_plan_refuses_has_its_place_and_lines() -> None:
 
 
 def test_the_catalog_names_the_variables_of_a_provider() -> None:
-    facts = facts_of("cloud2-functions")
+    facts = find_provider_facts("cloud2-functions")
     assert facts is not None
     assert facts.real_deploy_variable == "FABRIC_CLOUD2_REAL_DEPLOY"
     assert facts.deploy_command_variable == "FABRIC_CLOUD2_DEPLOY_CMD"
     assert facts.destroy_command_variable == "FABRIC_CLOUD2_DESTROY_CMD"
     assert "CLOUD2_REGION" in facts.credentials.names
-    assert facts_of("nope") is None
+    assert find_provider_facts("nope") is None
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_the_catalog_names_the_variables_of_a_provider() -> None:
 )
 def test_a_schedule_that_never_fires_is_refused(schedule: str) -> None:
     with pytest.raises(ScheduleError, match="never run"):
-        normalised(schedule)
+        normalize_schedule(schedule)

@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.daemon.readiness import Readiness
-from fabric.model.checks import Check, failed, passed
+from fabric.model.checks import Check, make_failed_check, make_passed_check
 from fabric.model.problems import Problem
 from tests.support.live_server import live_server, order_of
 from tests.support.use_cases import Workplace
@@ -21,8 +21,10 @@ functions:
 
 def test_all_looks_are_told_by_their_names() -> None:
     looks = {
-        "config": lambda: passed("config", "it loads"),
-        "backend": lambda: failed("backend", Problem("backend/unreachable", "nobody there")),
+        "config": lambda: make_passed_check("config", "it loads"),
+        "backend": lambda: make_failed_check(
+            "backend", Problem("backend/unreachable", "nobody there")
+        ),
     }
     found = {one.name: one.ok for one in Readiness(looks).checks()}
     assert found == {"config": True, "backend": False}
@@ -34,9 +36,11 @@ def test_who_does_not_answer_in_time_is_told_and_not_asked_a_second_time() -> No
     def slow() -> Check:
         asked.append(1)
         let_go.wait(60)
-        return passed("backend", "at last")
+        return make_passed_check("backend", "at last")
 
-    readiness = Readiness({"backend": slow, "config": lambda: passed("config", "it loads")}, 0.05)
+    readiness = Readiness(
+        {"backend": slow, "config": lambda: make_passed_check("config", "it loads")}, 0.05
+    )
     for _ in range(3):
         backend, config = readiness.checks()
         assert (backend.ok, config.ok) == (False, True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import fabric
-from fabric.daemon.statuses import AREAS, CODES, status_of
+from fabric.daemon.statuses import AREAS, CODES, choose_http_status
 from fabric.model.problems import Problem
 
 _CODE = re.compile(r'Problem\(\s*"([a-z][a-z-]*/[a-z][a-z0-9-]+)"')
@@ -36,4 +36,4 @@ def test_every_code_has_a_place_in_the_table(code: str) -> None:
     ],
 )  # fmt: skip
 def test_who_is_to_blame_shows_in_the_status(code: str, status: int) -> None:
-    assert status_of((Problem(code, ""),)) == status
+    assert choose_http_status((Problem(code, ""),)) == status

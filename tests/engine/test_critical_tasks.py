@@ -1,6 +1,6 @@
 """The chain of tasks that a run had to wait for."""
 
-from fabric.engine.critical_tasks import critical_path
+from fabric.engine.critical_tasks import find_critical_path
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.graph.build_graph import build_graph
 from tests.support.plans import build
@@ -11,9 +11,9 @@ def test_it_leads_back_through_the_need_that_ended_last() -> None:
     took = {"a": 1000, "b": 3000, "c": 500, "d": 2000}
     started = {"a": 0.0, "b": 0.0, "c": 3.0, "d": 0.0}
     outcomes = tuple(Outcome(Status.RAN, started=started[one], ms=took[one]) for one in graph.ids)
-    path = critical_path(RunResult(graph, outcomes, 3500))
+    path = find_critical_path(RunResult(graph, outcomes, 3500))
     assert [graph.ids[number] for number in path] == ["b", "c"]
 
 
 def test_nothing_was_waited_for_where_nothing_ran() -> None:
-    assert critical_path(RunResult(build_graph([]), (), 0)) == ()
+    assert find_critical_path(RunResult(build_graph([]), (), 0)) == ()

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.leftovers import marked
-from fabric.system.process_identity import this_mark
+from fabric.engine.leftovers import mark_writing
+from fabric.system.process_identity import build_this_mark
 from tests.support.project import REPO
 
 _DAYS = 3 * 24 * 3600
 _WRITES = """\
 import os, sys
 from pathlib import Path
-from fabric.engine.leftovers import marked
+from fabric.engine.leftovers import mark_writing
 from fabric.system.disk import RUN
 base = Path(sys.argv[1])
-with marked(base / "cache", [base / ".fabric"]):
+with mark_writing(base / "cache", [base / ".fabric"]):
     for folder in (base / ".fabric" / "build", base / "cache"):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f".hello.zip.{os.getpid():x}-1-{RUN}.tmp").touch()
@@ -70,21 +70,21 @@ def _aged(*paths: Path) -> None:
 def test_the_temporary_files_of_a_killed_run_go(tmp_path: Path) -> None:
     _ended(_writer(tmp_path))
     assert len(_temporary(tmp_path)) == 2
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert _temporary(tmp_path) == []
     assert _markers(tmp_path) == []
 
 
 def test_those_of_a_living_run_stay(tmp_path: Path) -> None:
     child = _writer(tmp_path)
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert len(_temporary(tmp_path)) == 2
     _ended(child)
 
 
 def test_each_run_of_a_process_has_a_marker_of_its_own(tmp_path: Path) -> None:
-    with marked(tmp_path / "cache", []):
-        with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
+        with mark_writing(tmp_path / "cache", []):
             assert len(_markers(tmp_path)) == 2
         assert len(_markers(tmp_path)) == 1, "the first to end takes nobody else's away"
     assert _markers(tmp_path) == []
@@ -94,7 +94,7 @@ def test_those_of_a_process_that_has_the_same_pid_elsewhere_stay(tmp_path: Path)
     """In two containers on one folder each may have the pid of the other."""
     _ended(_writer(tmp_path))
     kept = _of_another_space(tmp_path)
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert len(_temporary(tmp_path)) == 2
         assert kept.exists()
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_proved_dead_does_not_stay_for_ever(tmp_path: Path) -> No
     kept = _of_another_space(tmp_path)
     fresh, old = _temporary(tmp_path)
     _aged(kept, old)
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert _temporary(tmp_path) == [fresh], "what was just written may still be wanted"
         assert not kept.exists()
 
@@ -114,10 +114,10 @@ def test_a_marker_of_an_earlier_version_is_no_proof_either(tmp_path: Path) -> No
     _ended(_writer(tmp_path))
     (marker,) = _markers(tmp_path)
     old = marker.rename(marker.with_name(marker.name.partition("-")[0]))
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert len(_temporary(tmp_path)) == 2
     _aged(old, *_temporary(tmp_path))
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert _temporary(tmp_path) == []
         assert not old.exists()
 
@@ -128,7 +128,7 @@ def test_a_pid_that_somebody_else_has_by_now_keeps_nothing(tmp_path: Path) -> No
     _, started, rest = marker.name.split("-", 2)
     same_pid = marker.with_name(f"{os.getpid()}-{int(started) - 1}-{rest}")
     marker.rename(same_pid)
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert not same_pid.exists()
 
 
@@ -136,7 +136,7 @@ def test_a_damaged_marker_is_no_obstacle(tmp_path: Path) -> None:
     _ended(_writer(tmp_path))
     (marker,) = _markers(tmp_path)
     marker.write_text("{")
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert not marker.exists()
 
 
@@ -150,9 +150,9 @@ def test_two_pid_namespaces_on_one_folder_leave_each_other_alone(tmp_path: Path)
     assert len(names) == 2, names
     assert len({name.partition("-")[0] for name in names}) == 1, "they have the same pid"
     assert len(_temporary(tmp_path)) == 4
-    with marked(tmp_path / "cache", []):
+    with mark_writing(tmp_path / "cache", []):
         assert len(_temporary(tmp_path)) == 4
     for child in children:
         child.communicate()
     assert _markers(tmp_path) == []
-    assert this_mark().rpartition("-")[2] not in "".join(names)
+    assert build_this_mark().rpartition("-")[2] not in "".join(names)

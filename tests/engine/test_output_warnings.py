@@ -5,20 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.output_warnings import OutputWarnings, warning_fact
+from fabric.engine.output_warnings import OutputWarnings, encode_warning
 from fabric.engine.result import Outcome, Status
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task import Output, Pairs, Task
-from fabric.model.task_id import TaskId, task_id
+from fabric.model.task_id import TaskId, build_task_id
 from fabric.model.task_inputs import PackageInputs, VendorInputs
 from fabric.tasks.package import PackageKind
-from fabric.tasks.unknown_imports import unknown_imports
+from fabric.tasks.unknown_imports import find_unknown_imports
 
 MILD = Problem("config/no-match", "nothing matches", "look again", Place("fabric.yml", 3, 4))
 IMPORT = ("import", "reqests 3 src/one.py")
-PACKAGE = Task(task_id("package", "shop", "one"), PackageInputs("shop", "one", ".", ("boto3",)))
-VENDOR = Task(task_id("vendor", "x"), VendorInputs("shop", ".", "", "3.12", "x86_64"))
+PACKAGE = Task(
+    build_task_id("package", "shop", "one"), PackageInputs("shop", "one", ".", ("boto3",))
+)
+VENDOR = Task(build_task_id("vendor", "x"), VendorInputs("shop", ".", "", "3.12", "x86_64"))
 
 
 def output(*facts: tuple[str, str]) -> Output:
@@ -31,20 +33,23 @@ def told(
     """The codes of what is told of a package, from what its parts note."""
     warnings = OutputWarnings({"package": PackageKind()}, strict=strict)
     parts = [(VENDOR, output(*one)) for one in (beside or {}).values()]
-    upstream = [(Task(task_id("build", "shop", "one"), PACKAGE.inputs), output(*facts)), *parts]
+    upstream = [
+        (Task(build_task_id("build", "shop", "one"), PACKAGE.inputs), output(*facts)),
+        *parts,
+    ]
     outcome = Outcome(Status.SKIPPED, output=output())
     return [one.code for one in warnings.told(PACKAGE, upstream, outcome).warnings]
 
 
 def test_what_was_told_when_an_output_was_made_is_told_again() -> None:
     warnings = OutputWarnings({}, strict=True)
-    outcome = Outcome(Status.SKIPPED, output=output(("handler", "x"), warning_fact(MILD)))
+    outcome = Outcome(Status.SKIPPED, output=output(("handler", "x"), encode_warning(MILD)))
     assert warnings.told(PACKAGE, (), outcome).warnings == (MILD,)
 
 
 def test_nothing_is_told_twice() -> None:
     warnings = OutputWarnings({}, strict=False)
-    outcome = Outcome(Status.RAN, output=output(warning_fact(MILD)), warnings=(MILD,))
+    outcome = Outcome(Status.RAN, output=output(encode_warning(MILD)), warnings=(MILD,))
     assert warnings.told(PACKAGE, (), outcome).warnings == (MILD,)
 
 
@@ -70,7 +75,7 @@ def test_an_import_that_no_part_answers_is_told_and_fails_a_strict_run() -> None
 
 def test_where_layers_bring_modules_only_relative_imports_are_unknown() -> None:
     build = output(IMPORT, ("import", ".missing 4 src/one.py"))
-    (found,) = unknown_imports(build, (), None)
+    (found,) = find_unknown_imports(build, (), None)
     assert found.where == Place("src/one.py", 4)
 
 

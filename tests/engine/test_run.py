@@ -17,7 +17,7 @@ from fabric.graph.build_graph import build_graph
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Known
 from fabric.model.events import Event, Stamped, TaskEnded, TaskStarted
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
@@ -304,4 +304,4 @@ def test_content_on_its_way_to_the_disk_is_not_lost_sight_of(tmp_path: Path) -> 
     blobs.put(b"made")
     blobs.flush()
     assert seen == [b"made"]
-    assert blobs.get(digest_bytes(b"made")) is None, "from now on the rows are asked"
+    assert blobs.get(hash_bytes(b"made")) is None, "from now on the rows are asked"

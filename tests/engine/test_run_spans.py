@@ -2,7 +2,7 @@
 
 from fabric.engine.listeners.run_spans import RunSpans, TracedRun
 from fabric.model.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.system.tracing import FinishedSpan, SpanPlace, first_place, place_below
+from fabric.system.tracing import FinishedSpan, SpanPlace, derive_root_place, place_below
 
 MINUTE = "2026-01-02T03:04"
 
@@ -40,7 +40,7 @@ def test_tasks_are_below_their_run_with_their_times() -> None:
 
 def test_a_run_stands_below_the_request_that_began_it() -> None:
     spans: list[FinishedSpan] = []
-    request = first_place("a-request")
+    request = derive_root_place("a-request")
     told(RunSpans("run-1", spans.append, request), *STORY)
     assert spans[-1].parent == request
     assert {one.place.trace for one in spans} == {request.trace}
@@ -78,8 +78,8 @@ def test_a_command_ends_its_export_with_its_run() -> None:
 
 
 def test_places_are_the_same_for_whoever_asks() -> None:
-    assert first_place("x") == first_place("x") != first_place("y")
-    parent = first_place("x")
+    assert derive_root_place("x") == derive_root_place("x") != derive_root_place("y")
+    parent = derive_root_place("x")
     assert place_below(parent, "a") == place_below(parent, "a") != place_below(parent, "b")
     assert isinstance(place_below(parent, "a"), SpanPlace)
     assert (len(parent.trace), len(parent.span)) == (32, 16)

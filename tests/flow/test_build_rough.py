@@ -89,10 +89,10 @@ def test_after_a_kill_at_any_moment_the_next_build_is_as_if_nothing_had_been(
 _WRITES = """\
 import os, sys
 from pathlib import Path
-from fabric.engine.leftovers import marked
+from fabric.engine.leftovers import mark_writing
 from fabric.system.disk import RUN
 cache = Path(sys.argv[1])
-with marked(cache, [cache.parent]):
+with mark_writing(cache, [cache.parent]):
     (cache / f".files.bin.{os.getpid():x}-1-{RUN}.tmp").touch()
     os._exit(0)
 """

@@ -22,7 +22,7 @@ NAMES = tuple(f"f{number}" for number in range(16))
 # Each is so long to parse, however fast this machine is just now.
 SECONDS = 0.15
 LOST = "a parallel build process exited early"
-PROGRAM = b"fabric.runtimes.elsewhere.program"
+PROGRAM = b"fabric.runtimes.subprocess_builder.program"
 NEEDS_TWO = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one processor")
 
 

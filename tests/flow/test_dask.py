@@ -9,7 +9,7 @@ import pytest
 
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.seal import keys_of, open_object
+from fabric.remote.seal import open_object, parse_seal_keys
 from tests.support.in_process import project
 from tests.support.project import REPO, TYPESCRIPT, TYPESCRIPT_SOURCES, Project, ended, service
 from tests.support.servers.dask import DaskCluster, dask_cluster
@@ -78,7 +78,7 @@ def opened(fleet: Fleet, place: CachePlaceOfTests) -> Iterator[bytes]:
     for name, stored in fleet.gcs.contents.items():
         if name.startswith(place.url.rpartition("/")[2]):
             pack = ObjectName(ObjectKind.PACK, Digest(name.rpartition("/")[2][-64:]))
-            found = open_object(keys_of(KEY), pack, stored)
+            found = open_object(parse_seal_keys(KEY), pack, stored)
             yield found.body if found else stored
 
 

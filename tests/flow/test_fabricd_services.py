@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from fabric.cli.daemon.flags import DaemonFlags
-from fabric.cli.daemon.orders import daemon_order
-from fabric.cli.flags_of import filled
+from fabric.cli.daemon.orders import build_daemon_order
+from fabric.cli.flags_of import fill_flags
 from fabric.daemon.process.ending import EndingTimes
 from tests.cli.daemon.test_orders import settings_in
 from tests.cli.test_flags import line
@@ -29,7 +29,7 @@ TIMES = EndingTimes()
 LONGEST = TIMES.to_end + TIMES.when_asked + TIMES.when_cut + TIMES.answers
 LED = """
 import ctypes, os, subprocess, sys, time
-from fabric.daemon.process.first_process import looked_after
+from fabric.daemon.process.pid1 import run_supervised
 
 def run():
     # One whose parent ends before it does is the first process' from then on.
@@ -41,7 +41,7 @@ def run():
         return 7
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # orphans come to us, as they come to process 1
-sys.exit(looked_after(run))
+sys.exit(run_supervised(run))
 """
 
 
@@ -140,9 +140,9 @@ def test_the_stack_is_a_daemon_with_a_key_and_the_address_of_its_cache(tmp_path:
     services = stack()
     env = dict(services["daemon"]["environment"])
     assert env.pop("FABRIC_DAEMON_API_KEY").startswith("${FABRIC_DAEMON_API_KEY:?")
-    flags = filled(DaemonFlags, line(DaemonFlags))
+    flags = fill_flags(DaemonFlags, line(DaemonFlags))
     given = {**env, "FABRIC_DAEMON_API_KEY": "k"}
-    order = daemon_order(flags, settings_in(tmp_path, given)).order
+    order = build_daemon_order(flags, settings_in(tmp_path, given)).order
     assert order.options.cache.url == "redis://cache:6379/0"
     assert not order.is_insecure
     assert set(services["daemon"]["depends_on"]) == {"cache"}

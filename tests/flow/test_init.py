@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.scaffold.choices import templates_for
+from fabric.scaffold.choices import list_templates
 from tests.support.in_process import in_process
 from tests.support.plugin_package import with_plugins
 from tests.support.project import Project, environment
@@ -43,7 +43,7 @@ def config(folder: Path) -> str:
 def test_without_options_everything_is_asked_in_order(tmp_path: Path) -> None:
     with asked(tmp_path, "--dir", "shop") as one:
         offered = answer(one, "Trigger", DOWN + ENTER)
-        assert [kind for kind in templates_for() if kind in offered] == list(templates_for())
+        assert [kind for kind in list_templates() if kind in offered] == list(list_templates())
         assert "amqp" not in offered
         offered = answer(one, "Provider", "cloud2" + ENTER)
         assert "cloud1-lambda" in offered

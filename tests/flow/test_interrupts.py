@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric import last_words
+from fabric import interrupt_message
 from fabric.model.problems import FabricError, Problem
-from fabric.model.report import failure
-from fabric.views.report_json import as_document
+from fabric.model.report import make_failure_report
+from fabric.views.report_json import encode_report
 from tests.support.project import SECONDS, Project, environment, project
 
 pytestmark = pytest.mark.timeout(240)
@@ -79,8 +79,10 @@ def test_a_command_that_is_ended_answers_with_one_document(
 @pytest.mark.parametrize("argv", [(), ("plan",), ("compose", "deploy", "-f", "x"), ('a"\\ü\n',)])
 def test_the_last_words_have_the_shape_of_every_failure(argv: tuple[str, ...]) -> None:
     problem = Problem("run/interrupted", "interrupted", hint="run the command again to continue")
-    usual = as_document(failure(last_words.command_of(argv), FabricError(problem)))
-    assert json.loads(last_words.document(argv)) == usual
+    usual = encode_report(
+        make_failure_report(interrupt_message.command_of(argv), FabricError(problem))
+    )
+    assert json.loads(interrupt_message.document(argv)) == usual
 
 
 def test_a_stored_answer_is_given_once(tmp_path: Path) -> None:

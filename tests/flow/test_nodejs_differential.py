@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.archive import content_digest
+from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen
 from fabric.runtimes.seen import look_ups_hold
@@ -37,11 +37,11 @@ def clean_build(runtimes: Runtimes, workspace: Path, service: str) -> tuple[str,
         built = runtimes.build(workspace, inputs)
     except FabricError:
         return None
-    return content_digest(built.files), built.seen
+    return hash_contents(built.files), built.seen
 
 
 def digests(root: Path, seen: Seen) -> list[str]:
-    return [digest_bytes((root / path).read_bytes()) for path in seen.files]
+    return [hash_bytes((root / path).read_bytes()) for path in seen.files]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

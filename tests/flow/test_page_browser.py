@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.graph.critical_path import critical_path
+from fabric.graph.critical_path import compute_critical_path
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.model.task_id import TaskId
@@ -209,7 +209,7 @@ def test_a_click_keeps_a_task_lit_and_tells_all_of_it(pages: Pages) -> None:
 
 def test_the_critical_path_of_the_page_is_that_of_the_plan(pages: Pages) -> None:
     plan = shop()
-    path = critical_path(plan).numbers
+    path = compute_critical_path(plan).numbers
     tab = pages.open(plan, wide(plan))
     assert set(tab.run(CRITICAL)) == {f"node {number}" for number in path}
     assert tab.run(f"{LINES}.length") == len(path) - 1
@@ -236,7 +236,7 @@ def test_the_mark_of_the_critical_path_can_be_taken_off(pages: Pages) -> None:
 
 def test_the_critical_path_is_shown_alone_with_its_services_open(pages: Pages) -> None:
     plan = large(40)
-    path = {f"node {number}" for number in critical_path(plan).numbers}
+    path = {f"node {number}" for number in compute_critical_path(plan).numbers}
     tab = pages.open(plan, Look(1440, 900))
     tab.click("#follow")
     assert set(tab.run(LIT)) == path

@@ -9,9 +9,9 @@ import pytest
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.runtimes.nodejs.toolchain import find_node
-from fabric.views.pictures.assets import asset
+from fabric.views.pictures.assets import read_asset
 from fabric.views.pictures.draw import draw
-from fabric.views.pictures.drawing import drawing_of
+from fabric.views.pictures.drawing import build_drawing
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.plans import build, large, plan_of, shop
 from tests.views.test_pictures import Page
@@ -55,7 +55,7 @@ def mutual() -> Plan:
 
 
 def looks_of(plan: Plan) -> Any:
-    script = BEGIN + asset("page_data.js") + asset("page_place.js") + END
+    script = BEGIN + read_asset("page_data.js") + read_asset("page_place.js") + END
     done = subprocess.run(
         [str(find_node(ENVIRONMENT)), "-e", script],
         input=Page(draw("html", plan)).texts["plan"],
@@ -83,7 +83,7 @@ def test_boxes_never_overlap_whatever_is_folded(plan: Plan) -> None:
 def test_every_edge_is_on_one_line_unless_it_is_folded_away(plan: Plan) -> None:
     looks = looks_of(plan)
     everything = looks[len(looks) // 2 - 1]
-    assert len(everything["lines"]) == len(drawing_of(plan).thinned().edges)
+    assert len(everything["lines"]) == len(build_drawing(plan).thinned().edges)
     for look in looks:
         drawn = [edge for line in look["lines"] for edge in line["edges"]]
         assert len(drawn) == len(set(drawn))

@@ -22,11 +22,11 @@ from tests.support.pseudo_terminal import (
 
 ASKER = """
 import sys
-from fabric.cli.picker.ask import ask_text, can_ask, pick
-from fabric.cli.start import command_start
+from fabric.cli.picker.ask import ask_text, is_interactive, pick
+from fabric.cli.start import get_command_start
 from fabric.model.problems import FabricError
 KINDS = ("http", "queue", "cron", "storage", "eventbus", "pubsub")
-if not can_ask(command_start().settings):
+if not is_interactive(get_command_start().settings):
     sys.exit(64)
 try:
     kind = pick("Template", KINDS, "http")

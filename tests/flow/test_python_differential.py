@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.archive import content_digest
+from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Seen
 from tests.support.python_edits import INPUTS, edit, source
@@ -21,7 +21,7 @@ def clean_build(workspace: Path) -> tuple[str, Seen] | None:
         built = RUNTIMES.build(workspace, INPUTS)
     except FabricError:
         return None
-    return content_digest(built.files), built.seen
+    return hash_contents(built.files), built.seen
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fabric.graph.critical_path import CriticalPath, critical_path, longest_path, tails
+from fabric.graph.critical_path import (
+    CriticalPath,
+    compute_critical_path,
+    compute_tails,
+    find_longest_path,
+)
 from fabric.graph.decide import Action
 from fabric.graph.plan import Plan
 from fabric.views.pictures.draw import draw
-from fabric.views.pictures.drawing import drawing_of
-from fabric.views.pictures.text import path_words
+from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.text import format_path_summary
 from tests.support.plans import build, plan_of, shop
 
 
@@ -27,7 +32,7 @@ def timed(plan: Plan, took: Mapping[str, int]) -> Plan:
 
 
 def names(plan: Plan) -> list[str]:
-    return [plan.graph.ids[number] for number in critical_path(plan).numbers]
+    return [plan.graph.ids[number] for number in compute_critical_path(plan).numbers]
 
 
 def fork() -> Plan:
@@ -36,11 +41,11 @@ def fork() -> Plan:
 
 
 def words(plan: Plan) -> str:
-    return path_words(drawing_of(plan))
+    return format_path_summary(build_drawing(plan))
 
 
 def test_tails_are_longest_paths() -> None:
-    assert tails([[], [0], [0], [1, 2]], [1.0, 5.0, 2.0, 1.0]) == [7.0, 6.0, 3.0, 1.0]
+    assert compute_tails([[], [0], [0], [1, 2]], [1.0, 5.0, 2.0, 1.0]) == [7.0, 6.0, 3.0, 1.0]
 
 
 def test_without_times_the_longest_chain_has_the_most_tasks() -> None:
@@ -50,7 +55,7 @@ def test_without_times_the_longest_chain_has_the_most_tasks() -> None:
 def test_what_a_task_took_last_time_is_its_weight() -> None:
     plan = timed(fork(), {"a": 10, "b": 9000, "c": 100, "d": 100})
     assert names(plan) == ["a", "b"]
-    assert critical_path(plan) == CriticalPath((0, 1), timed=2, ms=9010)
+    assert compute_critical_path(plan) == CriticalPath((0, 1), timed=2, ms=9010)
 
 
 def test_a_task_that_was_never_timed_weighs_a_second() -> None:
@@ -74,7 +79,7 @@ def test_of_two_chains_as_long_the_first_is_taken() -> None:
 
 
 def test_a_plan_without_tasks_has_no_path() -> None:
-    assert critical_path(plan_of([])) == CriticalPath()
+    assert compute_critical_path(plan_of([])) == CriticalPath()
     assert words(plan_of([])) == ""
 
 
@@ -124,7 +129,7 @@ def graphs(draw_from: st.DrawFn) -> tuple[list[list[int]], list[float]]:
 @given(graphs())
 def test_no_chain_is_longer_than_the_path(graph: tuple[list[list[int]], list[float]]) -> None:
     needs, seconds = graph
-    path = longest_path(needs, seconds, range(len(needs)))
+    path = find_longest_path(needs, seconds, range(len(needs)))
     assert all(need in needs[number] for need, number in pairwise(path))
     dag: nx.DiGraph[int] = nx.DiGraph()
     dag.add_nodes_from(range(-1, len(needs)))

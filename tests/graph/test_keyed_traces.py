@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from fabric.graph.decide import still_holds
-from fabric.graph.keyed_traces import keyed_trace, trace_here
-from fabric.graph.traces import Trace, full_key, static_digest
-from fabric.model.hashing import digest_fields
+from fabric.graph.decide import is_trace_valid
+from fabric.graph.keyed_traces import hash_trace, trace_here
+from fabric.graph.traces import Trace, compute_full_key, compute_static_hash
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import InputEntry, Output
 
 ENTRIES = (InputEntry("option", "entry", "src/a.ts"),)
-STATIC = static_digest("build", ENTRIES)
+STATIC = compute_static_hash("build", ENTRIES)
 
 
 @dataclass(frozen=True)
@@ -23,28 +23,28 @@ class LookOfTests:
     files: tuple[str, ...]
 
     def digest(self, path: str) -> str:
-        return digest_fields(("content",)) if path in self.files else ""
+        return hash_fields(("content",)) if path in self.files else ""
 
     def listing(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
-        return digest_fields((folder, pattern, *ignore))
+        return hash_fields((folder, pattern, *ignore))
 
     def real(self, path: str) -> str:
         return path
 
 
 def keyed(digest: str) -> str:
-    return digest_fields(("a key", digest))
+    return hash_fields(("a key", digest))
 
 
 def trace(read: tuple[str, ...], absent: tuple[str, ...]) -> Trace:
-    files = tuple((path, digest_fields(("content",))) for path in read)
-    key = full_key(STATIC, files, ())
+    files = tuple((path, hash_fields(("content",))) for path in read)
+    key = compute_full_key(STATIC, files, ())
     return Trace(STATIC, ENTRIES, files, absent, (), (), (), key, Output(Digest("d")), 1)
 
 
 def holds(there: Trace, here: LookOfTests) -> bool:
-    arrived = trace_here(keyed_trace(there, keyed), keyed, ("build", ENTRIES), here)
-    return still_holds(arrived, STATIC, (), here)
+    arrived = trace_here(hash_trace(there, keyed), keyed, ("build", ENTRIES), here)
+    return is_trace_valid(arrived, STATIC, (), here)
 
 
 READ = ("src/a.ts",)

@@ -5,9 +5,9 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.graph.judge import keyed_values
-from fabric.graph.past_values import KnownValues, filled_past, past_values
-from fabric.model.late_values import placeholder
+from fabric.graph.judge import hash_declared_values
+from fabric.graph.past_values import KnownValues, fill_past_addresses, recover_past_values
+from fabric.model.late_values import format_placeholder
 from fabric.model.records.record import FunctionRecord
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
@@ -21,7 +21,7 @@ ENVIRONMENTS = st.dictionaries(NAMES, st.text(max_size=3), max_size=4)
 
 def once(**env: str) -> FunctionRecord:
     return FunctionRecord(
-        "one", "key", "a" * 64, environment=keyed_values(tuple(env.items()), SALT)
+        "one", "key", "a" * 64, environment=hash_declared_values(tuple(env.items()), SALT)
     )
 
 
@@ -30,42 +30,46 @@ def pairs(**env: str) -> Secret[Pairs]:
 
 
 def test_a_value_of_today_counts_where_its_digest_is_that_of_then() -> None:
-    found = past_values(once(A="1", B="2"), KnownValues(pairs(A="1", B="3")), SALT)
+    found = recover_past_values(once(A="1", B="2"), KnownValues(pairs(A="1", B="3")), SALT)
     assert (found.same, found.other, found.unknown) == (pairs(A="1"), ("B",), ())
 
 
 def test_a_variable_without_a_value_today_is_unknown() -> None:
-    found = past_values(once(A="1"), KnownValues(), SALT)
+    found = recover_past_values(once(A="1"), KnownValues(), SALT)
     assert (found.other, found.unknown, found.lost) == ((), ("A",), ("A",))
 
 
 def test_a_kept_value_counts_only_if_it_is_that_of_then() -> None:
     known = KnownValues(pairs(A="3"), kept=pairs(A="1", B="no"))
-    found = past_values(once(A="1", B="2"), known, SALT)
+    found = recover_past_values(once(A="1", B="2"), known, SALT)
     assert (found.same, found.unknown) == (pairs(A="1"), ("B",))
 
 
 def test_the_address_of_an_upstream_is_no_value_of_then() -> None:
     known = KnownValues(addresses=ADDRESSES)
-    then = once(SERVICE_A_URL=placeholder("SERVICE_A_URL"))
-    assert past_values(then, known, SALT).lost == ()
+    then = once(SERVICE_A_URL=format_placeholder("SERVICE_A_URL"))
+    assert recover_past_values(then, known, SALT).lost == ()
 
 
 def test_an_upstream_that_moved_to_another_provider_gives_its_address_of_today() -> None:
-    found = past_values(once(**{MOVED: placeholder(MOVED)}), KnownValues(addresses=ADDRESSES), SALT)
-    assert filled_past(found.same.reveal(), ADDRESSES) == ((MOVED, "https://a"),)
+    found = recover_past_values(
+        once(**{MOVED: format_placeholder(MOVED)}), KnownValues(addresses=ADDRESSES), SALT
+    )
+    assert fill_past_addresses(found.same.reveal(), ADDRESSES) == ((MOVED, "https://a"),)
 
 
 def test_an_upstream_that_is_depended_on_no_more_gives_nothing() -> None:
-    then = once(SERVICE_B_URL=placeholder("SERVICE_B_URL"))
-    assert past_values(then, KnownValues(addresses=ADDRESSES), SALT).unknown == ("SERVICE_B_URL",)
+    then = once(SERVICE_B_URL=format_placeholder("SERVICE_B_URL"))
+    assert recover_past_values(then, KnownValues(addresses=ADDRESSES), SALT).unknown == (
+        "SERVICE_B_URL",
+    )
 
 
 @given(then=ENVIRONMENTS, today=ENVIRONMENTS, kept=ENVIRONMENTS)
 def test_nothing_but_the_values_of_then_comes_back(
     then: dict[str, str], today: dict[str, str], kept: dict[str, str]
 ) -> None:
-    found = past_values(once(**then), KnownValues(pairs(**today), pairs(**kept)), SALT)
+    found = recover_past_values(once(**then), KnownValues(pairs(**today), pairs(**kept)), SALT)
     same = dict(found.same.reveal())
     assert same == {name: then[name] for name in same}
     assert set(then) == {*same, *found.lost}

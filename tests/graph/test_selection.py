@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fabric.graph.selection import Territory, Widening, affected, widened
+from fabric.graph.selection import Territory, Widening, expand_selection, select_affected
 
 NEEDS = {"site": ("api",), "api": ("auth", "stock"), "auth": (), "stock": (), "jobs": ("stock",)}
 
@@ -30,16 +30,21 @@ NEW = Territory("new", "/w/new", frozenset({"/w/new/fabric.yml"}))
     ],
 )
 def test_a_service_takes_what_it_is_tied_to_with_it(widening: Widening, found: set[str]) -> None:
-    assert widened(["api"], NEEDS, widening) == found
+    assert expand_selection(["api"], NEEDS, widening) == found
 
 
 def test_ties_are_followed_to_their_ends_and_around_circles() -> None:
     circle = {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
     both = Widening(dependents=True, dependencies=True)
-    assert widened(["a"], circle, both) == {"a", "b", "c"}
-    assert widened(["stock"], NEEDS, Widening(dependents=True)) == {"stock", "api", "site", "jobs"}
-    assert widened(["nobody"], NEEDS, both) == {"nobody"}
-    assert not widened([], NEEDS, both)
+    assert expand_selection(["a"], circle, both) == {"a", "b", "c"}
+    assert expand_selection(["stock"], NEEDS, Widening(dependents=True)) == {
+        "stock",
+        "api",
+        "site",
+        "jobs",
+    }
+    assert expand_selection(["nobody"], NEEDS, both) == {"nobody"}
+    assert not expand_selection([], NEEDS, both)
 
 
 @pytest.mark.parametrize(
@@ -61,24 +66,24 @@ def test_ties_are_followed_to_their_ends_and_around_circles() -> None:
 )
 def test_a_file_matters_to_those_that_own_or_read_it(path: str, found: set[str]) -> None:
     """A service that was never built may read anything outside of all services but prose."""
-    assert affected([API, JOBS, NEW], {"/w/fabric.compose.yml"}, [path]) == found
+    assert select_affected([API, JOBS, NEW], {"/w/fabric.compose.yml"}, [path]) == found
 
 
 def test_a_file_belongs_to_the_innermost_service_around_it() -> None:
     outer = Territory("outer", "/w", frozenset({"/w/fabric.yml"}), remembered=True)
-    assert affected([outer, JOBS], (), ["/w/jobs/main.py"]) == {"jobs"}
-    assert affected([outer, JOBS], (), ["/w/lib.py"]) == {"outer"}
+    assert select_affected([outer, JOBS], (), ["/w/jobs/main.py"]) == {"jobs"}
+    assert select_affected([outer, JOBS], (), ["/w/lib.py"]) == {"outer"}
     reader = replace(outer, seen=frozenset({"/w/jobs/main.py"}))
-    assert affected([reader, JOBS], (), ["/w/jobs/main.py"]) == {"jobs", "outer"}
+    assert select_affected([reader, JOBS], (), ["/w/jobs/main.py"]) == {"jobs", "outer"}
 
 
 def test_services_of_one_folder_share_all_but_their_configs() -> None:
     a = Territory("a", "/w/s", frozenset({"/w/s/a.yml", "/w/s/.env"}), remembered=True)
     b = Territory("b", "/w/s", frozenset({"/w/s/b.yml", "/w/s/.env"}), remembered=True)
-    assert affected([a, b], (), ["/w/s/a.yml"]) == {"a"}
-    assert affected([a, b], (), ["/w/s/.env"]) == {"a", "b"}
-    assert affected([a, b], (), ["/w/s/main.py"]) == {"a", "b"}
+    assert select_affected([a, b], (), ["/w/s/a.yml"]) == {"a"}
+    assert select_affected([a, b], (), ["/w/s/.env"]) == {"a", "b"}
+    assert select_affected([a, b], (), ["/w/s/main.py"]) == {"a", "b"}
 
 
 def test_nothing_that_changed_is_nobody() -> None:
-    assert not affected([API, JOBS, NEW], (), [])
+    assert not select_affected([API, JOBS, NEW], (), [])

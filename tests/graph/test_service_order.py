@@ -1,7 +1,7 @@
 """Which service waits for which, and how deep it stands."""
 
 from fabric.graph.build_graph import build_graph
-from fabric.graph.service_order import levels_of, ties_of
+from fabric.graph.service_order import compute_levels, list_ties
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId
@@ -21,12 +21,12 @@ def graph(**needs: str) -> TaskGraph:
 
 def test_what_follows_from_other_ties_is_left_out() -> None:
     whole = graph(auth="", api="auth", site="api auth", jobs="auth")
-    assert ties_of(whole) == (("api", "site"), ("auth", "api"), ("auth", "jobs"))
+    assert list_ties(whole) == (("api", "site"), ("auth", "api"), ("auth", "jobs"))
 
 
 def test_a_service_stands_above_the_longest_way_to_it() -> None:
     whole = graph(auth="", stock="", api="auth", site="api stock")
-    assert levels_of(["auth", "stock", "api", "site"], ties_of(whole)) == {
+    assert compute_levels(["auth", "stock", "api", "site"], list_ties(whole)) == {
         "auth": 0,
         "stock": 0,
         "api": 1,

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
-from fabric.local.api import LocalApi, ServedFunctions, Surroundings, laid_over
+from fabric.local.api import LocalApi, ServedFunctions, Surroundings, merge_event
 from fabric.local.exchange import ServedCall
 from fabric.local.http_server import HttpServer, listen
 from fabric.local.routes import HttpRoute, RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import Place, Problem
-from fabric.runtimes.archive import archive
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.runtimes.contract import BuiltFile
@@ -68,7 +68,7 @@ class Client:
 
 @contextlib.contextmanager
 def api(template: JsonObject | None = None) -> Iterator[Client]:
-    content = archive([BuiltFile("main.py", TEXT.encode())])
+    content = build_archive([BuiltFile("main.py", TEXT.encode())])
     code = CodeArchive(sha256(content).hexdigest(), lambda: content)
     loop, calls, ids, over = EventLoop(), list[ServedCall](), itertools.count(), list[bool]()
     pool = HandlerPool(loop, {"PATH": ENVIRONMENT["PATH"]})
@@ -173,8 +173,8 @@ def test_another_version_is_said_once_and_too_much_memory_each_time() -> None:
 
 
 def test_only_what_an_event_lacks_is_the_templates() -> None:
-    assert laid_over({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 9}}) == {
+    assert merge_event({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"b": 9}}) == {
         "a": {"b": 9, "c": 2},
         "d": 3,
     }
-    assert laid_over({"a": 1}, [1]) == [1]
+    assert merge_event({"a": 1}, [1]) == [1]

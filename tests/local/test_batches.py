@@ -2,11 +2,11 @@
 
 import pytest
 
-from fabric.local.batches import BatchResult, batch_of, failed_batch, of_batch
+from fabric.local.batches import BatchResult, build_batch, evaluate_batch, retry_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.sample_events import sample_event
 
-EVENT = batch_of(sample_event("queue", {"queue": "jobs"}), 3)
+EVENT = build_batch(sample_event("queue", {"queue": "jobs"}), 3)
 A, B, C = (f"00000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
 
 
@@ -24,7 +24,7 @@ REPORTED: dict[str, tuple[Json, BatchResult]] = {
 
 @pytest.mark.parametrize(("response", "result"), REPORTED.values(), ids=REPORTED)
 def test_messages_that_an_answer_names_come_back(response: Json, result: BatchResult) -> None:
-    assert of_batch(EVENT, response, reports=True) == result
+    assert evaluate_batch(EVENT, response, reports=True) == result
 
 
 @pytest.mark.parametrize(
@@ -38,23 +38,23 @@ def test_messages_that_an_answer_names_come_back(response: Json, result: BatchRe
     ],
 )
 def test_a_wrong_identifier_fails_the_whole_batch(response: Json) -> None:
-    found = of_batch(EVENT, response, reports=True)
+    found = evaluate_batch(EVENT, response, reports=True)
     assert found
     assert (found.back, found.done) == ((A, B, C), ())
     assert "whole batch" in found.why
 
 
 def test_an_answer_is_not_looked_at_where_the_trigger_does_not_say_so() -> None:
-    found = of_batch(EVENT, failures(A), reports=False)
+    found = evaluate_batch(EVENT, failures(A), reports=False)
     assert found
     assert found.done == (A, B, C)
     assert "functionResponseType" in found.why
 
 
 def test_all_come_back_when_the_call_failed() -> None:
-    assert failed_batch(EVENT) == BatchResult((A, B, C), (), "the invocation failed")
+    assert retry_batch(EVENT) == BatchResult((A, B, C), (), "the invocation failed")
 
 
 def test_an_event_without_messages_is_no_batch() -> None:
-    assert of_batch({"id": 1}, None, reports=True) is None
-    assert failed_batch([]) is None
+    assert evaluate_batch({"id": 1}, None, reports=True) is None
+    assert retry_batch([]) is None

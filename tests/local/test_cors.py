@@ -2,9 +2,9 @@
 
 import pytest
 
-from fabric.local.cors import answer_headers, is_foreign, preflight_headers
+from fabric.local.cors import build_answer_headers, build_preflight_headers, is_foreign
 from fabric.local.http_request import RequestHead
-from fabric.model.cors import cors_of
+from fabric.model.cors import parse_cors_setting
 
 
 def head(method: str = "GET", **headers: str) -> RequestHead:
@@ -13,30 +13,33 @@ def head(method: str = "GET", **headers: str) -> RequestHead:
 
 
 def test_without_settings_there_is_nothing_to_say() -> None:
-    assert cors_of("") is None
+    assert parse_cors_setting("") is None
 
 
 def test_any_origin_may_ask_where_the_trigger_says_true() -> None:
-    cors = cors_of("true")
+    cors = parse_cors_setting("true")
     assert cors
-    assert answer_headers(cors, "https://a.b") == (("access-control-allow-origin", "*"),)
-    assert answer_headers(cors, "") == ()
+    assert build_answer_headers(cors, "https://a.b") == (("access-control-allow-origin", "*"),)
+    assert build_answer_headers(cors, "") == ()
 
 
 def test_one_origin_may_ask_where_the_trigger_names_it() -> None:
-    cors = cors_of("https://a.b")
+    cors = parse_cors_setting("https://a.b")
     assert cors
-    assert dict(answer_headers(cors, "https://a.b"))["access-control-allow-origin"] == "https://a.b"
-    assert answer_headers(cors, "https://other") == ()
+    assert (
+        dict(build_answer_headers(cors, "https://a.b"))["access-control-allow-origin"]
+        == "https://a.b"
+    )
+    assert build_answer_headers(cors, "https://other") == ()
 
 
 def test_a_providers_own_settings_are_read() -> None:
-    cors = cors_of(
+    cors = parse_cors_setting(
         '{"allowedOrigins": ["https://a.b"], "allowedMethods": ["GET"], "allowedHeaders": ["X-A"],'
         ' "exposedResponseHeaders": ["X-B"], "allowCredentials": true, "maxAge": 60}'
     )
     assert cors
-    found = dict(preflight_headers(cors, head("OPTIONS", origin="https://a.b")))
+    found = dict(build_preflight_headers(cors, head("OPTIONS", origin="https://a.b")))
     assert found == {
         "access-control-allow-origin": "https://a.b",
         "vary": "origin",
@@ -49,10 +52,10 @@ def test_a_providers_own_settings_are_read() -> None:
 
 
 def test_headers_that_a_page_wants_are_let_through_where_none_are_named() -> None:
-    cors = cors_of("true")
+    cors = parse_cors_setting("true")
     assert cors
     asked = head("OPTIONS", origin="https://a.b", access_control_request_headers="x-a, x-b")
-    assert dict(preflight_headers(cors, asked))["access-control-allow-headers"] == "x-a, x-b"
+    assert dict(build_preflight_headers(cors, asked))["access-control-allow-headers"] == "x-a, x-b"
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from fabric.model.conventions import conventions_of
-from fabric.runtimes.archive import archive
+from fabric.model.conventions import find_conventions
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import CallingProvider, CodeArchive, LocalFunction
 from fabric.runtimes.contract import BuiltFile
 from tests.support.http_cases import HTTP_CASES
@@ -16,13 +16,13 @@ from tests.support.local_api import served_locally
 
 pytestmark = pytest.mark.slow
 
-_CALLS = conventions_of("cluster-orchestrator")
+_CALLS = find_conventions("cluster-orchestrator")
 
 
 def function_of(case: HandlerCase, language: str) -> LocalFunction:
     file = case.file if language == "nodejs" else "index.py"
     source = case.source if language == "nodejs" else case.python
-    content = archive([BuiltFile(file, source.encode())])
+    content = build_archive([BuiltFile(file, source.encode())])
     calls = _CALLS.of(language)
     return LocalFunction(
         "hello",

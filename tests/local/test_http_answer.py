@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fabric.local.http_answer import BadAnswerError, ServedAnswer, answer_of, json_answer
+from fabric.local.http_answer import BadAnswerError, ServedAnswer, build_json_answer, convert_answer
 from fabric.model.outcomes.json_struct import Json
 
 PASSED_ON: dict[str, tuple[Json, int, dict[str, str], bytes]] = {
@@ -61,20 +61,20 @@ PASSED_ON: dict[str, tuple[Json, int, dict[str, str], bytes]] = {
 def test_an_answer_is_passed_on(
     said: Json, status: int, headers: dict[str, str], body: bytes
 ) -> None:
-    found = answer_of(said)
+    found = convert_answer(said)
     assert (found.status, found.body) == (status, body)
     assert dict(found.headers).items() >= headers.items()
 
 
 @pytest.mark.parametrize("status", [204, 304])
 def test_an_answer_without_a_body_has_no_type_of_one(status: int) -> None:
-    assert answer_of({"statusCode": status}).headers == ()
+    assert convert_answer({"statusCode": status}).headers == ()
     typed: Json = {"statusCode": status, "headers": {"content-type": "text/html"}}
-    assert answer_of(typed).headers == (("content-type", "text/html"),)
+    assert convert_answer(typed).headers == (("content-type", "text/html"),)
 
 
 def test_headers_and_cookies_of_many_values_are_lines_of_their_own() -> None:
-    found = answer_of(
+    found = convert_answer(
         {
             "statusCode": 200,
             "multiValueHeaders": {"x-one": ["a", "b"]},
@@ -110,11 +110,11 @@ REFUSED: dict[str, Json] = {
 @pytest.mark.parametrize("said", REFUSED.values(), ids=REFUSED)
 def test_what_no_host_passes_on_is_refused_by_name(said: Json) -> None:
     with pytest.raises(BadAnswerError, match="its|header name"):
-        answer_of(said)
+        convert_answer(said)
 
 
 def test_an_answer_says_its_length_and_whether_the_connection_stays() -> None:
-    whole = json_answer(200, {"a": "ä"}).as_bytes(keeps=True)
+    whole = build_json_answer(200, {"a": "ä"}).as_bytes(keeps=True)
     head, body = whole.split(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
     assert b"content-length: %d" % len(body) in head

@@ -2,8 +2,8 @@
 
 import datetime
 
-from fabric.local.http_event import Arrival, http_event
-from fabric.local.http_request import ServedRequest, body_in, head_in
+from fabric.local.http_event import Arrival, convert_request_to_event
+from fabric.local.http_request import ServedRequest, take_body, take_head
 from fabric.local.routes import HttpRoute, Matched, RouteTable
 from fabric.model.outcomes.json_struct import JsonObject
 
@@ -16,13 +16,13 @@ def event_of(text: str, body: bytes = b"") -> JsonObject:
     if body:
         lines.append(f"Content-Length: {len(body)}")
     buffer = bytearray("\r\n".join((*lines, "", "")).encode()) + body
-    head = head_in(buffer)
+    head = take_head(buffer)
     assert head
-    content = body_in(buffer, head.size, bytearray())
+    content = take_body(buffer, head.size, bytearray())
     assert content is not None
     found = TABLE.find(head.method, head.path)
     assert isinstance(found, Matched)
-    return http_event(ServedRequest(head, content), found, Arrival(AT, "id-1"))
+    return convert_request_to_event(ServedRequest(head, content), found, Arrival(AT, "id-1"))
 
 
 def test_an_event_has_the_shape_of_the_platforms_second_version() -> None:

@@ -11,9 +11,9 @@ from fabric.local.http_request import (
     BadRequestError,
     RequestHead,
     ServedRequest,
-    body_in,
-    head_in,
     is_loopback,
+    take_body,
+    take_head,
 )
 
 HOST = b"Host: localhost:8787\r\n"
@@ -31,9 +31,9 @@ def read(*pieces: bytes) -> ServedRequest | None:
     head: RequestHead | None = None
     for piece in pieces:
         buffer += piece
-        head = head or head_in(buffer)
+        head = head or take_head(buffer)
         if head is not None:
-            body = body_in(buffer, head.size, chunks)
+            body = take_body(buffer, head.size, chunks)
             if body is not None:
                 assert not buffer
                 return ServedRequest(head, body)
@@ -128,8 +128,8 @@ def test_an_absolute_target_counts_from_its_path_on() -> None:
 @pytest.mark.parametrize("host", ["name.example.net", "NAME.example.net:443"])
 def test_a_tunnel_has_a_name_that_requests_may_be_for_too(host: str) -> None:
     text = f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
-    assert head_in(bytearray(text), frozenset({"name.example.net"}))
+    assert take_head(bytearray(text), frozenset({"name.example.net"}))
     with pytest.raises(BadRequestError):
-        head_in(bytearray(text), frozenset({"example.net"}))
+        take_head(bytearray(text), frozenset({"example.net"}))
     with pytest.raises(BadRequestError):
-        head_in(bytearray(text))
+        take_head(bytearray(text))

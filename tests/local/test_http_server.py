@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from fabric.local.connection import HttpLimits, SendReply
-from fabric.local.http_answer import ServedAnswer, json_answer
+from fabric.local.http_answer import ServedAnswer, build_json_answer
 from fabric.local.http_request import ServedRequest
 from fabric.local.http_server import HttpServer, listen
 from fabric.model.problems import FabricError
@@ -34,7 +34,9 @@ class Echo:
             reply(ServedAnswer(200, (), b"x" * 20_000_000))
         else:
             size = len(request.body)
-            reply(json_answer(200, {"method": head.method, "target": head.target, "size": size}))
+            reply(
+                build_json_answer(200, {"method": head.method, "target": head.target, "size": size})
+            )
 
     def go_on(self) -> None:
         for reply in self.waiting:

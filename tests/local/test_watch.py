@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fabric.local.watch import Events, Hint, Looking, Stats, all_below, burst, stats_of
+from fabric.local.watch import (
+    Events,
+    Hint,
+    Looking,
+    Stats,
+    list_all_below,
+    read_stats,
+    wait_for_burst,
+)
 
 EACH = pytest.mark.parametrize("hint", [Looking, Events])
 
@@ -38,7 +46,7 @@ MOVES: dict[str, Callable[[Path], object]] = {
 
 
 def seen(hint: Hint, before: Stats, stop: threading.Event | None = None) -> tuple[str, ...]:
-    return burst(hint, before, stop or threading.Event())[0]
+    return wait_for_burst(hint, before, stop or threading.Event())[0]
 
 
 @EACH
@@ -49,7 +57,7 @@ def test_a_file_that_moves_is_told(
     file, other = tmp_path / "file", tmp_path / "still"
     for one in (file, other):
         one.write_text("one")
-    before = stats_of([str(file), str(other)])
+    before = read_stats([str(file), str(other)])
     timer = threading.Timer(0.05, move, (file,))
     timer.start()
     assert seen(hint(), before) == (str(file),)
@@ -60,7 +68,7 @@ def test_a_file_that_moves_is_told(
 def test_what_moved_before_anybody_waited_is_told(
     hint: type[Looking | Events], tmp_path: Path
 ) -> None:
-    before = stats_of([str(tmp_path / "file")])
+    before = read_stats([str(tmp_path / "file")])
     (tmp_path / "file").write_text("one")
     assert seen(hint(), before) == (str(tmp_path / "file"),)
 
@@ -77,22 +85,22 @@ def test_a_file_that_was_looked_for_in_a_folder_that_was_not_there_is_told(
 
     timer = threading.Timer(0.05, make)
     timer.start()
-    assert seen(hint(), stats_of([str(path)])) == (str(path),)
+    assert seen(hint(), read_stats([str(path)])) == (str(path),)
     timer.join()
 
 
 def test_a_burst_is_one_move(tmp_path: Path) -> None:
     paths = [tmp_path / f"{n}.ts" for n in range(1000)]
-    before = stats_of(map(str, paths))
+    before = read_stats(map(str, paths))
 
     class CheckOut:
         def wait(self, _paths: object, _stop: object) -> None:
             for path in paths:
                 path.write_text("x")
 
-    found, now = burst(CheckOut(), before, threading.Event())
+    found, now = wait_for_burst(CheckOut(), before, threading.Event())
     assert len(found) == 1000
-    assert now == stats_of(map(str, paths))
+    assert now == read_stats(map(str, paths))
 
 
 @EACH
@@ -100,7 +108,7 @@ def test_nothing_is_told_once_it_is_stopped(hint: type[Looking | Events], tmp_pa
     stop = threading.Event()
     timer = threading.Timer(0.05, stop.set)
     timer.start()
-    assert seen(hint(), stats_of([str(tmp_path / "file")]), stop) == ()
+    assert seen(hint(), read_stats([str(tmp_path / "file")]), stop) == ()
     timer.join()
 
 
@@ -108,5 +116,5 @@ def test_what_tools_keep_is_passed_over(tmp_path: Path) -> None:
     for name in ("src/a.ts", "node_modules/x/index.js", ".git/HEAD", ".fabric/build/a"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
-    found = {Path(path).relative_to(tmp_path).as_posix() for path in all_below(tmp_path)}
+    found = {Path(path).relative_to(tmp_path).as_posix() for path in list_all_below(tmp_path)}
     assert found == {".", "src", "src/a.ts"}

@@ -7,7 +7,7 @@ from fabric.model.back_ends import (
     BackendKind,
     back_end_facts,
     is_of_other_back_end,
-    reads_variable,
+    is_store_variable,
 )
 
 
@@ -34,10 +34,10 @@ def test_a_kind_without_a_row_has_no_virtue() -> None:
 
 
 def test_an_address_of_one_store_is_nothing_to_the_others() -> None:
-    assert reads_variable("objstore1", "OBJSTORE1_ENDPOINT_URL")
-    assert reads_variable("objstore1", "AWS_ENDPOINT_URL_S3")
-    assert not reads_variable("objstore2", "OBJSTORE1_ENDPOINT_URL")
-    assert not reads_variable("local", "OBJSTORE1_ENDPOINT_URL")
+    assert is_store_variable("objstore1", "OBJSTORE1_ENDPOINT_URL")
+    assert is_store_variable("objstore1", "AWS_ENDPOINT_URL_S3")
+    assert not is_store_variable("objstore2", "OBJSTORE1_ENDPOINT_URL")
+    assert not is_store_variable("local", "OBJSTORE1_ENDPOINT_URL")
 
 
 def test_a_variable_that_others_than_stores_read_is_nobody_elses() -> None:

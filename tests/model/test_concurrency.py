@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.concurrency import hashed_concurrency, told_settings
+from fabric.model.concurrency import encode_concurrency, format_settings
 
 TOLD = {
     (None, None): "",
@@ -15,11 +15,11 @@ TOLD = {
 
 @pytest.mark.parametrize(("both", "words"), TOLD.items(), ids=str)
 def test_it_is_told_in_words(both: tuple[int | None, int | None], words: str) -> None:
-    settings = (("memory", "(None, None)"), ("concurrency", hashed_concurrency(*both)))
+    settings = (("memory", "(None, None)"), ("concurrency", encode_concurrency(*both)))
     told = (("memory", "(None, None)"), ("concurrency", words))
-    assert told_settings(settings) == told
-    assert told_settings(told) == told
+    assert format_settings(settings) == told
+    assert format_settings(told) == told
 
 
 def test_keys_of_what_is_live_stay_what_they_are() -> None:
-    assert hashed_concurrency(5, None) == "(5, None)"
+    assert encode_concurrency(5, None) == "(5, None)"

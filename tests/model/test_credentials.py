@@ -2,18 +2,18 @@
 
 import pytest
 
-from fabric.model.catalog import PROVIDERS, ProviderFacts, facts_of
-from fabric.model.credentials import AWS_FILES, missing_groups
+from fabric.model.catalog import PROVIDERS, ProviderFacts, find_provider_facts
+from fabric.model.credentials import AWS_FILES, find_missing_groups
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
 def test_without_any_variable_every_group_is_missing(facts: ProviderFacts) -> None:
-    assert missing_groups(facts, ()) == facts.credentials.required
+    assert find_missing_groups(facts, ()) == facts.credentials.required
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
 def test_one_name_of_each_group_is_enough(facts: ProviderFacts) -> None:
-    assert missing_groups(facts, {group[-1] for group in facts.credentials.required}) == ()
+    assert find_missing_groups(facts, {group[-1] for group in facts.credentials.required}) == ()
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def test_one_name_of_each_group_is_enough(facts: ProviderFacts) -> None:
     ],
 )
 def test_the_ways_of_the_cloud_itself_do_as_well(given: set[str]) -> None:
-    facts = facts_of("cloud1-lambda")
+    facts = find_provider_facts("cloud1-lambda")
     assert facts is not None
-    assert missing_groups(facts, given) == ()
+    assert find_missing_groups(facts, given) == ()

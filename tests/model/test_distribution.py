@@ -12,9 +12,9 @@ from fabric.model.distribution import (
     DISTRIBUTION,
     MODULES,
     Extra,
-    extra_of,
-    pinned_requirement,
-    requirement,
+    find_extra,
+    format_pinned_requirement,
+    format_requirement,
 )
 from tests.support.project import REPO
 
@@ -39,15 +39,15 @@ def test_each_extra_installs_what_is_imported_of_it(extra: Extra) -> None:
 
 def test_the_packages_of_providers_and_backends_are_those_of_an_extra() -> None:
     packages = [one.packages for one in PROVIDERS] + [one.packages for one in BACK_ENDS]
-    assert all(extra_of(module) in Extra for names in packages for module in names)
+    assert all(find_extra(module) in Extra for names in packages for module in names)
 
 
 def test_requirements_are_sorted_and_without_twins() -> None:
-    assert requirement() == DISTRIBUTION
+    assert format_requirement() == DISTRIBUTION
     extras = (Extra.POSTGRES, Extra.CLOUD, Extra.CLOUD)
-    assert requirement(*extras) == f"{DISTRIBUTION}[cloud,postgres]"
+    assert format_requirement(*extras) == f"{DISTRIBUTION}[cloud,postgres]"
 
 
 def test_a_pin_allows_no_other_major_version() -> None:
-    pinned = pinned_requirement("2.3.1", Extra.CLOUD)
+    pinned = format_pinned_requirement("2.3.1", Extra.CLOUD)
     assert re.fullmatch(rf"{DISTRIBUTION}\[cloud\]>=2\.3\.1,<3", pinned)

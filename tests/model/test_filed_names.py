@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.catalog import PROVIDERS, ProviderFacts
-from fabric.model.filed_names import reaches_children
+from fabric.model.filed_names import is_passed_to_children
 
 LOADING = (
     "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "PATH", "BASH_ENV", "ENV",
@@ -17,24 +17,24 @@ LOADING = (
 
 @pytest.mark.parametrize("name", LOADING)
 def test_a_name_that_decides_what_a_process_loads_never_counts(name: str) -> None:
-    assert not reaches_children(name)
-    assert not reaches_children(name, {name})
+    assert not is_passed_to_children(name)
+    assert not is_passed_to_children(name, {name})
 
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda facts: facts.id)
 def test_every_credential_of_every_provider_counts(facts: ProviderFacts) -> None:
     names = [*facts.credentials.names, *facts.account_variables]
     own = [name for name in names if not name.startswith("FABRIC_")]
-    assert all(map(reaches_children, own))
+    assert all(map(is_passed_to_children, own))
 
 
 @pytest.mark.parametrize(
     "name", ["AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "OBJSTORE2_ACCESS_TOKEN", "PDNS_API_KEY"]
 )
 def test_variables_of_backends_count(name: str) -> None:
-    assert reaches_children(name)
+    assert is_passed_to_children(name)
 
 
 def test_any_other_name_counts_if_the_config_declares_it() -> None:
-    assert not reaches_children("STRIPE_KEY")
-    assert reaches_children("STRIPE_KEY", {"STRIPE_KEY"})
+    assert not is_passed_to_children("STRIPE_KEY")
+    assert is_passed_to_children("STRIPE_KEY", {"STRIPE_KEY"})

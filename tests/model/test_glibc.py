@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.catalog import PROVIDERS, facts_of, glibc_of
+from fabric.model.catalog import PROVIDERS, find_glibc_version, find_provider_facts
 from fabric.runtimes.pip import Target
 
 
@@ -19,13 +19,15 @@ from fabric.runtimes.pip import Target
     ],
 )
 def test_each_runtime_has_a_c_library(provider: str, python: str, glibc: int) -> None:
-    facts = facts_of(provider)
+    facts = find_provider_facts(provider)
     assert facts
-    assert glibc_of(facts, python) == glibc
+    assert find_glibc_version(facts, python) == glibc
 
 
 def test_no_provider_is_older_than_the_oldest_wheels() -> None:
-    assert all(glibc_of(facts, f"3.{minor}") >= 17 for facts in PROVIDERS for minor in range(20))
+    assert all(
+        find_glibc_version(facts, f"3.{minor}") >= 17 for facts in PROVIDERS for minor in range(20)
+    )
 
 
 def test_wheels_up_to_the_c_library_of_the_target_are_asked_for() -> None:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from fabric.model.hosts import host_of, path_of, port_of, routable_host, target_of
+from fabric.model.hosts import (
+    extract_host,
+    extract_path,
+    extract_port,
+    extract_request_target,
+    extract_routable_host,
+)
 
 _CODE = "x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x"
 
@@ -19,7 +25,7 @@ _CODE = "x'}}) .. tostring(os.execute('touch pwned')) .. pickwrandom({{1,'x"
     ],
 )
 def test_a_host_is_read_of_an_address(url: str, host: str) -> None:
-    assert routable_host(url) == host
+    assert extract_routable_host(url) == host
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,7 @@ def test_a_host_is_read_of_an_address(url: str, host: str) -> None:
     ],
 )  # fmt: skip
 def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
-    assert routable_host(f"https://{host}/") == ""
+    assert extract_routable_host(f"https://{host}/") == ""
 
 
 @pytest.mark.parametrize(
@@ -42,9 +48,13 @@ def test_what_no_name_can_lead_to_is_no_host(host: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_asked_for_is_a_path_with_its_query(said: str, target: str) -> None:
-    assert target_of(said) == target
+    assert extract_request_target(said) == target
 
 
 def test_half_an_address_is_read_without_a_fall() -> None:
-    assert (host_of("https://[a"), port_of("https://[a"), path_of("https://[a")) == ("", None, "")
-    assert port_of("https://a:999999") is None
+    assert (extract_host("https://[a"), extract_port("https://[a"), extract_path("https://[a")) == (
+        "",
+        None,
+        "",
+    )
+    assert extract_port("https://a:999999") is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.log_levels import is_as_grave, level_of
+from fabric.model.log_levels import find_level, is_as_grave
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from fabric.model.log_levels import is_as_grave, level_of
     ],
 )
 def test_a_line_says_its_level_in_the_usual_ways(text: str, level: str) -> None:
-    assert level_of(text) == level
+    assert find_level(text) == level
 
 
 def test_a_line_without_a_level_counts_as_info() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.model.catalog import PROVIDERS, ProviderFacts, suggested_provider, titled
+from fabric.model.catalog import PROVIDERS, ProviderFacts, format_provider_title, suggest_provider
 
 _NAMES = [(name, facts) for facts in PROVIDERS for name in facts.common_names]
 
@@ -14,15 +14,15 @@ def test_every_provider_has_product_names_that_no_other_one_has() -> None:
 
 @pytest.mark.parametrize(("name", "facts"), _NAMES)
 def test_a_product_name_suggests_its_provider(name: str, facts: ProviderFacts) -> None:
-    assert suggested_provider(name) == f"did you mean `{facts.id}` ({facts.title})?"
+    assert suggest_provider(name) == f"did you mean `{facts.id}` ({facts.title})?"
 
 
 def test_a_misspelled_id_or_label_is_suggested() -> None:
-    assert suggested_provider("cloud1-lamda") == "did you mean `cloud1-lambda` (AWS Lambda)?"
-    assert suggested_provider("spar", ["spare"]) == "did you mean `spare`?"
-    assert suggested_provider("banana") == ""
+    assert suggest_provider("cloud1-lamda") == "did you mean `cloud1-lambda` (AWS Lambda)?"
+    assert suggest_provider("spar", ["spare"]) == "did you mean `spare`?"
+    assert suggest_provider("banana") == ""
 
 
 def test_a_title_has_the_product_and_the_id() -> None:
-    assert titled("host2") == "Netlify (`host2`)"
-    assert titled("of-a-plugin") == "`of-a-plugin`"
+    assert format_provider_title("host2") == "Netlify (`host2`)"
+    assert format_provider_title("of-a-plugin") == "`of-a-plugin`"

@@ -9,10 +9,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import FunctionGone, applied, broken_off, made_unsure
-from fabric.model.records.endings import HISTORY, deployed, failed, gone_back, snapshot, taken_back
+from fabric.model.records.changes import (
+    FunctionGone,
+    apply_change,
+    mark_intents_unknown,
+    record_failed_release,
+)
+from fabric.model.records.endings import (
+    HISTORY,
+    end_deployed,
+    end_failed,
+    end_rolled_back,
+    restore_base,
+    take_snapshot,
+)
 from fabric.model.records.record import (
-    DOUBT,
+    RELEASE_UNCERTAIN,
     Deployment,
     FunctionRecord,
     Intent,
@@ -22,8 +34,8 @@ from fabric.model.records.record import (
     Record,
     RecordRef,
 )
-from fabric.model.records.record_document import version_of
-from fabric.model.records.record_json import checksum_of, decode, encode, from_document
+from fabric.model.records.record_document import compute_version_hash
+from fabric.model.records.record_json import compute_checksum, decode, decode_record, encode
 from tests.support.documents import mutations
 from tests.support.old_files import old_file
 
@@ -64,7 +76,9 @@ def test_a_record_comes_back_as_it_was(record: Record) -> None:
 def test_seals_name_no_version(record: Record) -> None:
     """History that was written before there were any finds what is sealed by now."""
     closed = tuple(replace(one, sealed_values="1.ab.cd") for one in record.functions)
-    assert [version_of(one) for one in closed] == [version_of(one) for one in record.functions]
+    assert [compute_version_hash(one) for one in closed] == [
+        compute_version_hash(one) for one in record.functions
+    ]
     found = decode(encode(replace(record, functions=closed)), "here")
     assert found.functions == closed
 
@@ -104,14 +118,16 @@ SOUND: dict[str, Any] = json.loads(old_file("state-odd.json"))
 def redone(document: Any) -> Any:
     """Under a checksum that fits: somebody meant it."""
     return (
-        document | {"checksum": checksum_of(document)} if isinstance(document, dict) else document
+        document | {"checksum": compute_checksum(document)}
+        if isinstance(document, dict)
+        else document
     )
 
 
 @given(mutations(SOUND))
 def test_a_changed_document_is_a_record_or_a_problem(document: Any) -> None:
     try:
-        found = from_document(redone(document), "here")
+        found = decode_record(redone(document), "here")
     except FabricError as error:
         assert error.first.code in ("state/corrupt", "state/newer-version")  # noqa: PT017
     else:
@@ -141,7 +157,7 @@ def test_what_does_not_fit_is_told_with_its_place(words: str, change: tuple[Any,
         spot = spot[step]
     spot[last] = value
     with pytest.raises(FabricError) as caught:
-        from_document(redone(document), "here")
+        decode_record(redone(document), "here")
     assert caught.value.first.code == "state/corrupt"
     assert words in caught.value.first.message
 
@@ -150,7 +166,7 @@ def test_a_field_that_is_missing_is_named() -> None:
     document = json.loads(old_file("state-odd.json"))
     del document["functions"][0]["handler"]
     with pytest.raises(FabricError, match=r"functions\[0\]: `handler` is required"):
-        from_document(redone(document), "here")
+        decode_record(redone(document), "here")
 
 
 # How a run ends.
@@ -165,7 +181,7 @@ def base(**fields: object) -> Record:
         found, lifecycle=Lifecycle.DEPLOYED, deployment_id="first", updated_at="then",
         outputs=(("url", "u"),),
     )  # fmt: skip
-    return replace(live, history=(snapshot(live),), **fields)
+    return replace(live, history=(take_snapshot(live),), **fields)
 
 
 def running(was: Record, **fields: object) -> Record:
@@ -175,13 +191,13 @@ def running(was: Record, **fields: object) -> Record:
 
 
 def test_what_was_deployed_is_the_newest_of_the_history() -> None:
-    ended = deployed(base(), running(base(), functions=(ONE, TWO)), "second", "now")
+    ended = end_deployed(base(), running(base(), functions=(ONE, TWO)), "second", "now")
     assert [one.deployment_id for one in ended.history] == ["second", "first"]
     assert (ended.lifecycle, ended.pending, ended.updated_at) == (Lifecycle.DEPLOYED, (), "now")
 
 
 def test_where_nothing_moved_the_deployment_stays_what_it_was() -> None:
-    for end in (deployed, failed):
+    for end in (end_deployed, end_failed):
         ended = end(base(), running(base()), "second", "now")
         assert ended == base(serial=9, fence=5)
 
@@ -190,53 +206,55 @@ def test_history_has_an_end() -> None:
     record = base()
     for number in range(HISTORY + 5):
         changed = replace(ONE, key=str(number))
-        record = deployed(record, running(record, functions=(changed,)), str(number), "now")
+        record = end_deployed(record, running(record, functions=(changed,)), str(number), "now")
     assert len(record.history) == HISTORY
     assert record.history[0].deployment_id == str(HISTORY + 4)
 
 
 def test_a_failure_is_no_release_that_can_be_gone_back_to() -> None:
-    ended = failed(base(), running(base(), functions=(TWO,)), "second", "now")
+    ended = end_failed(base(), running(base(), functions=(TWO,)), "second", "now")
     assert (ended.lifecycle, ended.deployment_id) == (Lifecycle.FAILED, "second")
     assert [one.deployment_id for one in ended.history] == ["first"]
 
 
 def test_what_was_taken_back_differs_by_the_numbers_that_only_grow() -> None:
-    assert taken_back(base(), running(base())) == base(serial=9, fence=5)
+    assert restore_base(base(), running(base())) == base(serial=9, fence=5)
 
 
 def test_what_was_given_another_way_on_its_way_back_is_recorded_as_it_is() -> None:
     given = replace(ONE, key="another", upstream=(("release:auth@local", "moved"),))
-    back = taken_back(base(), running(base(), functions=(given,)))
+    back = restore_base(base(), running(base(), functions=(given,)))
     assert back == base(serial=9, fence=5, functions=(given,))
 
 
 def test_going_back_puts_an_old_deployment_first_again() -> None:
-    record = deployed(base(), running(base(), functions=(TWO,)), "second", "now")
-    back = gone_back(replace(running(record), functions=(ONE,)), record.history[1], "new", "later")
+    record = end_deployed(base(), running(base(), functions=(TWO,)), "second", "now")
+    back = end_rolled_back(
+        replace(running(record), functions=(ONE,)), record.history[1], "new", "later"
+    )
     assert [one.deployment_id for one in back.history] == ["first", "second"]
     assert (back.deployment_id, back.pending) == ("first", ())
 
 
 def test_what_a_release_kept_of_a_function_goes_with_it() -> None:
     kept = (("api", "a"), ("version:one", "1"), ("version:two", "2"))
-    left = applied(base(kept=kept), FunctionGone("remove", "one"))
+    left = apply_change(base(kept=kept), FunctionGone("remove", "one"))
     assert left.kept == (("api", "a"), ("version:two", "2"))
 
 
 def test_a_release_that_broke_off_leaves_what_was_kept_in_doubt() -> None:
     record = base(kept=(("api", "a"),), release_key="key")
-    once = applied(record, broken_off("release", record))
-    assert (once.kept, once.release_key) == ((("api", "a"), DOUBT), "")
-    assert applied(once, broken_off("release", once)) == once
+    once = apply_change(record, record_failed_release("release", record))
+    assert (once.kept, once.release_key) == ((("api", "a"), RELEASE_UNCERTAIN), "")
+    assert apply_change(once, record_failed_release("release", once)) == once
 
 
 def test_a_run_that_died_leaves_what_was_kept_in_doubt_where_something_is_real() -> None:
     intent = Intent("release:shop", Operation.RELEASE)
-    for mode, doubt in ((Mode.REAL, (DOUBT,)), (Mode.COMMAND, ())):
-        assert made_unsure(base(mode=mode, pending=(intent,))).kept == doubt
+    for mode, doubt in ((Mode.REAL, (RELEASE_UNCERTAIN,)), (Mode.COMMAND, ())):
+        assert mark_intents_unknown(base(mode=mode, pending=(intent,))).kept == doubt
 
 
 def test_what_was_kept_is_never_taken_back() -> None:
     kept = (("version:one", "2"),)
-    assert taken_back(base(), running(base(), kept=kept)).kept == kept
+    assert restore_base(base(), running(base(), kept=kept)).kept == kept

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.state_key import state_key
+from fabric.model.state_key import decode_state_key
 
 RAW = bytes(range(251, 256)) + bytes(27)
 
@@ -21,12 +21,12 @@ RAW = bytes(range(251, 256)) + bytes(27)
     ],
 )
 def test_a_key_is_32_bytes_in_hexadecimal_or_base64(text: str) -> None:
-    assert state_key(text).reveal() == RAW
+    assert decode_state_key(text).reveal() == RAW
 
 
 @pytest.mark.parametrize("text", ["", "secret", RAW.hex()[2:], "é" * 32, "=" * 44, "ff" * 33])
 def test_whatever_else_there_is_counts_as_a_slip_and_is_not_shown(text: str) -> None:
     with pytest.raises(FabricError) as caught:
-        state_key(text)
+        decode_state_key(text)
     assert caught.value.exit_code is ExitCode.USAGE
     assert not text or text not in str(caught.value)

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.model.time_spans import seconds_of
+from fabric.model.time_spans import parse_seconds
 
 FORMS = {
     "0": 0, "90": 90, "1.5": 1.5, "90s": 90, "250ms": 0.25, "2m": 120, "1h": 3600, "0.5h": 1800,
@@ -13,13 +13,13 @@ FORMS = {
 
 @pytest.mark.parametrize(("text", "seconds"), FORMS.items(), ids=FORMS)
 def test_a_duration_is_a_number_with_or_without_a_unit(text: str, seconds: float) -> None:
-    assert seconds_of("--max-age", text) == seconds
+    assert parse_seconds("--max-age", text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "s", "-1", "+1", "1w", "1.", ".5", "1e3", "1 2", "2m30s"])
 def test_what_is_no_duration_is_told_with_the_forms(text: str) -> None:
     with pytest.raises(FabricError) as caught:
-        seconds_of("--lock-timeout", text)
+        parse_seconds("--lock-timeout", text)
     problem = caught.value.first
     assert (problem.code, caught.value.exit_code) == ("usage/bad-duration", ExitCode.USAGE)
     assert f"invalid value for --lock-timeout: `{text}` is not a duration" in problem.message

@@ -6,7 +6,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.model.walks import cycle_in, depths, needs_first, reached, turned, with_dependents
+from fabric.model.walks import (
+    compute_depths,
+    find_cycle,
+    find_reachable,
+    reverse_edges,
+    sort_needs_first,
+    with_dependents,
+)
 
 NAMES = "abcdefg"
 GRAPHS = st.dictionaries(
@@ -25,34 +32,36 @@ Graph = Mapping[str, list[str]]
 
 @given(GRAPHS, st.sampled_from(NAMES))
 def test_what_is_reached_reaches_nothing_else(needs: Graph, start: str) -> None:
-    found = reached([start], needs)
+    found = find_reachable([start], needs)
     assert start in found
     assert all(need in found for name in found for need in needs.get(name, ()))
 
 
 @given(GRAPHS)
 def test_turned_twice_is_as_it_was(needs: Graph) -> None:
-    assert turned(turned(needs)) == {name: set(ups) for name, ups in needs.items() if ups}
+    assert reverse_edges(reverse_edges(needs)) == {
+        name: set(ups) for name, ups in needs.items() if ups
+    }
 
 
 @given(GRAPHS)
 def test_a_circle_is_one_and_none_is_missed(needs: Graph) -> None:
-    cycle = cycle_in(needs)
+    cycle = find_cycle(needs)
     pairs = pairwise(cycle)
     assert all(following in needs[name] for name, following in pairs)
-    in_circle = [name for name in needs if name in reached(needs[name], needs)]
+    in_circle = [name for name in needs if name in find_reachable(needs[name], needs)]
     assert bool(cycle) == bool(in_circle)
 
 
 @given(GRAPHS)
 def test_needs_come_first_where_they_can(needs: Graph) -> None:
-    order = list(needs_first(NAMES, needs))
+    order = list(sort_needs_first(NAMES, needs))
     assert sorted(order) == list(NAMES)
-    if not cycle_in(needs):
+    if not find_cycle(needs):
         assert all(
             order.index(need) < order.index(name) for name, ups in needs.items() for need in ups
         )
-        found = depths(NAMES, needs)
+        found = compute_depths(NAMES, needs)
         assert all(found[need] < found[name] for name, ups in needs.items() for need in ups)
 
 

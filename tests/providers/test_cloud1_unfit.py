@@ -5,8 +5,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from fabric.providers.cloud1.capability_checks import find_unsupported
 from fabric.providers.cloud1.function_settings import OwnSettings
-from fabric.providers.cloud1.unfit import unfit_drafts
 from fabric.providers.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
@@ -17,9 +17,9 @@ BERLIN = json.dumps({"type": "cron", "schedule": "0 9 * * *", "timezone": "Europ
 
 
 def told(*drafts: FunctionDraft, own: OwnSettings = ROLE, region: str = "us-east-1") -> list[str]:
-    found = unfit_drafts(own, address(region=region), drafts)
+    found = find_unsupported(own, address(region=region), drafts)
     assert all(one.problem.code == "config/unfit" for one in found)
-    return [one.problem.message for one in unfit_drafts(own, address(region=region), drafts)]
+    return [one.problem.message for one in find_unsupported(own, address(region=region), drafts)]
 
 
 def http(path: str, **more: object) -> str:
@@ -105,7 +105,7 @@ def test_a_layer_has_to_be_a_version_in_the_region_of_its_function() -> None:
 
 def test_an_authorizer_of_ones_own_is_named_with_its_trigger() -> None:
     draft = replace(GOOD, triggers=(http("/"), http("/x", authorizer={"jwt": "…"})))
-    (found,) = unfit_drafts(ROLE, address(), (draft,))
+    (found,) = find_unsupported(ROLE, address(), (draft,))
     assert (found.function, found.trigger) == ("hello", 1)
 
 
@@ -128,13 +128,13 @@ def test_a_schedule_to_which_the_zone_makes_no_difference_needs_none(
 
 def test_a_schedule_that_cloud1_cannot_keep_is_named_with_its_trigger() -> None:
     cron = json.dumps({"type": "cron", "schedule": "0 9 1 * mon"})
-    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=(http("/"), cron)),))
+    (found,) = find_unsupported(ROLE, address(), (replace(GOOD, triggers=(http("/"), cron)),))
     assert ("`0 9 1 * mon`" in found.problem.message, found.trigger) == (True, 1)
 
 
 def test_a_second_trigger_of_one_queue_is_named() -> None:
     queues = [json.dumps({"type": "queue", "queue": "work", "batchSize": n}) for n in (1, 2)]
-    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=tuple(queues)),))
+    (found,) = find_unsupported(ROLE, address(), (replace(GOOD, triggers=tuple(queues)),))
     assert ("`work`" in found.problem.message, found.trigger) == (True, 1)
 
 
@@ -147,5 +147,5 @@ def test_the_first_route_too_many_is_named() -> None:
     routes = tuple(http(f"/{number}") for number in range(200))
     assert told(replace(GOOD, triggers=routes)) == []
     twice = replace(GOOD, name="other", triggers=routes)
-    (found,) = unfit_drafts(ROLE, address(), (replace(GOOD, triggers=routes), twice))
+    (found,) = find_unsupported(ROLE, address(), (replace(GOOD, triggers=routes), twice))
     assert (found.function, found.trigger) == ("other", 100)

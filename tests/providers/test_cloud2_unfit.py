@@ -5,16 +5,20 @@ import json
 import pytest
 from msgspec.structs import replace
 
+from fabric.providers.cloud2.capability_checks import (
+    find_setting_problems,
+    find_unsupported,
+    find_unsupported_clocks,
+)
 from fabric.providers.cloud2.own_settings import (
     Cloud2Settings,
-    function_name,
+    build_function_name,
+    build_owner,
     mark_in,
-    owner_of,
+    parse_revision,
     place_in,
-    revision_in,
 )
-from fabric.providers.cloud2.source import source_runtime
-from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
+from fabric.providers.cloud2.source import find_source_runtime
 from fabric.providers.contract import FunctionDraft
 from tests.support.orders import address, trigger
 
@@ -23,7 +27,7 @@ _ADDRESS = address("cloud2-functions")
 
 
 def told(*drafts: FunctionDraft) -> list[str]:
-    found = list(unfit_drafts(_ADDRESS, drafts))
+    found = list(find_unsupported(_ADDRESS, drafts))
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
 
@@ -55,7 +59,7 @@ def test_an_ordinary_function_fits() -> None:
     ],
 )
 def test_a_runtime_has_the_name_that_cloud2_gives_it(runtime: str, own: str) -> None:
-    found = source_runtime(runtime)
+    found = find_source_runtime(runtime)
     assert found is not None
     assert found.id == own
 
@@ -78,12 +82,12 @@ def test_a_runtime_that_google_has_ended_is_not_built_any_more() -> None:
 def test_a_clock_calls_as_an_account_of_its_own_project_alone() -> None:
     own = Cloud2Settings("shop@other-project.iam.gserviceaccount.com")
     timed = replace(GOOD, triggers=(trigger("http"), cron("rate(1 hour)")))
-    (found,) = unfit_clocks(own, "this-project", (GOOD, timed))
+    (found,) = find_unsupported_clocks(own, "this-project", (GOOD, timed))
     assert found.trigger == 1
     assert "`this-project`" in found.problem.message
-    assert list(unfit_clocks(own, "other-project", (timed,))) == []
+    assert list(find_unsupported_clocks(own, "other-project", (timed,))) == []
     default = Cloud2Settings("1-compute@developer.gserviceaccount.com")
-    assert list(unfit_clocks(default, "this-project", (timed,))) == []
+    assert list(find_unsupported_clocks(default, "this-project", (timed,))) == []
 
 
 def test_another_architecture_is_not_passed_over() -> None:
@@ -119,7 +123,7 @@ def test_a_tag_that_is_no_label_is_named() -> None:
 @pytest.mark.parametrize("kind", ["queue", "storage", "pubsub", "eventbus"])
 def test_a_trigger_that_fabric_does_not_make_there_is_named_with_its_number(kind: str) -> None:
     draft = replace(GOOD, triggers=(cron("rate(1 hour)"), trigger(kind)))
-    (found,) = unfit_drafts(_ADDRESS, [draft])
+    (found,) = find_unsupported(_ADDRESS, [draft])
     assert (f"`{kind}`" in found.problem.message, found.trigger) == (True, 1)
 
 
@@ -138,7 +142,7 @@ def test_an_authorizer_is_not_passed_over() -> None:
     ],
 )
 def test_a_schedule_that_five_fields_cannot_say_is_named(schedule: str, why: str) -> None:
-    (found,) = unfit_drafts(_ADDRESS, [replace(GOOD, triggers=(cron(schedule),))])
+    (found,) = find_unsupported(_ADDRESS, [replace(GOOD, triggers=(cron(schedule),))])
     assert found.trigger == 0
     assert why in found.problem.message
 
@@ -154,9 +158,9 @@ def test_more_time_than_a_clock_waits_is_named() -> None:
 
 
 def test_an_account_that_is_none_is_named_with_its_keys() -> None:
-    (found,) = unfit_settings(Cloud2Settings("shop"))
+    (found,) = find_setting_problems(Cloud2Settings("shop"))
     assert found.keys == ("extensions", "cloud2-functions", "serviceAccount")
-    assert not list(unfit_settings(Cloud2Settings("shop@p.iam.gserviceaccount.com")))
+    assert not list(find_setting_problems(Cloud2Settings("shop@p.iam.gserviceaccount.com")))
 
 
 def test_names_that_come_out_as_one_are_told() -> None:
@@ -168,20 +172,20 @@ def test_names_that_come_out_as_one_are_told() -> None:
 
 
 def test_a_name_begins_with_a_letter_and_is_not_too_long() -> None:
-    assert function_name(replace(_ADDRESS, service="9lives"), "Hello_you") == (
+    assert build_function_name(replace(_ADDRESS, service="9lives"), "Hello_you") == (
         "f-9lives-dev-hello-you"
     )
     long = replace(_ADDRESS, service="s" * 63)
-    one, other = function_name(long, "hello_there"), function_name(long, "hello_then")
+    one, other = build_function_name(long, "hello_there"), build_function_name(long, "hello_then")
     assert max(len(one), len(other)) <= 49
     assert one != other
 
 
 def test_a_description_says_whose_a_job_is() -> None:
-    owner, other = (owner_of(_ADDRESS, name) for name in ("hello", "bye"))
+    owner, other = (build_owner(_ADDRESS, name) for name in ("hello", "bye"))
     assert owner.is_in(owner.words)
     assert not other.is_in(owner.words)
 
 
 def test_ids_that_say_nothing_are_empty() -> None:
-    assert (revision_in("f"), place_in("f"), mark_in("x").mark) == ("", None, "")
+    assert (parse_revision("f"), place_in("f"), mark_in("x").mark) == ("", None, "")

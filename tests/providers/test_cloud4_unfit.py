@@ -6,18 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
-from fabric.providers.cloud4.documents import cpu_of, fits_cpu
+from fabric.providers.cloud4.documents import choose_cpu, is_cpu_allowed
 from fabric.providers.cloud4.own_settings import (
     Cloud4Place,
     FunctionVersion,
     PublishedMark,
-    function_name,
+    build_function_name,
+    build_owner,
     mark_in,
-    owner_of,
-    version_in,
+    parse_version,
 )
 from fabric.providers.contract import FunctionDraft
-from fabric.providers.registry import deployer_of
+from fabric.providers.registry import open_deployer
 from tests.support.orders import address, around, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs20.x"),), variables=("MODE",))
@@ -25,7 +25,7 @@ EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 
 
 def told(*drafts: FunctionDraft, extension: str = "{}") -> list[str]:
-    deployer = deployer_of("cloud4-fc", Mode.REAL, around(Path("/"), {}), extension)
+    deployer = open_deployer("cloud4-fc", Mode.REAL, around(Path("/"), {}), extension)
     found = deployer.unfit(address("cloud4-fc"), drafts)
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
@@ -110,25 +110,25 @@ def test_two_functions_of_one_name_are_told() -> None:
 
 def test_a_processor_is_chosen_that_goes_with_the_memory() -> None:
     for memory in range(128, 32_769, 64):
-        cpu = cpu_of(memory)
-        assert fits_cpu(memory, cpu)
+        cpu = choose_cpu(memory)
+        assert is_cpu_allowed(memory, cpu)
         assert abs(cpu * 20 - round(cpu * 20)) < 1e-9
 
 
 def test_names_are_those_that_cloud4_takes() -> None:
     own = address("cloud4-fc")
-    assert function_name(own, "hello") == "shop-dev-hello"
-    assert function_name(replace(own, service="7up"), "hello") == "f-7up-dev-hello"
-    assert len(function_name(replace(own, service="s" * 63), "f" * 64)) == 64
+    assert build_function_name(own, "hello") == "shop-dev-hello"
+    assert build_function_name(replace(own, service="7up"), "hello") == "f-7up-dev-hello"
+    assert len(build_function_name(replace(own, service="s" * 63), "f" * 64)) == 64
 
 
 def test_a_description_is_short_and_says_whose_it_is() -> None:
     own = replace(address("cloud4-fc"), service="s" * 63, stage="t" * 63)
-    owner = owner_of(own, "f" * 64)
+    owner = build_owner(own, "f" * 64)
     words = owner.words("m" * 64)
     assert len(words) <= 256
     assert owner.is_in(words)
-    assert not owner_of(own, "other").is_in(words)
+    assert not build_owner(own, "other").is_in(words)
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:
@@ -143,7 +143,7 @@ def test_a_mark_is_read_as_it_was_written() -> None:
 
 def test_an_id_says_where_a_version_lies() -> None:
     version = FunctionVersion("acs:fc:cn-shanghai:123:functions/shop-dev-hello", "3", "id-7")
-    assert version_in(version.text) == version
+    assert parse_version(version.text) == version
     assert version.place == Cloud4Place("cn-shanghai", "123")
-    assert version_in("shop-dev-hello") == FunctionVersion()
-    assert version_in("").place == Cloud4Place()
+    assert parse_version("shop-dev-hello") == FunctionVersion()
+    assert parse_version("").place == Cloud4Place()

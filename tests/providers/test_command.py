@@ -14,11 +14,11 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.command import Command
-from fabric.providers.contract import UNWATCHED, CallWatch, FunctionOrder, LiveFunction
+from fabric.providers.contract import NO_CONTEXT, CallContext, FunctionOrder, LiveFunction
 from fabric.providers.order_document import deploy_order
-from fabric.providers.payloads import PAYLOADS, payloads
+from fabric.providers.payloads import PAYLOADS, build_payloads
 from fabric.system.bounded_process import Limits
-from fabric.system.schemas import misfits
+from fabric.system.schemas import find_misfits
 from tests.support.orders import (
     CLOUD1,
     HTTP,
@@ -37,7 +37,9 @@ SECRET = "hunter2-and-more"  # noqa: S105 - what must not be seen
 GOOD = 'print(\'{"url": "https://x.test"}\')\n'
 
 
-def problem_of(deployer: Command, *orders: FunctionOrder, watch: CallWatch = UNWATCHED) -> Problem:
+def problem_of(
+    deployer: Command, *orders: FunctionOrder, watch: CallContext = NO_CONTEXT
+) -> Problem:
     with pytest.raises(FabricError) as caught:
         deployer.deploy(address(), orders or (order(),), watch)
     assert len(caught.value.problems) == 1
@@ -45,9 +47,9 @@ def problem_of(deployer: Command, *orders: FunctionOrder, watch: CallWatch = UNW
     return caught.value.first
 
 
-def hearing() -> tuple[CallWatch, list[str]]:
+def hearing() -> tuple[CallContext, list[str]]:
     heard: list[str] = []
-    return CallWatch(heard.append), heard
+    return CallContext(heard.append), heard
 
 
 def deployed_record() -> Record:
@@ -132,14 +134,14 @@ def test_a_destroy_command_is_told_the_same_and_needs_no_answer(tmp_path: Path) 
 
 
 def test_other_providers_are_told_the_environment_and_no_documents_of_cloud1() -> None:
-    own = payloads(address("edge1-workers"), (order(MODE="dark"),))
+    own = build_payloads(address("edge1-workers"), (order(MODE="dark"),))
     assert own == {"FABRIC_FUNCTION_ENV_JSON": '{"hello":{"MODE":"dark"}}'}
 
 
 def test_all_payloads_are_there_also_when_empty() -> None:
-    assert set(payloads(address(), ())) == set(PAYLOADS)
-    assert set(payloads(address(), ()).values()) == {"[]", "{}"}
-    assert set(payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
+    assert set(build_payloads(address(), ())) == set(PAYLOADS)
+    assert set(build_payloads(address(), ()).values()) == {"[]", "{}"}
+    assert set(build_payloads(address(extension='{"iam": []}'), ()).values()) == {"[]", "{}"}
 
 
 QUEUE = (
@@ -187,7 +189,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_a_payload_says_what_the_config_says(name: str) -> None:
-    given = payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
+    given = build_payloads(rich_site(), (order("hello", HTTP, QUEUE, STORAGE, BUS, A="ä\n"),))
     assert json.loads(given[name]) == EXPECTED[name]
     assert given[name].isascii()
 
@@ -433,7 +435,7 @@ while not pathlib.Path("heard").exists():
         heard.append(text)
         (tmp_path / "heard").touch()
 
-    deployer.deploy(address(), (order(),), CallWatch(hear))
+    deployer.deploy(address(), (order(),), CallContext(hear))
     assert heard == ["done"]
 
 
@@ -450,7 +452,7 @@ child.wait()
 """
     deployer = says(tmp_path, script)
     heard: list[str] = []
-    watch = CallWatch(heard.append, lambda: heard == ["ready"])
+    watch = CallContext(heard.append, lambda: heard == ["ready"])
     problem = problem_of(deployer, watch=watch)
     assert heard == ["ready", "cleaned up"]
     assert "was interrupted and exited with code 5" in problem.message
@@ -467,7 +469,7 @@ while not asked:
 """
     deployer = says(tmp_path, script + GOOD)
     heard: list[str] = []
-    watch = CallWatch(heard.append, lambda: bool(heard))
+    watch = CallContext(heard.append, lambda: bool(heard))
     assert dict(deployer.deploy(address(), (order(),), watch).outputs) == {"url": "https://x.test"}
 
 
@@ -477,7 +479,7 @@ def test_a_deploy_command_reads_the_whole_order(tmp_path: Path) -> None:
     one = replace(order("hello", HTTP, MODE="dark"), settings=settings, tags=(("team", "shop"),))
     site = replace(rich_site(), provider_id="edge1-workers", previous=deployed_record())
     command(tool).deploy(site, (one,))
-    assert misfits("deploy-order", tool.order) == ()
+    assert find_misfits("deploy-order", tool.order) == ()
     row = tool.order["functions"][0]
     assert (row["entry"], row["memory"], row["timeout"]) == ("src/hello.ts", 256, None)
     assert row["environment"] == {"MODE": "dark"}
@@ -495,7 +497,7 @@ def test_a_destroy_command_reads_the_same_document(tmp_path: Path) -> None:
     deployer = command(tool)
     live = deployer.deploy(address(), (order("one"), order("two"))).functions
     deployer.dissolve(address(), live)
-    assert misfits("deploy-order", tool.order) == ()
+    assert find_misfits("deploy-order", tool.order) == ()
     assert tool.order["operation"] == "remove"
     assert [row["name"] for row in tool.order["functions"]] == ["one", "two"]
     assert tool.order["previous"] is None

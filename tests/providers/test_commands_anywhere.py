@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.catalog import DeployUnit, facts_of
+from fabric.model.catalog import DeployUnit, find_provider_facts
 from fabric.providers.contract import Identified, VersionKeeper
-from fabric.providers.places import RegionBound, SoleTenant
+from fabric.providers.places import RegionBound, SingleServiceTarget
 from tests.support.in_process import project
 from tests.support.provider_shop import EVERY_DAY, EVERY_HOUR, ProviderShop
 from tests.support.service_site import ServiceSite, asked
@@ -229,7 +229,7 @@ def test_a_deploy_of_one_function_takes_no_other_away(shop: ProviderShop) -> Non
 def test_two_services_that_would_take_one_place_are_refused_when_they_are_planned(
     shop: ProviderShop,
 ) -> None:
-    if not isinstance(shop.site.deployer, SoleTenant):
+    if not isinstance(shop.site.deployer, SingleServiceTarget):
         return  # there is room for both
     shop.write()
     own = (shop.project.root / "fabric.yml").read_text()
@@ -288,7 +288,7 @@ def test_what_is_refused_before_any_call_is_not_doubted(shop: ProviderShop) -> N
 
 
 def test_a_value_that_becomes_a_secret_is_sent_as_one(shop: ProviderShop) -> None:
-    facts = facts_of(shop.site.provider)
+    facts = find_provider_facts(shop.site.provider)
     assert facts is not None
     shop.more = "env: {MOOD: very-glad}\n"
     shop.ran("deploy")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.routing import RouterVerb, Weights
-from fabric.router.diff import Drift, drift_of
+from fabric.router.diff import Drift, compute_drift
 from tests.support.dns_sites import (
     Cloud1DnsSite,
     DnsSite,
@@ -47,7 +47,7 @@ def _site(request: pytest.FixtureRequest, folder: Path) -> DnsSite:
 
 def drift(site: DnsSite, weights: Weights = _TWO, ttl: int = 60) -> Drift:
     backend, desired = site.backend(), site.desired(weights, ttl)
-    return drift_of(backend.want(desired), backend.read(desired))
+    return compute_drift(backend.want(desired), backend.read(desired))
 
 
 def apply(site: DnsSite, weights: Weights = _TWO, ttl: int = 60) -> None:

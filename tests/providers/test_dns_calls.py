@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.routing import RouterVerb, Weights
-from fabric.router.diff import Drift, drift_of
-from fabric.router.routing_warnings import left_over_warnings
+from fabric.router.diff import Drift, compute_drift
+from fabric.router.routing_warnings import list_leftover_warnings
 from tests.support.dns_sites import (
     Cloud1DnsSite,
     DnsSite,
@@ -60,13 +60,13 @@ def at_pdns(pdns: PdnsSite, pdns_relay: Relay) -> Iterator[PdnsDnsSite]:
 def look(site: DnsSite, weights: Weights, check: str = "") -> Drift:
     desired = site.desired(weights, check=check)
     backend = site.backend()
-    return drift_of(backend.want(desired), backend.read(desired))
+    return compute_drift(backend.want(desired), backend.read(desired))
 
 
 def sync(site: DnsSite, weights: Weights, check: str = "") -> None:
     desired = site.desired(weights, check=check)
     backend = site.backend()
-    drift = drift_of(backend.want(desired), backend.read(desired))
+    drift = compute_drift(backend.want(desired), backend.read(desired))
     backend.apply(desired, drift.actions)
 
 
@@ -149,7 +149,7 @@ def test_a_check_of_before_is_told_and_left_at_cloud1(at_cloud1: Cloud1DnsSite) 
     assert sorted(one.detail for one in left) == [
         "checks shop.one.example at /health", "checks shop.two.example at /health",
     ]  # fmt: skip
-    assert left_over_warnings(drift.actions, "cloud1") == ()
+    assert list_leftover_warnings(drift.actions, "cloud1") == ()
     assert at_cloud1.there()["checks"] == 4
 
 
@@ -161,7 +161,7 @@ def test_an_endpoint_below_a_path_is_asked_there(
         share = replace(desired.shares[0], url="https://shop.one.example/prod")
         desired = replace(desired, shares=(share,))
         backend = site.backend()
-        actions = drift_of(backend.want(desired), backend.read(desired)).actions
+        actions = compute_drift(backend.want(desired), backend.read(desired)).actions
         backend.apply(desired, actions)
     (check,) = at_cloud1.account.client("route53").list_health_checks()["HealthChecks"]
     assert check["HealthCheckConfig"]["ResourcePath"] == "/prod/health"
@@ -215,7 +215,7 @@ def test_an_order_whose_answer_is_lost_is_made_again(at_cloud1: Cloud1DnsSite) -
 def test_a_label_that_is_wanted_no_more_is_told_and_left(at_cloud1: Cloud1DnsSite) -> None:
     sync(at_cloud1, (("main", 50), ("spare", 30), ("third", 20)))
     found = look(at_cloud1, _TWO).actions
-    told = left_over_warnings(found, "cloud1")
+    told = list_leftover_warnings(found, "cloud1")
     assert [one.code for one in told] == ["router/left-over"]
     assert "third" in told[0].message
     sync(at_cloud1, _TWO)
@@ -248,7 +248,7 @@ def test_the_top_of_a_zone_is_told_at_pdns(at_pdns: PdnsDnsSite) -> None:
 
 def test_what_came_there_since_it_was_looked_at_stays_at_pdns(at_pdns: PdnsDnsSite) -> None:
     desired, backend = at_pdns.desired(_TWO), at_pdns.backend()
-    actions = drift_of(backend.want(desired), backend.read(desired)).actions
+    actions = compute_drift(backend.want(desired), backend.read(desired)).actions
     at_pdns.take()
     with pytest.raises(FabricError) as caught:
         backend.apply(desired, actions)
@@ -357,10 +357,10 @@ def test_long_names_of_stages_have_room_in_a_comment(without_account: Edge1Plain
     backend = without_account.backend()
     for owner in ("s" * 63 + "/" + "t" * 63, "s" * 63 + "/" + "u" * 63):
         own = replace(desired, owner=owner, hostname=f"{owner[-1]}.example.test")
-        backend.apply(own, drift_of(backend.want(own), backend.read(own)).actions)
-        assert [one.action for one in drift_of(backend.want(own), backend.read(own)).actions] == [
-            RouterVerb.NO_OP
-        ]
+        backend.apply(own, compute_drift(backend.want(own), backend.read(own)).actions)
+        assert [
+            one.action for one in compute_drift(backend.want(own), backend.read(own)).actions
+        ] == [RouterVerb.NO_OP]
 
 
 def test_a_token_that_may_not_edit_records_is_told_so(without_account: Edge1PlainSite) -> None:

@@ -6,17 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionDraft
-from fabric.providers.edge1.crons import own_schedule
-from fabric.providers.edge1.own_settings import owner_of, worker_name
+from fabric.providers.edge1.capability_checks import find_unsupported
+from fabric.providers.edge1.crons import convert_schedule
+from fabric.providers.edge1.own_settings import build_worker_name, build_worker_owner
 from fabric.providers.edge1.rate import RateBudget
-from fabric.providers.edge1.unfit import unfit_drafts
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
 
 
 def told(*drafts: FunctionDraft) -> list[str]:
-    found = list(unfit_drafts(address("edge1-workers"), drafts))
+    found = list(find_unsupported(address("edge1-workers"), drafts))
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
 
@@ -72,7 +72,7 @@ def test_names_that_come_out_as_one_are_told() -> None:
 
 def test_a_trigger_that_edge1_does_not_have_is_named_with_its_number() -> None:
     drafts = [replace(GOOD, triggers=(cron("rate(1 hour)"), trigger("queue", queue="work")))]
-    (found,) = unfit_drafts(address("edge1-workers"), drafts)
+    (found,) = find_unsupported(address("edge1-workers"), drafts)
     assert ("`queue`" in found.problem.message, found.trigger) == (True, 1)
 
 
@@ -103,7 +103,7 @@ def test_an_authorizer_is_not_passed_over() -> None:
     ],
 )
 def test_a_schedule_is_said_in_five_fields(schedule: str, own: str) -> None:
-    assert own_schedule(schedule) == own
+    assert convert_schedule(schedule) == own
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_schedule_that_five_fields_cannot_say_is_named(
     schedule: str, zone: str, why: str
 ) -> None:
     draft = replace(GOOD, triggers=(cron("rate(1 hour)"), cron(schedule, zone)))
-    (found,) = unfit_drafts(address("edge1-workers"), [draft])
+    (found,) = find_unsupported(address("edge1-workers"), [draft])
     assert found.trigger == 1
     assert why in found.problem.message
     assert f"`{schedule}`" in found.problem.message
@@ -132,22 +132,22 @@ def test_a_schedule_that_five_fields_cannot_say_is_named(
 
 @pytest.mark.parametrize("zone", ["UTC", "Etc/UTC"])
 def test_the_zone_of_edge1_itself_fits(zone: str) -> None:
-    assert own_schedule("0 9 * * *", zone) == "0 9 * * *"
+    assert convert_schedule("0 9 * * *", zone) == "0 9 * * *"
 
 
 def test_a_rate_needs_no_zone() -> None:
-    assert own_schedule("rate(1 hour)", "Europe/Berlin") == "0 * * * *"
+    assert convert_schedule("rate(1 hour)", "Europe/Berlin") == "0 * * * *"
 
 
 def test_a_long_name_is_shortened_and_stays_its_own() -> None:
     long = replace(address("edge1-workers"), service="s" * 63)
-    one, other = worker_name(long, "hello_there"), worker_name(long, "hello_then")
+    one, other = build_worker_name(long, "hello_there"), build_worker_name(long, "hello_then")
     assert len(one) <= 63
     assert one != other
 
 
 def test_a_tag_says_whose_a_version_is_and_fits() -> None:
-    owner, other = (owner_of(address("edge1-workers"), name) for name in ("hello", "bye"))
+    owner, other = (build_worker_owner(address("edge1-workers"), name) for name in ("hello", "bye"))
     tag = owner.tag(f"{'a' * 32}:{'b' * 8}")
     assert len(tag) <= 100
     assert owner.mark_in(tag) == "a" * 32

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.providers.five_fields import five_fields
+from fabric.providers.five_fields import convert_to_five_fields
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from fabric.providers.five_fields import five_fields
     ],
 )
 def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:
-    assert five_fields(schedule) == fields
+    assert convert_to_five_fields(schedule) == fields
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_schedule_becomes_five_fields(schedule: str, fields: str) -> None:
 )
 def test_what_five_fields_cannot_say_is_refused(schedule: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        five_fields(schedule)
+        convert_to_five_fields(schedule)

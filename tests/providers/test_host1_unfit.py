@@ -8,10 +8,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionDraft
-from fabric.providers.host1.crons import own_cron
-from fabric.providers.host1.own_settings import function_name, own_runtime, owner_of, version_in
-from fabric.providers.host1.routes import ProjectRoute, expression_of, own_routes, twice
-from fabric.providers.host1.unfit import unfit_drafts
+from fabric.providers.host1.capability_checks import find_unsupported
+from fabric.providers.host1.crons import convert_own_cron
+from fabric.providers.host1.own_settings import (
+    build_function_name,
+    build_project_owner,
+    choose_vercel_runtime,
+    parse_version,
+)
+from fabric.providers.host1.routes import (
+    ProjectRoute,
+    build_expression,
+    build_vercel_routes,
+    find_route_conflicts,
+)
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
@@ -19,7 +29,7 @@ EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 
 
 def told(*drafts: FunctionDraft) -> list[str]:
-    found = list(unfit_drafts(address("host1"), drafts))
+    found = list(find_unsupported(address("host1"), drafts))
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
 
@@ -53,7 +63,7 @@ def test_python_is_not_deployed_there() -> None:
     ],
 )
 def test_a_runtime_without_a_version_is_the_usual_one(runtime: str, own: str) -> None:
-    assert own_runtime(runtime) == own
+    assert choose_vercel_runtime(runtime) == own
 
 
 def test_concurrency_is_not_passed_over() -> None:
@@ -76,10 +86,10 @@ def test_tags_that_would_have_no_effect_are_named() -> None:
 
 
 def test_a_region_is_one_of_host1() -> None:
-    (found,) = unfit_drafts(address("host1", region="eu-central-1"), [GOOD])
+    (found,) = find_unsupported(address("host1", region="eu-central-1"), [GOOD])
     assert found.problem.message == "`eu-central-1` is not a Vercel region"
     assert found.keys == ("provider", "region")
-    assert not list(unfit_drafts(address("host1", region="fra1"), [GOOD]))
+    assert not list(find_unsupported(address("host1", region="fra1"), [GOOD]))
 
 
 @pytest.mark.parametrize("name", ["AWS_REGION", "VERCEL", "VERCEL_ENV", "TZ", "AWS_LAMBDA_X"])
@@ -106,7 +116,7 @@ def test_longer_than_host1_waits_is_named() -> None:
     ],
 )
 def test_what_host1_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
-    (found,) = unfit_drafts(address("host1"), [replace(GOOD, triggers=(text,))])
+    (found,) = find_unsupported(address("host1"), [replace(GOOD, triggers=(text,))])
     assert words in found.problem.message
     assert found.trigger == 0
 
@@ -121,12 +131,12 @@ def test_what_host1_lacks_is_named_with_its_trigger(text: str, words: str) -> No
     ],
 )
 def test_schedules_are_written_in_numbers(schedule: str, own: str) -> None:
-    assert own_cron(schedule) == own
+    assert convert_own_cron(schedule) == own
 
 
 def test_names_that_would_be_one_are_named() -> None:
     long = "a" * 70
-    assert len(function_name(address("host1"), long)) == 63
+    assert len(build_function_name(address("host1"), long)) == 63
     (message,) = told(replace(GOOD, name="a.b"), replace(GOOD, name="a-b"))
     assert "would be named `shop-dev-a-b`" in message
 
@@ -155,7 +165,7 @@ def test_more_routes_than_a_deployment_has_are_named() -> None:
 )
 def test_routes_that_no_request_tells_apart_are_named(one: str, other: str, count: int) -> None:
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
-    found = list(unfit_drafts(address("host1"), drafts))
+    found = list(find_unsupported(address("host1"), drafts))
     assert len(found) == count, found
     assert all("matches the same requests as" in unfit.problem.message for unfit in found)
 
@@ -177,7 +187,7 @@ _ROWS = st.lists(
 
 def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
     """The function of the first of host1's rows that takes a request."""
-    for row in own_routes(routes, str):
+    for row in build_vercel_routes(routes, str):
         methods = row.get("methods", [method])
         assert isinstance(methods, list)
         if method in methods and re.search(str(row["src"]), asked):
@@ -187,7 +197,7 @@ def sent_to(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
 
 def wanted(routes: list[ProjectRoute], method: str, asked: str) -> str | None:
     """The function of the closest path that has the method, as fabric's own servers choose."""
-    fitting = [row for row in routes if re.search(expression_of(row.shape), asked)]
+    fitting = [row for row in routes if re.search(build_expression(row.shape), asked)]
     names = ["HEAD", "GET", "ANY"] if method == "HEAD" else [method, "ANY"]
     found = [row for row in fitting if row.method in names]
     closest = min(found, key=lambda row: (row.rank, names.index(row.method)), default=None)
@@ -199,17 +209,17 @@ def test_a_request_is_sent_to_the_function_that_it_is_for(
     rows: list[tuple[str, str, str]], method: str, asked: str
 ) -> None:
     routes = [ProjectRoute(name, 0, verb, path) for name, verb, path in rows]
-    if any(twice(routes)):
+    if any(find_route_conflicts(routes)):
         return
     sent, due = sent_to(routes, method, asked), wanted(routes, method, asked)
     assert due is None or sent == due
     # Where the path is there without the method, somebody says so.
-    has_path = any(re.search(expression_of(row.shape), asked) for row in routes)
+    has_path = any(re.search(build_expression(row.shape), asked) for row in routes)
     assert (sent is not None) == has_path
 
 
 def test_metadata_says_whose_a_deployment_is_and_what_is_in_it() -> None:
-    owner = owner_of(address("host1"))
+    owner = build_project_owner(address("host1"))
     said = owner.said("m" * 40, [("hello", "1"), ("bye", "2")])
     assert owner.is_of(said)
     assert said["fabricService"] == "shop/dev"
@@ -220,5 +230,5 @@ def test_metadata_says_whose_a_deployment_is_and_what_is_in_it() -> None:
 
 
 def test_an_id_that_names_no_deployment_is_none() -> None:
-    assert version_in("prj/dpl/2").deployment == "dpl"
-    assert {version_in(one).deployment for one in ("", "x", "a/b", "a/b/c")} == {""}
+    assert parse_version("prj/dpl/2").deployment == "dpl"
+    assert {parse_version(one).deployment for one in ("", "x", "a/b", "a/b/c")} == {""}

@@ -9,11 +9,15 @@ from msgspec.structs import replace
 
 from fabric.model.secret import Secret
 from fabric.providers.contract import FunctionDraft
-from fabric.providers.host2.own_settings import function_name, owner_of, version_in
-from fabric.providers.host2.paths import expression_of, is_within, overlap, shape_of
-from fabric.providers.host2.route_plan import SiteRoute, collisions, functions_routes
-from fabric.providers.host2.unfit import unfit_drafts
-from fabric.providers.host2.uploads import site_runtime
+from fabric.providers.host2.capability_checks import find_unsupported
+from fabric.providers.host2.own_settings import (
+    build_function_name,
+    build_service_owner,
+    parse_version,
+)
+from fabric.providers.host2.paths import build_expression, is_overlapping, is_within, parse_shape
+from fabric.providers.host2.route_plan import SiteRoute, find_collisions, plan_function_routes
+from fabric.providers.host2.uploads import choose_site_runtime
 from tests.support.orders import address, trigger
 
 GOOD = FunctionDraft("hello", (("runtime", "nodejs"),), variables=("MODE",))
@@ -21,7 +25,7 @@ EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 
 
 def told(*drafts: FunctionDraft) -> list[str]:
-    found = list(unfit_drafts(address("host2"), drafts))
+    found = list(find_unsupported(address("host2"), drafts))
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
 
@@ -78,7 +82,7 @@ def test_python_is_not_deployed_there() -> None:
     [("nodejs", "js"), ("nodejs20", "nodejs20.x"), ("nodejs22.x", "nodejs22.x"), ("python", "")],
 )
 def test_a_runtime_without_a_version_is_the_sites_own(runtime: str, own: str) -> None:
-    assert site_runtime(runtime) == own
+    assert choose_site_runtime(runtime) == own
 
 
 def test_concurrency_is_not_passed_over() -> None:
@@ -121,14 +125,14 @@ def test_longer_than_host2_waits_is_named(
     ],
 )
 def test_what_host2_lacks_is_named_with_its_trigger(text: str, words: str) -> None:
-    (found,) = unfit_drafts(address("host2"), [replace(GOOD, triggers=(text,))])
+    (found,) = find_unsupported(address("host2"), [replace(GOOD, triggers=(text,))])
     assert words in found.problem.message
     assert found.trigger == 0
 
 
 def test_names_that_would_be_one_are_named() -> None:
     long = "a" * 70
-    assert len(function_name(address("host2"), long)) == 63
+    assert len(build_function_name(address("host2"), long)) == 63
     clock = (replace(GOOD, triggers=(EVERY_HOUR,)), replace(GOOD, name="hello-clock"))
     (message,) = told(*clock)
     assert "would be named `shop-dev-hello-clock`" in message
@@ -156,7 +160,7 @@ def test_routes_of_two_functions_that_host2_cannot_tell_apart_are_named(
     one: str, other: str, count: int
 ) -> None:
     drafts = (replace(GOOD, triggers=(one,)), replace(GOOD, name="bye", triggers=(other,)))
-    found = list(unfit_drafts(address("host2"), drafts))
+    found = list(find_unsupported(address("host2"), drafts))
     assert len(found) == count, found
     assert all("matches the same requests" in unfit.problem.message for unfit in found)
     assert all(unfit.trigger == 0 for unfit in found)
@@ -186,12 +190,12 @@ _ASKED = st.lists(st.sampled_from(["a", "b", "c"]), max_size=4).map(lambda one: 
 
 @given(_PATHS, _PATHS, _ASKED)
 def test_two_paths_overlap_where_a_request_fits_both(one: str, other: str, asked: str) -> None:
-    shapes = shape_of(one), shape_of(other)
-    fits = [re.search(expression_of(shape), asked) is not None for shape in shapes]
-    assert overlap(*shapes) or not all(fits)
+    shapes = parse_shape(one), parse_shape(other)
+    fits = [re.search(build_expression(shape), asked) is not None for shape in shapes]
+    assert is_overlapping(*shapes) or not all(fits)
     assert not is_within(*shapes) or fits[1] or not fits[0]
-    assert overlap(*shapes) == overlap(*reversed(shapes))
-    assert not is_within(*shapes) or overlap(*shapes)
+    assert is_overlapping(*shapes) == is_overlapping(*reversed(shapes))
+    assert not is_within(*shapes) or is_overlapping(*shapes)
 
 
 _ROWS = st.lists(
@@ -205,7 +209,7 @@ def taking(routes: list[SiteRoute], method: str, asked: str) -> list[str]:
     """The functions that a request is sent to."""
     return [
         name
-        for name, found in functions_routes(routes).items()
+        for name, found in plan_function_routes(routes).items()
         if not any(re.search(str(one["expression"]), asked) for one in found.excluded)
         and any(
             re.search(str(one["expression"]), asked) and method in str(one.get("methods", method))
@@ -219,7 +223,7 @@ def wanted(routes: list[SiteRoute], method: str, asked: str) -> set[str]:
     fitting = [
         (tuple(["{+}", "{}"].index(one) if one in ("{+}", "{}") else 2 for one in row.shape), row)
         for row in routes
-        if row.method in (method, "ANY") and re.search(expression_of(row.shape), asked)
+        if row.method in (method, "ANY") and re.search(build_expression(row.shape), asked)
     ]
     closest = max((rank for rank, _ in fitting), default=())
     rows = [row for rank, row in fitting if rank == closest]
@@ -232,7 +236,7 @@ def test_a_request_is_sent_to_the_one_function_that_it_is_for(
     rows: list[tuple[str, str, str]], method: str, asked: str
 ) -> None:
     routes = [SiteRoute(name, 0, verb, path) for name, verb, path in rows]
-    if any(collisions(routes)):
+    if any(find_collisions(routes)):
         return
     sent = taking(routes, method, asked)
     assert len(sent) < 2, sent
@@ -240,7 +244,7 @@ def test_a_request_is_sent_to_the_one_function_that_it_is_for(
 
 
 def test_a_title_says_whose_a_deploy_is_and_what_is_in_it() -> None:
-    owner = owner_of(address("host2"))
+    owner = build_service_owner(address("host2"))
     title = owner.title("m" * 40, [("hello", "1"), ("bye", "2")])
     assert owner.is_of(title)
     assert title.endswith("shop/dev")
@@ -252,5 +256,5 @@ def test_a_title_says_whose_a_deploy_is_and_what_is_in_it() -> None:
 
 
 def test_an_id_that_names_no_deploy_is_none() -> None:
-    assert version_in("site/deploy/2").deploy == "deploy"
-    assert {version_in(one).deploy for one in ("", "x", "a/b", "a/b/c")} == {""}
+    assert parse_version("site/deploy/2").deploy == "deploy"
+    assert {parse_version(one).deploy for one in ("", "x", "a/b", "a/b/c")} == {""}

@@ -11,15 +11,15 @@ from typing import ClassVar
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.catalog import facts_of
-from fabric.model.hashing import digest_bytes
+from fabric.model.catalog import find_provider_facts
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import Artifact, FunctionOrder, LiveFunction
 from fabric.providers.guarded_deployer import GuardedDeployer
-from fabric.providers.registry import REAL_PROVIDERS, deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import REAL_PROVIDERS, open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, address, around, order
 
 # Spoken to by HTTP; the cluster's tool is a program.
@@ -74,12 +74,12 @@ def packed_order(folder: Path) -> FunctionOrder:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("index.mjs", "export const handler = () => 1\n")
     content = path.read_bytes()
-    artifact = Artifact(path, digest_bytes(content), len(content), "index.handler", "nodejs20.x")
+    artifact = Artifact(path, hash_bytes(content), len(content), "index.handler", "nodejs20.x")
     return replace(order("hello", HTTP), artifact=artifact)
 
 
 def surroundings(provider_id: str, url: str) -> dict[str, str]:
-    facts = facts_of(provider_id)
+    facts = find_provider_facts(provider_id)
     assert facts
     names = {name: "abc123" for group in facts.credentials.required for name in group}
     names |= {f"{facts.prefix}_REGION": "us-east-1", f"{facts.prefix}_API_BASE_URL": url}
@@ -103,9 +103,9 @@ def test_a_malformed_answer_is_a_problem_that_names_the_provider(
     url = f"http://127.0.0.1:{server.server_port}"
     made = around(tmp_path, surroundings(provider_id, url))
     with contextlib.closing(Connections()) as connections:
-        deployer = deployer_of(provider_id, Mode.REAL, made, "{}", connections)
+        deployer = open_deployer(provider_id, Mode.REAL, made, "{}", connections)
         assert isinstance(deployer, GuardedDeployer)
-        deployer = replace(deployer, waiting=Waiting(most=0))
+        deployer = replace(deployer, waiting=RetryPolicy(most=0))
         where = address(provider_id, region="us-east-1")
         live = LiveFunction("hello", "shop-dev-hello", "abc123")
         calls = (

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from fabric.model.problems import FabricError
 from fabric.providers.cloud1 import answers
-from fabric.providers.cluster.answers import refused
+from fabric.providers.cluster.answers import classify_rejection
 from fabric.providers.cluster.settings import ClusterPlace
 from fabric.providers.edge1 import refusals
-from fabric.providers.redaction import Redaction, TalkRedaction, nothing_shown, redaction_of
-from fabric.providers.refused_calls import explained
+from fabric.providers.redaction import Redaction, TalkRedaction, build_redaction, redact_errors
+from fabric.providers.refused_calls import convert_refusals
 
 WHOSE = "function `hello`"
 # Around a secret: none of its letters.
@@ -75,39 +75,39 @@ def test_a_secret_is_hidden_however_it_is_quoted_and_folded(
     secret: str, before: str, after: str, quote: Callable[[str], str], fold: Callable[[str], str]
 ) -> None:
     text = fold(before + quote(secret) + after)
-    assert no_part(secret, redaction_of([secret], ()).over(text)), text
+    assert no_part(secret, build_redaction([secret], ()).over(text)), text
 
 
 @given(secrets(), PAD, PAD)
 def test_lines_of_a_talk_show_no_secret_of_many_lines(secret: str, before: str, after: str) -> None:
-    talk = TalkRedaction(redaction_of([secret], ()))
+    talk = TalkRedaction(build_redaction([secret], ()))
     for line in f"{before}{secret}{after}".encode().splitlines():
         assert no_part(secret, talk.line(line))
 
 
 def at_edge1(text: str, hide: Redaction) -> None:
-    with explained(WHOSE, hide.quoted, refusals.judged):
+    with convert_refusals(WHOSE, hide.quoted, refusals.classify_refusal):
         raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10021, text),), "PUT /x")
 
 
 def at_edge1_refused(text: str, hide: Redaction) -> None:
-    with explained(WHOSE, hide.quoted, refusals.judged):
+    with convert_refusals(WHOSE, hide.quoted, refusals.classify_refusal):
         raise refusals.Edge1RefusedError(400, (refusals.Edge1Fault(10100, text),), "PUT /x")
 
 
 def at_cloud1(text: str, hide: Redaction) -> None:
-    with answers.explained(WHOSE, hide.quoted):
+    with answers.convert_client_errors(WHOSE, hide.quoted):
         said = {"Code": "InvalidParameterValueException", "Message": text}
         raise ClientError({"Error": said}, "CreateFunction")
 
 
 def at_cloud1_misfit(text: str, hide: Redaction) -> None:
-    with answers.explained(WHOSE, hide.quoted):
+    with answers.convert_client_errors(WHOSE, hide.quoted):
         raise ParamValidationError(report=f"Invalid type, value: {text}")
 
 
 def at_the_cluster(text: str, _hide: Redaction) -> None:
-    raise FabricError(refused(ClusterPlace("config", "context", "space"), text))
+    raise FabricError(classify_rejection(ClusterPlace("config", "context", "space"), text))
 
 
 PROVIDERS = (at_edge1, at_edge1_refused, at_cloud1, at_cloud1_misfit, at_the_cluster)
@@ -121,8 +121,8 @@ def test_no_provider_cuts_a_secret_so_that_its_beginning_is_shown(
     fail: Callable[[str, Redaction], None],
     quote: Callable[[str], str],
 ) -> None:
-    hide = redaction_of([secret], ())
-    with pytest.raises(FabricError) as raised, nothing_shown(hide):
+    hide = build_redaction([secret], ())
+    with pytest.raises(FabricError) as raised, redact_errors(hide):
         fail(before + quote(secret) + after, hide)
     message = raised.value.first.message
     assert no_part(secret, message), message
@@ -130,16 +130,16 @@ def test_no_provider_cuts_a_secret_so_that_its_beginning_is_shown(
 
 
 def test_plain_words_around_a_secret_stay() -> None:
-    hide = redaction_of(["pass  word\tof mine"], ())
+    hide = build_redaction(["pass  word\tof mine"], ())
     assert hide.over("it said 'pass word of mine', and so on") == "it said '[REDACTED]', and so on"
 
 
 def test_a_blank_more_or_less_at_its_end_is_no_way_past() -> None:
-    assert redaction_of(["hunter-two \n"], ()).over("<hunter-two>") == "<[REDACTED]>"
+    assert build_redaction(["hunter-two \n"], ()).over("<hunter-two>") == "<[REDACTED]>"
 
 
 def test_secrets_that_lie_over_one_another_are_hidden_both() -> None:
-    hide = redaction_of(["first second", "second third-one"], ())
+    hide = build_redaction(["first second", "second third-one"], ())
     assert hide.over("a first second third-one z") == "a [REDACTED] z"
 
 
@@ -159,10 +159,10 @@ SENT: tuple[Callable[[str], str], ...] = (
 @pytest.mark.parametrize("sent", SENT)
 def test_a_secret_is_hidden_in_the_forms_in_which_it_is_sent(sent: Callable[[str], str]) -> None:
     word = "a/b<secret>&'\u00fc'~?>"
-    shown = redaction_of([word], ()).over(f"it said {sent(word)}, and so on")
+    shown = build_redaction([word], ()).over(f"it said {sent(word)}, and so on")
     assert "[REDACTED]" in shown
     assert len(shown) < len("it said [REDACTED], and so on") + 12
 
 
 def test_a_secret_of_one_letter_hides_no_words() -> None:
-    assert redaction_of(["e"], ()).over("the release") == "the release"
+    assert build_redaction(["e"], ()).over("the release") == "the release"

@@ -7,13 +7,13 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.contract import FunctionDraft
-from fabric.providers.registry import deployer_of
+from fabric.providers.registry import open_deployer
 from fabric.providers.whisk.own_names import (
     WhiskPlace,
+    build_version_name,
+    format_resource_id,
     place_in,
-    resource_id,
-    version_in,
-    version_name,
+    read_version,
 )
 from tests.support.orders import address, around, trigger
 
@@ -23,7 +23,7 @@ _BOTH = ("cloud5-functions", "cloud6-functions")
 
 
 def told(*drafts: FunctionDraft, provider: str = "cloud6-functions") -> list[str]:
-    deployer = deployer_of(provider, Mode.REAL, around(Path("/"), {}))
+    deployer = open_deployer(provider, Mode.REAL, around(Path("/"), {}))
     found = deployer.unfit(address(provider), drafts)
     assert all(one.problem.code == "config/unfit" for one in found)
     return [one.problem.message for one in found]
@@ -43,7 +43,7 @@ def test_an_ordinary_function_fits(provider: str, runtime: str) -> None:
 
 @pytest.mark.parametrize("provider", _BOTH)
 def test_a_region_is_not_passed_over(provider: str) -> None:
-    deployer = deployer_of(provider, Mode.REAL, around(Path("/"), {}))
+    deployer = open_deployer(provider, Mode.REAL, around(Path("/"), {}))
     (found,) = deployer.unfit(address(provider, region="eu-de"), [GOOD])
     name = provider.partition("-")[0]
     assert found.problem.message == f"the region `eu-de` has no effect for {name}"
@@ -94,8 +94,8 @@ def test_a_time_zone_is_known_to_alarms_alone() -> None:
 
 def test_an_id_says_where_a_version_lies() -> None:
     place = WhiskPlace("ns", "whisk.test")
-    name = version_name("hello", "mark", "around")
-    ident = resource_id(place, "shop-dev", name)
-    assert (place_in(ident), version_in(ident)) == (place.id, name)
-    assert name != version_name("hello", "mark", "another")
-    assert (place_in("hello"), version_in("")) == ("", "")
+    name = build_version_name("hello", "mark", "around")
+    ident = format_resource_id(place, "shop-dev", name)
+    assert (place_in(ident), read_version(ident)) == (place.id, name)
+    assert name != build_version_name("hello", "mark", "another")
+    assert (place_in("hello"), read_version("")) == ("", "")

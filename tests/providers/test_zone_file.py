@@ -6,8 +6,8 @@ import pytest
 
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.providers.zone_file.backend import ZoneFile
-from fabric.providers.zone_file.records import compared, wanted_records
-from fabric.router.diff import Drift, drift_of
+from fabric.providers.zone_file.records import compare_zone, plan_zone_records
+from fabric.router.diff import Drift, compute_drift
 
 HOST = "api.example.com"
 BY_HAND = "www 300 IN A 192.0.2.7"
@@ -19,11 +19,11 @@ def desired(weights: Weights = (("a", 60), ("b", 40))) -> DesiredRouting:
 
 
 def zone(folder: Path) -> ZoneFile:
-    return ZoneFile("local", folder / "zone.json", wanted_records, folder / "zone.zone")
+    return ZoneFile("local", folder / "zone.json", plan_zone_records, folder / "zone.zone")
 
 
 def drift(one: ZoneFile, wanted: DesiredRouting) -> Drift:
-    return drift_of(one.want(wanted), one.read(wanted))
+    return compute_drift(one.want(wanted), one.read(wanted))
 
 
 @pytest.fixture
@@ -81,5 +81,5 @@ def test_a_file_that_is_gone_is_written_again(synced: ZoneFile, tmp_path: Path) 
 
 def test_a_line_without_a_name_belongs_to_the_name_before() -> None:
     written = "$ORIGIN example.com.\n"
-    found = compared(f"{written}www 60 IN A 192.0.2.1\n  60 IN A 192.0.2.2\n", written)
+    found = compare_zone(f"{written}www 60 IN A 192.0.2.1\n  60 IN A 192.0.2.2\n", written)
     assert [(one.name, one.type) for one in found.foreign] == [("www.example.com.", "A")] * 2

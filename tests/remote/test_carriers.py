@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.remote.contract import (
     CAPS,
     Carrier,
@@ -18,7 +18,7 @@ from fabric.remote.contract import (
     OversizedError,
     change_object,
 )
-from fabric.remote.seal import head_name
+from fabric.remote.seal import build_head_name
 from tests.support.servers import nginx
 from tests.support.servers.faulty_store import StoreFault, faulty_store
 from tests.support.servers.fleet import Fleet
@@ -35,7 +35,7 @@ from tests.support.shared_caches import (
 )
 
 CREDENTIALS = ("CLOUD1_SECRET_ACCESS_KEY", "OBJSTORE2_ACCESS_TOKEN", "OBJSTORE3_KEY")
-HEAD = head_name("main", "latest/main")
+HEAD = build_head_name("main", "latest/main")
 
 
 def endpoints(address: str) -> dict[str, str]:
@@ -52,7 +52,7 @@ def endpoints(address: str) -> dict[str, str]:
 
 
 def named(content: bytes, kind: ObjectKind = ObjectKind.PACK) -> ObjectName:
-    return ObjectName(kind, digest_bytes(content))
+    return ObjectName(kind, hash_bytes(content))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.remote.contract import PACK_BYTES
-from fabric.remote.packs import Extent, PackCutter, content_at
+from fabric.remote.packs import Extent, PackCutter, read_content
 
 _NEAR_A_PACK = st.integers(PACK_BYTES - 2, PACK_BYTES + 2)
 _SIZES = st.lists(st.one_of(st.integers(0, 9), _NEAR_A_PACK), max_size=5)
@@ -22,13 +22,13 @@ def test_what_goes_into_packs_comes_out_of_them(sizes: list[int]) -> None:
     packs += cutter.last()
     assert all(len(pack) == PACK_BYTES for pack in packs[:-1])
     numbered = dict(enumerate(packs))
-    assert [content_at(extent, numbered) for extent in extents] == contents
+    assert [read_content(extent, numbered) for extent in extents] == contents
 
 
 def test_a_pack_that_is_too_short_gives_nothing() -> None:
     extent = Extent("build", PACK_BYTES - 2, 4)
-    assert content_at(extent, {0: b"x" * PACK_BYTES, 1: b"y"}) is None
-    assert content_at(extent, {0: b"x" * (PACK_BYTES - 1), 1: b"y" * 4}) is None
+    assert read_content(extent, {0: b"x" * PACK_BYTES, 1: b"y"}) is None
+    assert read_content(extent, {0: b"x" * (PACK_BYTES - 1), 1: b"y" * 4}) is None
 
 
 def test_a_large_content_lies_in_many_packs() -> None:

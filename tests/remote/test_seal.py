@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.remote.contract import CAPS, PACK_BYTES, ObjectKind, ObjectName
 from fabric.remote.seal import (
     SealKeys,
+    build_head_name,
     has_foreign_key,
-    head_name,
-    keys_of,
     open_object,
+    parse_seal_keys,
     seal_head,
     seal_object,
 )
 
 NEW, OLD, STRANGE = "n" * 43, "o" * 43, "s" * 43
-KEYS = keys_of(f"{NEW},{OLD}")
-NAME = head_name("main", "latest/main")
+KEYS = parse_seal_keys(f"{NEW},{OLD}")
+NAME = build_head_name("main", "latest/main")
 
 
 def opened(keys: SealKeys, name: ObjectName, stored: bytes) -> bytes | None:
@@ -37,18 +37,18 @@ def test_what_is_sealed_can_be_opened_by_its_name(body: bytes, kind: ObjectKind)
 
 
 def test_the_first_key_seals_and_all_are_believed() -> None:
-    by_old = seal_head(keys_of(OLD), NAME, b"then")
+    by_old = seal_head(parse_seal_keys(OLD), NAME, b"then")
     assert opened(KEYS, NAME, by_old) == b"then"
     by_new = seal_head(KEYS, NAME, b"now")
-    assert opened(keys_of(NEW), NAME, by_new) == b"now"
-    assert opened(keys_of(OLD), NAME, by_new) is None
-    assert has_foreign_key(keys_of(OLD), by_new)
+    assert opened(parse_seal_keys(NEW), NAME, by_new) == b"now"
+    assert opened(parse_seal_keys(OLD), NAME, by_new) is None
+    assert has_foreign_key(parse_seal_keys(OLD), by_new)
     assert not has_foreign_key(KEYS, by_old)
 
 
 def test_a_head_is_opened_under_its_own_scope_and_word_only() -> None:
     stored = seal_head(KEYS, NAME, b"body")
-    for other in (head_name("main", "latest/other"), head_name("pull", "latest/main")):
+    for other in (build_head_name("main", "latest/other"), build_head_name("pull", "latest/main")):
         assert other != NAME
         assert opened(KEYS, other, stored) is None
 
@@ -60,7 +60,7 @@ def test_no_kind_passes_for_another() -> None:
 
 
 def test_a_strange_key_opens_nothing() -> None:
-    name, stored = seal_object(keys_of(STRANGE), ObjectKind.PACK, b"body")
+    name, stored = seal_object(parse_seal_keys(STRANGE), ObjectKind.PACK, b"body")
     assert opened(KEYS, name, stored) is None
 
 
@@ -78,7 +78,7 @@ def test_what_is_too_large_is_not_looked_at() -> None:
 @pytest.mark.parametrize("text", ["", ",", "short", f"{NEW},short"])
 def test_what_is_too_short_is_no_key(text: str) -> None:
     with pytest.raises(ValueError, match="at least 32") as caught:
-        keys_of(text)
+        parse_seal_keys(text)
     assert "short" not in str(caught.value)
 
 
@@ -106,7 +106,7 @@ def test_ten_thousand_damages_open_nothing() -> None:
 
 
 def _renamed(name: ObjectName, stored: bytes) -> ObjectName:
-    return ObjectName(name.kind, digest_bytes(stored))
+    return ObjectName(name.kind, hash_bytes(stored))
 
 
 def _damaged(stored: bytes, chance: Random) -> bytes:

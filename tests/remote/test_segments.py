@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.graph.traces import ListingTrace, Trace
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.names import Digest
 from fabric.model.task import Output, OutputFile
 from fabric.model.task_id import TaskId
@@ -27,14 +27,14 @@ from fabric.remote.packs import Extent
 from fabric.remote.segments import (
     KEPT_TRACES,
     Segment,
+    convert_trace_for_upload,
     decode_segment,
     encode_segment,
-    joined,
-    told_trace,
+    join_segments,
 )
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
-_DIGEST = _TEXT.map(lambda text: digest_fields((text,)))
+_DIGEST = _TEXT.map(lambda text: hash_fields((text,)))
 _PAIRS = st.lists(st.tuples(_TEXT, _DIGEST), max_size=4).map(tuple)
 _PLAIN = st.sampled_from(("index.js", "a/b.py", ".packages.zip"))
 _FILES = st.builds(OutputFile, _PLAIN, _DIGEST, st.integers(0, 99), executable=st.booleans())
@@ -64,13 +64,13 @@ def segment_of(*rows: tuple[str, Trace]) -> Segment:
         for one in trace.output.files:
             contents.setdefault(one.digest, Extent("build", offset, one.size))
             offset += one.size
-    packs = tuple(digest_fields((str(n),)) for n in range(-(-offset // PACK_BYTES)))
+    packs = tuple(hash_fields((str(n),)) for n in range(-(-offset // PACK_BYTES)))
     return Segment("0" * 8, traces, {"build": packs} if packs else {}, contents)
 
 
 def trace(name: str, content: str = "", *, size: int = 5) -> Trace:
-    made = (OutputFile("index.js", digest_fields((content or name,)), size),)
-    digest = digest_fields((name,))
+    made = (OutputFile("index.js", hash_fields((content or name,)), size),)
+    digest = hash_fields((name,))
     files = ((f"{name}.js", digest),)
     return Trace(digest, (), files, (), (), (), (), Digest(""), Output(digest, made), 3)
 
@@ -86,7 +86,7 @@ def test_a_segment_comes_back_as_it_went_out(rows: list[tuple[str, Trace]]) -> N
 
 @given(_TRACES)
 def test_no_digest_of_an_input_travels_as_it_is(found: Trace) -> None:
-    told = told_trace(found, lambda digest: f"keyed {digest}")
+    told = convert_trace_for_upload(found, lambda digest: f"keyed {digest}")
     assert told.static == f"keyed {found.static}"
     assert told.entries == ()
     assert told.key == ""
@@ -143,7 +143,7 @@ def test_what_is_nested_without_end_is_nothing() -> None:
 
 def test_joined_segments_have_the_newest_runs_and_their_contents() -> None:
     runs = [segment_of(("build:a/b", trace("a", f"run {n}"))) for n in range(KEPT_TRACES + 2)]
-    one = joined(runs)
+    one = join_segments(runs)
     kept = one.traces[TaskId("build:a/b")]
     assert kept == tuple(run.traces[TaskId("build:a/b")][0] for run in runs[:KEPT_TRACES])
     assert set(one.contents) == {row.output.files[0].digest for row in kept}
@@ -157,11 +157,11 @@ def test_a_run_whose_contents_are_nowhere_is_not_joined() -> None:
     lost = segment_of(("build:a/b", trace("a")))
     lost = Segment(lost.key_id, lost.traces, {}, {})
     kept = segment_of(("build:a/b", trace("b")))
-    assert joined((lost, kept)).traces == kept.traces
+    assert join_segments((lost, kept)).traces == kept.traces
 
 
 def _digest(number: int) -> Digest:
-    return digest_fields((str(number),))
+    return hash_fields((str(number),))
 
 
 def test_a_new_segment_stands_before_the_older_ones() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.remote.packs import Extent
 from fabric.remote.snapshots import (
@@ -13,11 +13,11 @@ from fabric.remote.snapshots import (
     SnapshotFile,
     decode_snapshot,
     encode_snapshot,
-    led_to,
+    resolve_link,
 )
 
 PACK = Digest("a" * 64)
-CONTENT = digest_bytes(b"x")
+CONTENT = hash_bytes(b"x")
 
 
 EXTENT = Extent("0", 0, 1)
@@ -83,4 +83,4 @@ def test_anything_else_is_no_snapshot(content: bytes) -> None:
 def test_a_link_leads_within_its_top_or_nowhere(
     path: str, target: str, leads_to: str | None
 ) -> None:
-    assert led_to(path, target) == leads_to
+    assert resolve_link(path, target) == leads_to

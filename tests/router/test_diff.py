@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fabric.model.routing import RouterPart, RouterResource, RouterVerb
-from fabric.router.diff import drift_of, summary_of
+from fabric.router.diff import compute_drift, summarize_actions
 
 _PART = some.builds(
     RouterPart,
@@ -29,11 +29,11 @@ _WANTED = some.lists(
 def test_what_was_applied_is_not_to_be_done_again(
     want: list[RouterPart], have: list[RouterPart]
 ) -> None:
-    drift = drift_of(want, have)
+    drift = compute_drift(want, have)
     foreign = {part.key for part in drift.foreign}
     done = {part.key: part for part in have}
     done.update({part.key: part for part in want if part.key not in foreign})
-    again = drift_of([part for part in want if part.key not in foreign], done.values())
+    again = compute_drift([part for part in want if part.key not in foreign], done.values())
     assert again.changes == ()
 
 
@@ -41,7 +41,7 @@ def test_what_was_applied_is_not_to_be_done_again(
 def test_what_is_not_ours_is_named_and_never_a_candidate(
     want: list[RouterPart], have: list[RouterPart]
 ) -> None:
-    drift = drift_of(want, have)
+    drift = compute_drift(want, have)
     wanted = {part.key for part in want}
     theirs = {part.key for part in have if not part.is_ours}
     assert {part.key for part in drift.foreign} == wanted & theirs
@@ -61,6 +61,6 @@ def test_a_summary_counts_each_kind() -> None:
         RouterPart(record, "c", "new"),
         RouterPart(record, "d", "x"),
     ]
-    summary = summary_of(drift_of(want, have).actions)
+    summary = summarize_actions(compute_drift(want, have).actions)
     assert (summary.create, summary.update, summary.noop, summary.delete_candidate) == (1, 1, 1, 1)
     assert summary.drift_detected

@@ -9,9 +9,9 @@ from fabric.model.problems import FabricError
 from fabric.model.routing import Weights
 from fabric.router.history import (
     KEPT,
-    applied,
-    trend_of,
-    weights_to_restore,
+    choose_restored_weights,
+    compute_trend,
+    select_applied,
     with_newest,
 )
 
@@ -51,18 +51,20 @@ def test_dry_runs_give_way_before_anything_that_was_applied(kinds: list[bool]) -
         assert entries[0].id == f"dev-{len(kinds) - 1}"
     done = [number for number, dry_run in enumerate(kinds) if not dry_run]
     room = KEPT - (1 if kinds and kinds[-1] else 0)
-    assert [one.id for one in applied(entries)] == [f"dev-{one}" for one in done[-room:][::-1]]
+    assert [one.id for one in select_applied(entries)] == [
+        f"dev-{one}" for one in done[-room:][::-1]
+    ]
 
 
 def test_the_newest_applied_shares_that_are_not_those_of_now_come_back() -> None:
     entries = [entry(3, 80, dry_run=True), entry(2, 30), entry(1, 70)]
-    assert weights_to_restore(entries, now(30)) == ("dev-1", now(70))
-    assert weights_to_restore(entries, now(99)) == ("dev-2", now(30))
-    assert weights_to_restore(entries, now(30), "dev-2") == ("dev-2", now(30))
+    assert choose_restored_weights(entries, now(30)) == ("dev-1", now(70))
+    assert choose_restored_weights(entries, now(99)) == ("dev-2", now(30))
+    assert choose_restored_weights(entries, now(30), "dev-2") == ("dev-2", now(30))
 
 
 def test_before_the_first_change_lies_what_it_began_from() -> None:
-    assert weights_to_restore([entry(1, 70, before=50)], now(70)) == ("dev-1", now(50))
+    assert choose_restored_weights([entry(1, 70, before=50)], now(70)) == ("dev-1", now(50))
 
 
 @pytest.mark.parametrize(
@@ -79,10 +81,10 @@ def test_where_there_is_no_way_back_that_is_said(
     entries: list[SyncEntry], snapshot: str, code: str
 ) -> None:
     with pytest.raises(FabricError) as caught:
-        weights_to_restore(entries, now(70), snapshot)
+        choose_restored_weights(entries, now(70), snapshot)
     assert caught.value.first.code == code
 
 
 def test_the_trend_is_of_what_was_applied_oldest_first() -> None:
     entries = [entry(3, 80, dry_run=True), entry(2, 30), entry(1, 70)]
-    assert [point.weights["spare"] for point in trend_of(entries)] == [70, 30]
+    assert [point.weights["spare"] for point in compute_trend(entries)] == [70, 30]

@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
-from fabric.router.routing_warnings import routing_warnings, unseen_shift_warnings
+from fabric.router.routing_warnings import list_ineffective_shift_warnings, list_routing_warnings
 
 
 def codes(
@@ -15,7 +15,7 @@ def codes(
 ) -> list[str]:
     shares = (EndpointShare("main", url, 100),)
     desired = DesiredRouting(hostname, "shop/dev", shares, ttl, strategy)
-    return [one.code for one in routing_warnings(desired, backend)]
+    return [one.code for one in list_routing_warnings(desired, backend)]
 
 
 def test_nothing_is_said_where_nobody_trips() -> None:
@@ -63,14 +63,16 @@ def led(weights: Weights, ttl: int = 60, strategy: str = "") -> DesiredRouting:
 
 
 def test_plain_records_have_no_weights_and_that_is_said() -> None:
-    (found,) = routing_warnings(led((("main", 40), ("spare", 60)), strategy="latency"), "edge1-dns")
+    (found,) = list_routing_warnings(
+        led((("main", 40), ("spare", 60)), strategy="latency"), "edge1-dns"
+    )
     assert found.code == "router/no-weights"
     assert "routes only to `spare`" in found.message
-    assert routing_warnings(led((("main", 100),)), "edge1-dns") == ()
+    assert list_routing_warnings(led((("main", 100),)), "edge1-dns") == ()
 
 
 def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
-    found = routing_warnings(led((("main", 40), ("spare", 60))), "local")
+    found = list_routing_warnings(led((("main", 40), ("spare", 60))), "local")
     assert "SRV" in {one.code: one.hint for one in found}["router/no-weights"]
 
 
@@ -81,12 +83,12 @@ def test_a_zone_file_has_weights_for_few_and_that_is_said() -> None:
 def test_checks_that_nobody_makes_are_told(backend: str, *, is_told: bool) -> None:
     shares = (EndpointShare("main", "https://shop.example.net", 100),)
     desired = DesiredRouting("a.example.com", "shop/dev", shares, 60, check_path="/health")
-    found = [one.code for one in routing_warnings(desired, backend)]
+    found = [one.code for one in list_routing_warnings(desired, backend)]
     assert found == ["router/nobody-asks"] * is_told
 
 
 def test_answers_of_plain_records_are_kept_for_a_minute_at_least() -> None:
-    found = routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
+    found = list_routing_warnings(led((("main", 100),), ttl=30), "edge1-dns")
     assert [one.code for one in found] == ["router/short-ttl"]
 
 
@@ -108,5 +110,5 @@ def test_a_shift_that_nobody_sees_is_told(
     labels = ("main", "spare")
     was = tuple(zip(labels, before, strict=True))
     desired = led(tuple(zip(labels, after, strict=True)))
-    codes = [one.code for one in unseen_shift_warnings(desired, was, backend)]
+    codes = [one.code for one in list_ineffective_shift_warnings(desired, was, backend)]
     assert codes == ["router/unseen-shift"] * is_told

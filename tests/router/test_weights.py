@@ -6,9 +6,9 @@ from hypothesis import strategies as some
 
 from fabric.model.problems import FabricError
 from fabric.model.routing import WHOLE, Weights
-from fabric.router.chaos import REQUESTS, Verdict, Watch, chaos_scenarios, watch_of
-from fabric.router.simulate import simulated_shares
-from fabric.router.weights import even_weights, kept_weights, shifted
+from fabric.router.chaos import REQUESTS, Verdict, Watch, list_scenarios, watch_of
+from fabric.router.simulate import simulate_shares
+from fabric.router.weights import divide_evenly, merge_weights, shift_weight
 
 _LABELS = some.lists(some.from_regex("[a-z]{1,6}", fullmatch=True), min_size=1, unique=True)
 _SOME_LABELS = _LABELS.filter(lambda labels: len(labels) <= WHOLE)
@@ -18,12 +18,12 @@ _SOME_LABELS = _LABELS.filter(lambda labels: len(labels) <= WHOLE)
 def _weights(draw: some.DrawFn, least: int = 1) -> Weights:
     labels = draw(_SOME_LABELS.filter(lambda labels: len(labels) >= least))
     known = {label: draw(some.integers(0, WHOLE)) for label in labels}
-    return kept_weights(known, labels)
+    return merge_weights(known, labels)
 
 
 @given(_SOME_LABELS)
 def test_even_weights_differ_by_one_at_most(labels: list[str]) -> None:
-    weights = [weight for _, weight in even_weights(labels)]
+    weights = [weight for _, weight in divide_evenly(labels)]
     assert sum(weights) == WHOLE
     assert max(weights) - min(weights) <= 1
 
@@ -35,7 +35,7 @@ def test_a_shift_gives_exactly_the_percent_and_keeps_the_sum(
     label = data.draw(some.sampled_from([label for label, _ in weights]))
     percent = data.draw(some.integers(1, 99))
     assume(WHOLE - percent >= len(weights) - 1)
-    after = dict(shifted(weights, label, percent))
+    after = dict(shift_weight(weights, label, percent))
     assert after[label] == percent
     assert sum(after.values()) == WHOLE
     assert min(after.values()) >= 1
@@ -47,16 +47,20 @@ def test_a_shift_keeps_the_order_of_the_others(weights: Weights, data: some.Data
     label = weights[0][0]
     percent = data.draw(some.integers(1, WHOLE - len(weights) + 1))
     assume(percent <= 99)
-    after = dict(shifted(weights, label, percent))
+    after = dict(shift_weight(weights, label, percent))
     others = [(weight, after[name]) for name, weight in weights[1:]]
     for was, now in others:
         assert all(now <= other for before, other in others if before > was)
 
 
 def test_others_share_by_largest_remainder() -> None:
-    four = even_weights(["a", "b", "c", "d"])
-    assert shifted(four, "a", 97) == (("a", 97), ("b", 1), ("c", 1), ("d", 1))
-    assert shifted((("a", 50), ("b", 30), ("c", 20)), "a", 75) == (("a", 75), ("b", 15), ("c", 10))
+    four = divide_evenly(["a", "b", "c", "d"])
+    assert shift_weight(four, "a", 97) == (("a", 97), ("b", 1), ("c", 1), ("d", 1))
+    assert shift_weight((("a", 50), ("b", 30), ("c", 20)), "a", 75) == (
+        ("a", 75),
+        ("b", 15),
+        ("c", 10),
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,13 +75,13 @@ def test_others_share_by_largest_remainder() -> None:
 )
 def test_a_shift_that_cannot_be_is_refused(label: str, percent: int, code: str) -> None:
     with pytest.raises(FabricError) as caught:
-        shifted(even_weights(["a", "b", "c"]), label, percent)
+        shift_weight(divide_evenly(["a", "b", "c"]), label, percent)
     assert caught.value.first.code == code
 
 
 def test_the_only_endpoint_has_everything() -> None:
     with pytest.raises(FabricError) as caught:
-        shifted((("a", 100),), "a", 50)
+        shift_weight((("a", 100),), "a", 50)
     assert caught.value.first.code == "router/only-endpoint"
 
 
@@ -85,14 +89,14 @@ def test_the_only_endpoint_has_everything() -> None:
 def test_labels_that_come_and_go_leave_the_sum(
     before: list[str], after: list[str], canary: int
 ) -> None:
-    weights = kept_weights(dict(even_weights(before)), after, canary)
+    weights = merge_weights(dict(divide_evenly(before)), after, canary)
     assert [label for label, _ in weights] == after
     assert sum(weight for _, weight in weights) == WHOLE
     assert min(weight for _, weight in weights) >= 1
 
 
 def test_a_new_endpoint_begins_as_a_canary() -> None:
-    assert kept_weights({"a": 60, "b": 40}, ["a", "b", "c"], canary=10) == (
+    assert merge_weights({"a": 60, "b": 40}, ["a", "b", "c"], canary=10) == (
         ("a", 54),
         ("b", 36),
         ("c", 10),
@@ -103,7 +107,7 @@ def test_a_new_endpoint_begins_as_a_canary() -> None:
 def test_simulated_requests_follow_the_weights_by_one_at_most(
     weights: Weights, requests: int
 ) -> None:
-    shares = dict(simulated_shares(weights, requests))
+    shares = dict(simulate_shares(weights, requests))
     assert sum(shares.values()) == requests
     for label, weight in weights:
         assert abs(shares[label] - requests * weight / WHOLE) <= len(weights)
@@ -112,17 +116,17 @@ def test_simulated_requests_follow_the_weights_by_one_at_most(
 @given(_weights(), some.integers(0, 50))
 def test_whole_rounds_come_out_exactly(weights: Weights, rounds: int) -> None:
     exact = tuple((label, weight * rounds) for label, weight in weights)
-    assert simulated_shares(weights, rounds * WHOLE) == exact
+    assert simulate_shares(weights, rounds * WHOLE) == exact
 
 
 def test_a_simulation_comes_out_equal_each_time() -> None:
     weights = (("a", 70), ("b", 29), ("c", 1))
-    assert simulated_shares(weights, 1_000_003) == simulated_shares(weights, 1_000_003)
-    assert dict(simulated_shares(weights, 10))["a"] == 7
+    assert simulate_shares(weights, 1_000_003) == simulate_shares(weights, 1_000_003)
+    assert dict(simulate_shares(weights, 10))["a"] == 7
 
 
 def test_each_endpoint_is_down_once_and_then_all() -> None:
-    scenarios = chaos_scenarios((("a", 70), ("b", 20), ("c", 10)), Watch.ASKED)
+    scenarios = list_scenarios((("a", 70), ("b", 20), ("c", 10)), Watch.ASKED)
     assert [one.down for one in scenarios] == [("a",), ("b",), ("c",), ("a", "b", "c")]
     assert {one.verdict for one in scenarios} == {Verdict.PASS}
     assert dict(scenarios[0].shares)["a"] == 0
@@ -131,7 +135,7 @@ def test_each_endpoint_is_down_once_and_then_all() -> None:
 
 
 def test_nobody_takes_over_from_the_only_endpoint() -> None:
-    alone, everyone = chaos_scenarios((("a", 100),), Watch.ASKED)
+    alone, everyone = list_scenarios((("a", 100),), Watch.ASKED)
     assert (alone.verdict, everyone.verdict) == (Verdict.FAIL, Verdict.PASS)
 
 
@@ -154,13 +158,13 @@ def test_who_asks_endpoints_is_known_of_each_back_end(
 
 
 def test_where_nobody_asks_it_is_told_who_is_still_led_to_who_is_down() -> None:
-    first, second, everyone = chaos_scenarios((("a", 70), ("b", 30)), Watch.NOBODY)
+    first, second, everyone = list_scenarios((("a", 70), ("b", 30)), Watch.NOBODY)
     assert {one.verdict for one in (first, second, everyone)} == {Verdict.PASS}
     assert "no health check: 700 of 1000" in first.detail
     assert "no health check: 1000 of 1000" in everyone.detail
 
 
 def test_where_one_has_all_it_matters_whether_that_one_is_down() -> None:
-    first, second, _ = chaos_scenarios((("a", 40), ("b", 60)), Watch.ONE_ALONE)
+    first, second, _ = list_scenarios((("a", 40), ("b", 60)), Watch.ONE_ALONE)
     assert "no health check" not in first.detail
     assert "no health check: 1000 of 1000" in second.detail

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.runtimes.archive import archive, content_digest
+from fabric.runtimes.archive import build_archive, hash_contents
 from fabric.runtimes.contract import BuiltFile
 
 FILES = (
@@ -26,20 +26,20 @@ ANY_FILES = st.dictionaries(NAMES, st.tuples(st.binary(max_size=64), st.booleans
 def test_the_order_of_files_does_not_matter() -> None:
     shuffled = list(FILES)
     shuffled.reverse()
-    assert archive(shuffled) == archive(FILES)
-    assert content_digest(shuffled) == content_digest(FILES)
+    assert build_archive(shuffled) == build_archive(FILES)
+    assert hash_contents(shuffled) == hash_contents(FILES)
 
 
 def test_folder_umask_and_time_zone_do_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = archive(FILES)
+    expected = build_archive(FILES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")
     time.tzset()
     before = os.umask(0o077)
     try:
-        assert archive(FILES) == expected
+        assert build_archive(FILES) == expected
     finally:
         os.umask(before)
         monkeypatch.undo()
@@ -47,7 +47,7 @@ def test_folder_umask_and_time_zone_do_not_matter(
 
 
 def test_entries_hold_names_modes_and_content_and_nothing_else() -> None:
-    with zipfile.ZipFile(io.BytesIO(archive(FILES))) as bundle:
+    with zipfile.ZipFile(io.BytesIO(build_archive(FILES))) as bundle:
         entries = bundle.infolist()
         assert [entry.filename for entry in entries] == [
             "bin/run",
@@ -69,11 +69,11 @@ def test_entries_hold_names_modes_and_content_and_nothing_else() -> None:
 def test_the_mode_is_part_of_the_digest() -> None:
     plain = BuiltFile("run", b"x")
     runnable = BuiltFile("run", b"x", executable=True)
-    assert content_digest([plain]) != content_digest([runnable])
+    assert hash_contents([plain]) != hash_contents([runnable])
 
 
 def test_a_name_never_flows_into_the_content() -> None:
-    assert content_digest([BuiltFile("ab", b"c")]) != content_digest([BuiltFile("a", b"bc")])
+    assert hash_contents([BuiltFile("ab", b"c")]) != hash_contents([BuiltFile("a", b"bc")])
 
 
 @given(ANY_FILES, ANY_FILES)
@@ -82,4 +82,4 @@ def test_digests_differ_exactly_where_files_do(
 ) -> None:
     first = [BuiltFile(name, *rest) for name, rest in left.items()]
     second = [BuiltFile(name, *rest) for name, rest in right.items()]
-    assert (content_digest(first) == content_digest(second)) == (left == right)
+    assert (hash_contents(first) == hash_contents(second)) == (left == right)

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from fabric.model.catalog import PROVIDER_IDS
-from fabric.model.conventions import CONVENTIONS, Convention, conventions_of
+from fabric.model.conventions import CONVENTIONS, Convention, find_conventions
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.runtimes.archive import archive
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.calls.function import CallingProvider
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.invoke import Invocation, Invoked, invoke
@@ -23,7 +23,7 @@ RESOURCE = "arn:aws:lambda:eu-west-1:000000000000:function:shop"
 
 
 def provider_of(case: Case, runtime: str) -> CallingProvider:
-    calls = conventions_of(case.provider).of(runtime)
+    calls = find_conventions(case.provider).of(runtime)
     return CallingProvider(
         calls.convention(case.kinds),
         calls.names,
@@ -41,7 +41,7 @@ def called(case: Case, timeout: float = 60) -> Invoked:
     runtime = "python3.11" if case.file.endswith(".py") else "nodejs20.x"
     made = Invocation(
         "shop",
-        archive([BuiltFile(case.file, case.text.encode())]),
+        build_archive([BuiltFile(case.file, case.text.encode())]),
         case.handler,
         runtime,
         json.dumps(case.event),
@@ -95,7 +95,7 @@ def test_a_handler_of_events_works_everywhere(provider: str, file: str) -> None:
 
 
 def test_functions_without_an_http_trigger_are_called_by_the_other_convention() -> None:
-    calls = conventions_of("cloud2-functions").nodejs
+    calls = find_conventions("cloud2-functions").nodejs
     assert calls.convention(()) is calls.convention(("http", "pubsub"))
     assert calls.convention(("pubsub",)) is Convention.CLOUD_EVENT
 

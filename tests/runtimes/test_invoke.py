@@ -8,7 +8,7 @@ import pytest
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.runtimes.archive import archive
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.invoke import Invocation, Invoked, invoke
 from tests.support.bundler_cache import ENVIRONMENT
@@ -70,7 +70,7 @@ EACH = pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: langu
 
 
 def bundle(**files: str) -> bytes:
-    return archive(BuiltFile(name, text.encode()) for name, text in files.items())
+    return build_archive(BuiltFile(name, text.encode()) for name, text in files.items())
 
 
 def call(language: Language, text: str, event: str = "null", timeout: float = 60) -> Invoked:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.runtimes.pip import Pip, Target
 from tests.support.bundler_cache import ENVIRONMENT
@@ -89,7 +89,7 @@ def test_a_requirement_without_a_hash_beside_others_is_named(tmp_path: Path) -> 
     for name in ("one", "two"):
         write_wheel(tmp_path / "index", name)
     (wheel,) = (tmp_path / "index/one").glob("*.whl")
-    text = f"one==1.0 --hash=sha256:{digest_bytes(wheel.read_bytes())}\ntwo==1.0\n"
+    text = f"one==1.0 --hash=sha256:{hash_bytes(wheel.read_bytes())}\ntwo==1.0\n"
     with pytest.raises(FabricError) as caught:
         Pip(environment(tmp_path / "index")).download(
             text, Target("3.12", "x86_64"), tmp_path, locked=True

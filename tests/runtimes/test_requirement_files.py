@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.requirement_files import PackageFolders, find_source, listed
-from fabric.runtimes.requirements import constraint_lines, requirement_lines
+from fabric.runtimes.requirement_files import PackageFolders, find_source, read_public_source
+from fabric.runtimes.requirements import list_constraint_lines, list_requirement_lines
 from tests.support.runtimes_project import write
 
 BROUGHT = ("boto3", "botocore")
@@ -50,9 +50,9 @@ def test_files_that_are_named_are_read_in_their_place(tmp_path: Path) -> None:
             "more/bounds.txt": "e<5\n",
         },
     )
-    found = listed(tmp_path, ".")
-    assert requirement_lines(found.text) == ("a==1", "b==2", "c==3", "d")
-    assert constraint_lines(found.text) == ("d<4", "e<5")
+    found = read_public_source(tmp_path, ".")
+    assert list_requirement_lines(found.text) == ("a==1", "b==2", "c==3", "d")
+    assert list_constraint_lines(found.text) == ("d<4", "e<5")
     more = {"bounds.txt", "more/bounds.txt", "more/other.txt", "more/third.txt"}
     assert more <= set(found.seen.files)
 
@@ -98,9 +98,9 @@ def test_what_the_provider_brings_is_left_out_where_no_version_is_asked_for(
     line: str, tmp_path: Path, *, packed: bool
 ) -> None:
     write(tmp_path, {"requirements.txt": f"{line}\nidna==3.7\n"})
-    lines = requirement_lines(listed(tmp_path, ".", BROUGHT).text)
+    lines = list_requirement_lines(read_public_source(tmp_path, ".", BROUGHT).text)
     assert (len(lines) == 2) == packed
-    assert len(requirement_lines(listed(tmp_path, ".").text)) == 2
+    assert len(list_requirement_lines(read_public_source(tmp_path, ".").text)) == 2
 
 
 def test_only_what_is_brought_is_nothing_to_vendor(tmp_path: Path) -> None:
@@ -111,6 +111,9 @@ def test_only_what_is_brought_is_nothing_to_vendor(tmp_path: Path) -> None:
 
 def test_a_lock_of_another_tool_pins_what_is_brought_as_well(tmp_path: Path) -> None:
     write(tmp_path, {"requirements.txt": "boto3\n", "requirements.lock": "boto3==1.34.0\n"})
-    found = listed(tmp_path, ".", BROUGHT)
-    assert (found.file, requirement_lines(found.text)) == ("requirements.lock", ("boto3==1.34.0",))
+    found = read_public_source(tmp_path, ".", BROUGHT)
+    assert (found.file, list_requirement_lines(found.text)) == (
+        "requirements.lock",
+        ("boto3==1.34.0",),
+    )
     assert found.without == ()

@@ -8,10 +8,10 @@ from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.requirements import (
     Pin,
     is_pinned,
-    lacks_target,
+    is_target_missing,
+    list_required_names,
     lock_is_current,
-    pinned_names,
-    project_requirements,
+    read_project_requirements,
     render_lock,
 )
 from tests.support.runtimes_project import write
@@ -41,18 +41,18 @@ def test_pinned_means_one_version_for_each(text: str, *, pinned: bool) -> None:
 def test_a_lock_is_pinned_and_current_for_its_source() -> None:
     lock = render_lock("requirements.txt", "b>=1\nA", [Pin("b", "2", ("ff",)), Pin("A", "1")])
     assert is_pinned(lock)
-    assert pinned_names(lock) == {"a", "b"}
+    assert list_required_names(lock) == {"a", "b"}
     assert lock_is_current(lock, [("requirements.txt", "b>=1  # note\nA\n")])
     assert not lock_is_current(lock, [("requirements.txt", "b>=2\nA\n")])
 
 
 def test_a_lock_serves_the_targets_that_it_was_made_for() -> None:
     lock = render_lock("requirements.txt", "a", [Pin("a", "1")], ["3.12-x86_64-glibc2.34"])
-    assert not lacks_target(lock, "3.12-x86_64-glibc2.34")
+    assert not is_target_missing(lock, "3.12-x86_64-glibc2.34")
     for other in ("3.13-x86_64-glibc2.34", "3.12-aarch64-glibc2.34", "3.12-x86_64-glibc2.26"):
-        assert lacks_target(lock, other)
-    assert lacks_target(render_lock("requirements.txt", "a", [Pin("a", "1")]), "3.12-x86_64")
-    assert not lacks_target("a==1\n", "3.12-x86_64-glibc2.34")  # of another tool
+        assert is_target_missing(lock, other)
+    assert is_target_missing(render_lock("requirements.txt", "a", [Pin("a", "1")]), "3.12-x86_64")
+    assert not is_target_missing("a==1\n", "3.12-x86_64-glibc2.34")  # of another tool
 
 
 def test_a_lock_of_somebody_else_counts() -> None:
@@ -60,7 +60,7 @@ def test_a_lock_of_somebody_else_counts() -> None:
 
 
 def test_dependencies_of_a_project_are_requirements() -> None:
-    assert project_requirements('[project]\ndependencies = ["a>=1", "b"]') == "a>=1\nb\n"
+    assert read_project_requirements('[project]\ndependencies = ["a>=1", "b"]') == "a>=1\nb\n"
 
 
 def test_the_lock_wins_then_requirements_then_the_project(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.archive import archive
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.build import Runtimes
 from tests.support.bundler_cache import real_runtimes
 from tests.support.runtimes_project import digests, names, node, python, text_of, unchanged, write
@@ -91,7 +91,7 @@ def test_equal_sources_give_equal_archives_in_any_folder(
     for folder in ("one", "two/deeper"):
         workspace = write(tmp_path / folder, language.files)
         built = runtimes.build(workspace, language.inputs(sourcemap=True))
-        archives.add(archive(built.files))
+        archives.add(build_archive(built.files))
     assert len(archives) == 1
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.task_inputs import VendorInputs
-from fabric.runtimes.archive import archive
+from fabric.runtimes.archive import build_archive
 from fabric.runtimes.requirement_files import find_source
 from fabric.runtimes.vendor import vendor
 from tests.support.downloads import COMPILED, PIP_OFFLINE
@@ -39,6 +39,6 @@ def test_unpinned_requirements_are_locked_and_the_lock_gives_the_same_bytes(
     assert after.file == "api/requirements.lock"
     second = vendor(tmp_path, inputs(after.text), PIP_OFFLINE)
     assert second.warnings == ()
-    assert archive(first.files) == archive(second.files)
+    assert build_archive(first.files) == build_archive(second.files)
     other = vendor(tmp_path, inputs(after.text, platform="x86_64"), PIP_OFFLINE)
     assert "markupsafe/_speedups.cpython-312-x86_64-linux-gnu.so" in names(other)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task_inputs import VendorInputs
 from fabric.runtimes.contract import Built
 from fabric.runtimes.requirement_files import find_source
@@ -147,7 +147,7 @@ def test_a_lock_of_another_tool_is_taken_and_what_it_leaves_out_is_said(
 ) -> None:
     write_wheel(index, "late")
     write_wheel(index, "thing", ["late ; sys_platform == 'linux'"])
-    digest = digest_bytes((index / "thing" / "thing-1.0-py3-none-any.whl").read_bytes())
+    digest = hash_bytes((index / "thing" / "thing-1.0-py3-none-any.whl").read_bytes())
     lock = f"thing==1.0 --hash=sha256:{digest}\n"
     built = vendor(tmp_path, inputs(lock), environment(index))
     assert modules(built) == {"thing"}

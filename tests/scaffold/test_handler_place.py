@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.scaffold.handler_place import KnownHandler, handler_place
+from fabric.scaffold.handler_place import KnownHandler, choose_handler_place
 from fabric.scaffold.templates import Language
 
 TS, JS, PY = Language.TYPESCRIPT, Language.JAVASCRIPT, Language.PYTHON
@@ -41,12 +41,12 @@ PLACES = {
 @pytest.mark.parametrize("case", PLACES)
 def test_a_new_handler_lies_beside_the_others(case: str) -> None:
     handlers, default, path, language = PLACES[case]
-    place = handler_place("my-job", handlers, default)
+    place = choose_handler_place("my-job", handlers, default)
     assert (place.path, place.entry, place.language) == (path, path, language)
 
 
 def test_an_entry_names_its_export_where_all_others_do() -> None:
-    place = handler_place("job", known("src/a.py", export="main"), PY)
+    place = choose_handler_place("job", known("src/a.py", export="main"), PY)
     assert (place.path, place.entry) == ("src/job.py", "src/job.handler")
     mixed = (*known("src/a.py", export="main"), *known("src/b.py"))
-    assert handler_place("job", mixed, PY).entry == "src/job.py"
+    assert choose_handler_place("job", mixed, PY).entry == "src/job.py"

@@ -14,20 +14,20 @@ from fabric.model.names import TriggerKind
 from fabric.scaffold.choices import (
     ManagerFacts,
     ProjectChoices,
-    providers_for,
-    refused_pairs,
-    service_problem,
-    templates_for,
+    find_service_name_problem,
+    find_unsupported_pairs,
+    list_providers,
+    list_templates,
 )
-from fabric.scaffold.config_text import scalar
-from fabric.scaffold.new_project import new_project
-from fabric.scaffold.templates import Language, handler_source
+from fabric.scaffold.config_text import format_scalar
+from fabric.scaffold.new_project import build_new_project
+from fabric.scaffold.templates import Language, read_handler_source
 
 VAULT = ManagerFacts("vault", ("VAULT_ADDRESS", "VAULT_TOKEN"))
 
 
 def files(choices: ProjectChoices) -> dict[str, str]:
-    return {one.path: one.text for one in new_project(choices)}
+    return {one.path: one.text for one in build_new_project(choices)}
 
 
 def loaded(choices: ProjectChoices) -> Config:
@@ -36,9 +36,9 @@ def loaded(choices: ProjectChoices) -> Config:
 
 
 @pytest.mark.parametrize("backend", BackendKind)
-@pytest.mark.parametrize("template", templates_for())
+@pytest.mark.parametrize("template", list_templates())
 def test_every_config_loads_without_a_word(template: str, backend: str) -> None:
-    for provider in providers_for(template):
+    for provider in list_providers(template):
         config = loaded(ProjectChoices("my_shop", template, provider, backend=backend))
         assert (config.service, config.warnings, plan_problems(config)) == ("my_shop", (), ())
         assert config.backend.kind == backend
@@ -46,7 +46,7 @@ def test_every_config_loads_without_a_word(template: str, backend: str) -> None:
 
 @pytest.mark.parametrize("service", ["123", "0123", "true", "No", "1e5", "null", "0x1f", "n", "~a"])
 def test_a_name_that_could_be_read_as_something_else_is_a_text(service: str) -> None:
-    if service_problem(service, is_folder=False):
+    if find_service_name_problem(service, is_folder=False):
         assert service == "~a"
         return
     assert loaded(ProjectChoices(service, "http", "host1")).service == service
@@ -57,7 +57,7 @@ def test_a_name_that_could_be_read_as_something_else_is_a_text(service: str) -> 
     [("my-queue", "my-queue"), ("GET:/hello", '"GET:/hello"'), ("yes", '"yes"'), ("7", '"7"')],
 )
 def test_texts_are_quoted_where_a_reader_could_take_them_for_more(text: str, written: str) -> None:
-    assert scalar(text) == written
+    assert format_scalar(text) == written
 
 
 def test_what_typescript_javascript_and_python_projects_have() -> None:
@@ -137,20 +137,20 @@ def load_yaml(text: str) -> dict[str, object]:
 @pytest.mark.parametrize("kind", TriggerKind)
 @pytest.mark.parametrize("lang", Language)
 def test_there_is_a_handler_for_each_kind_and_language(kind: str, lang: str) -> None:
-    text = handler_source(kind, lang)
+    text = read_handler_source(kind, lang)
     assert "handler(event" in text
     assert text.endswith("\n")
     assert max(map(len, text.splitlines())) < 100
 
 
 def test_a_pair_that_the_table_lacks_is_refused_with_those_who_can() -> None:
-    (problem,) = refused_pairs(ProjectChoices("shop", "eventbus", "host1"))
+    (problem,) = find_unsupported_pairs(ProjectChoices("shop", "eventbus", "host1"))
     assert "(`host1`) does not support triggers of type `eventbus`" in problem.message
     assert problem.hint.startswith("use a provider of cloud1-lambda")
-    (language,) = refused_pairs(ProjectChoices("shop", "http", "edge1-workers", "py"))
+    (language,) = find_unsupported_pairs(ProjectChoices("shop", "http", "edge1-workers", "py"))
     assert language.hint == "use one of ts, js"
 
 
 def test_only_what_some_provider_can_deploy_is_a_template() -> None:
-    assert templates_for() == ("http", "queue", "cron", "storage", "eventbus", "pubsub")
-    assert templates_for("host3-machines") == ("http",)
+    assert list_templates() == ("http", "queue", "cron", "storage", "eventbus", "pubsub")
+    assert list_templates("host3-machines") == ("http",)

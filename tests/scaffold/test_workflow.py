@@ -8,8 +8,8 @@ from fabric.manifest import VERSION
 from fabric.model.back_ends import BackendKind
 from fabric.model.catalog import PROVIDERS
 from fabric.model.distribution import DISTRIBUTION
-from fabric.model.secrecy import looks_secret
-from fabric.scaffold.workflow import CiProject, workflow_text
+from fabric.model.secrecy import is_secret_name
+from fabric.scaffold.workflow import CiProject, format_workflow
 
 LOGINS = {
     "cloud1-lambda": "aws-actions/configure-aws-credentials",
@@ -45,7 +45,7 @@ def project(provider: str, backend: str = "local") -> CiProject:
 @pytest.mark.parametrize("backend", BackendKind)
 @pytest.mark.parametrize("provider", [one.id for one in PROVIDERS])
 def test_clouds_are_reached_by_short_lived_tokens(provider: str, backend: str) -> None:
-    text = workflow_text(project(provider, backend))
+    text = format_workflow(project(provider, backend))
     found = load_yaml(text)
     wanted = {LOGINS[one] for one in (provider, backend) if one in LOGINS}
     used = [one["uses"].partition("@")[0] for one in steps_of(found) if "uses" in one]
@@ -57,14 +57,14 @@ def test_clouds_are_reached_by_short_lived_tokens(provider: str, backend: str) -
 
 @pytest.mark.parametrize("facts", PROVIDERS, ids=lambda one: one.id)
 def test_tokens_reach_only_the_steps_that_need_them(facts: Any) -> None:
-    found = load_yaml(workflow_text(project(facts.id, "sql")))
+    found = load_yaml(format_workflow(project(facts.id, "sql")))
     assert "env" not in found["jobs"]["fabric"]
     plan, deploy = steps_of(found)[-2:]
     assert (plan["run"], deploy["run"]) == ("fabric plan", "fabric deploy")
     assert plan["env"] == deploy["env"]
     assert plan["env"]["FABRIC_STATE_SQL_URL"] == "${{ secrets.FABRIC_STATE_SQL_URL }}"
     for name, value in plan["env"].items():
-        if looks_secret(name):
+        if is_secret_name(name):
             assert "secrets." in value or "steps." in value
     assert plan["env"]["FABRIC_CACHE_KEY"] == "${{ secrets.FABRIC_CACHE_KEY }}"
     groups = facts.credentials.required
@@ -73,14 +73,14 @@ def test_tokens_reach_only_the_steps_that_need_them(facts: Any) -> None:
 
 
 def test_a_fork_gets_no_token() -> None:
-    steps = steps_of(load_yaml(workflow_text(project("cloud1-lambda"))))
+    steps = steps_of(load_yaml(format_workflow(project("cloud1-lambda"))))
     [login] = [one for one in steps if "configure-aws" in one.get("uses", "")]
     assert "head.repo.full_name == github.repository" in login["if"]
     assert login["with"]["role-to-assume"] == "${{ vars.AWS_ROLE_TO_ASSUME }}"
 
 
 def test_a_google_token_is_handed_to_provider_and_backend() -> None:
-    found = load_yaml(workflow_text(project("cloud2-functions", "objstore2")))
+    found = load_yaml(format_workflow(project("cloud2-functions", "objstore2")))
     env = steps_of(found)[-1]["env"]
     given = {env["CLOUD2_ACCESS_TOKEN"], env["OBJSTORE2_ACCESS_TOKEN"]}
     assert given == {"${{ steps.google.outputs.access_token }}"}
@@ -98,7 +98,7 @@ def test_a_google_token_is_handed_to_provider_and_backend() -> None:
 def test_the_extras_are_those_of_provider_and_backend(
     provider: str, backend: str, extras: str
 ) -> None:
-    steps = steps_of(load_yaml(workflow_text(project(provider, backend))))
+    steps = steps_of(load_yaml(format_workflow(project(provider, backend))))
     major = int(VERSION.split(".")[0])
     wanted = f'pipx install "{DISTRIBUTION}{extras}>={VERSION},<{major + 1}"'
     assert wanted in [one.get("run") for one in steps]
@@ -106,9 +106,9 @@ def test_the_extras_are_those_of_provider_and_backend(
 
 def test_a_project_in_a_folder_works_there() -> None:
     made = CiProject(provider="host1", folder="services/api", checks=("npm ci",), has_node=True)
-    found = load_yaml(workflow_text(made))
+    found = load_yaml(format_workflow(made))
     assert found["jobs"]["fabric"]["defaults"]["run"] == {"working-directory": "services/api"}
     [cache] = [one for one in steps_of(found) if "cache" in one.get("uses", "")]
     assert cache["with"]["path"] == "services/api/.fabric/cache"
-    odd = load_yaml(workflow_text(CiProject(provider="cloud1-lambda", folder="my # svc: x")))
+    odd = load_yaml(format_workflow(CiProject(provider="cloud1-lambda", folder="my # svc: x")))
     assert odd["jobs"]["fabric"]["defaults"]["run"] == {"working-directory": "my # svc: x"}

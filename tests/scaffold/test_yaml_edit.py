@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from fabric.config.resolve.stages import named_entries
-from fabric.config.yaml.nodes import Mapping, child
+from fabric.config.resolve.stages import list_named_entries
+from fabric.config.yaml.nodes import Mapping, find_child
 from fabric.config.yaml.reader import read
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError
 from fabric.scaffold.yaml_edit import with_addition
 from fabric.scaffold.yaml_places import Addition
-from fabric.scaffold.yaml_text import leaf, tree
+from fabric.scaffold.yaml_text import build_tree, parse_leaf
 from tests.support.config_files import config_file
 
 ENTRIES: dict[str, dict[str, Json]] = {
@@ -35,7 +35,7 @@ HELLO: dict[str, Json] = {
 
 
 def added(raw: bytes, section: str, entry: dict[str, Json], name: str = "brand-new") -> bytes:
-    node = tree(entry)
+    node = build_tree(entry)
     assert isinstance(node, Mapping)
     return with_addition("fabric.yml", raw, Addition(section, name, node))
 
@@ -91,7 +91,7 @@ def moved_up(documents: list[Any]) -> list[Any]:
 def test_a_second_entry_goes_after_the_first(seed: int) -> None:
     once = added(config_file(seed), "functions", HELLO, "one")
     twice = added(once, "functions", HELLO, "two")
-    names = [name for name, _ in named_entries(child(read("", twice).root, "functions"))]
+    names = [name for name, _ in list_named_entries(find_child(read("", twice).root, "functions"))]
     assert {"one", "two"} <= set(names)
 
 
@@ -269,8 +269,8 @@ def test_what_cannot_be_put_in_is_said_with_its_place(case: str) -> None:
     ],
 )
 def test_a_word_is_a_number_or_flag_where_json_says_so(word: str, value: object) -> None:
-    assert leaf(word).value == value
-    assert type(leaf(word).value) is type(value)
+    assert parse_leaf(word).value == value
+    assert type(parse_leaf(word).value) is type(value)
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
 from tests.support import node_sdk
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.downloads import NPM_OFFLINE
@@ -48,7 +48,7 @@ def test_the_examples_of_its_page_answer(name: str, checkout: Path) -> None:
 
 
 def test_what_is_published_is_the_code_its_types_and_who_may_use_it(tmp_path: Path) -> None:
-    pack = (*npm_command(ENVIRONMENT), "pack", "--dry-run", "--json", "--ignore-scripts")
+    pack = (*find_npm_command(ENVIRONMENT), "pack", "--dry-run", "--json", "--ignore-scripts")
     env = {**NPM_OFFLINE, "npm_config_cache": str(tmp_path)}
     done = subprocess.run(pack, cwd=SDK, env=env, check=True, capture_output=True, text=True)
     (packed,) = json.loads(done.stdout)

@@ -8,12 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.signing import (
     AccessKey,
     SignedMoment,
-    authorization,
-    own_headers,
+    build_signed_headers,
+    sign_headers,
 )
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.clock import SystemClock
@@ -69,7 +69,7 @@ def refused(api: Cloud4Api, call: Cloud4Call) -> str:
 def test_what_no_function_has_is_refused(
     site: Cloud4Site, api: Cloud4Api, document: dict[str, Any], words: str
 ) -> None:
-    assert words in refused(api, telling("UpdateFunction", "PUT", (_NAME,), document))
+    assert words in refused(api, build_cloud4_call("UpdateFunction", "PUT", (_NAME,), document))
     assert site.said() == "one"
 
 
@@ -83,9 +83,12 @@ def test_what_no_function_has_is_refused(
         (Cloud4Call("GetFunction", "GET", (_NAME,), (("qualifier", "9"),)), "VersionNotFound"),
         (Cloud4Call("GetAlias", "GET", (_NAME,)), "x-acs-action is GetAlias, not GetFunction"),
         (Cloud4Call("GetFunction", "GET", (_NAME, "more")), "PathNotSupported"),
-        (telling("UpdateAlias", "PUT", (_NAME, "aliases", "live"), {"versionId": "9"}), "'9'"),
         (
-            telling(
+            build_cloud4_call("UpdateAlias", "PUT", (_NAME, "aliases", "live"), {"versionId": "9"}),
+            "'9'",
+        ),
+        (
+            build_cloud4_call(
                 "CreateTrigger",
                 "POST",
                 (_NAME, "triggers"),
@@ -109,7 +112,7 @@ def test_what_would_leave_something_in_the_air_is_refused(
 def test_what_is_there_already_is_a_conflict(site: Cloud4Site, api: Cloud4Api) -> None:
     document = {"aliasName": "live", "versionId": "1"}
     with pytest.raises(TransientError, match="AliasAlreadyExists"):
-        api.once(telling("CreateAlias", "POST", (_NAME, "aliases"), document), object)
+        api.once(build_cloud4_call("CreateAlias", "POST", (_NAME, "aliases"), document), object)
     assert site.said() == "one"
 
 
@@ -124,8 +127,8 @@ def test_a_call_that_was_changed_on_its_way_is_refused(cloud4: Cloud4Server, par
     signed = replace(call, content=b"{}" if part == "body" else b"")
     url = account.endpoint + signed.path
     host = url.split("/")[2]
-    headers = own_headers(signed, host, "ListFunctions", moment)
-    headers["authorization"] = authorization(key, "GET", url, headers).reveal()
+    headers = build_signed_headers(signed, host, "ListFunctions", moment)
+    headers["authorization"] = sign_headers(key, "GET", url, headers).reveal()
     if part == "x-acs-action":
         headers[part] = "GetFunction"
     url = url.replace("limit=1", "limit=2") if part == "query" else url
@@ -149,7 +152,9 @@ def test_a_call_that_is_sent_twice_is_carried_out_once(cloud4: Cloud4Server) -> 
     key = AccessKey(account.key, Secret(account.secret))
     call = Cloud4Call("ListFunctions", "GET").sent
     url = account.endpoint + call.path
-    headers = own_headers(call, url.split("/")[2], "ListFunctions", SignedMoment(_now(), "n"))
-    headers["authorization"] = authorization(key, "GET", url, headers).reveal()
+    headers = build_signed_headers(
+        call, url.split("/")[2], "ListFunctions", SignedMoment(_now(), "n")
+    )
+    headers["authorization"] = sign_headers(key, "GET", url, headers).reveal()
     first, second = (cloud4.http("GET", url, headers=headers) for _ in range(2))
     assert (first.status, second.json["Code"]) == (200, "SignatureNonceUsed")

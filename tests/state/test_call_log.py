@@ -3,8 +3,8 @@
 import stat
 from pathlib import Path
 
-from fabric.state.call_log import CallEntry, CallLog, call_log_path, noted_calls
-from fabric.system.rotating_log import numbered
+from fabric.state.call_log import CallEntry, CallLog, call_log_path, read_calls
+from fabric.system.rotating_log import build_numbered_path
 
 
 def noted(path: Path, *entries: CallEntry) -> None:
@@ -21,13 +21,13 @@ def entry(at: int, *lines: str) -> CallEntry:
 def test_calls_are_found_oldest_first_from_a_time_on(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     noted(path, entry(1, "a"), entry(2, "b\u2028c"), entry(3))
-    assert [one.at for one in noted_calls(path).entries] == [1, 2, 3]
-    assert [one.at for one in noted_calls(path, since=2).entries] == [2, 3]
-    assert noted_calls(path).entries[1].lines == ["b\u2028c"]
+    assert [one.at for one in read_calls(path).entries] == [1, 2, 3]
+    assert [one.at for one in read_calls(path, since=2).entries] == [2, 3]
+    assert read_calls(path).entries[1].lines == ["b\u2028c"]
 
 
 def test_no_log_is_no_call(tmp_path: Path) -> None:
-    assert noted_calls(call_log_path(tmp_path, "dev", "shop")).entries == ()
+    assert read_calls(call_log_path(tmp_path, "dev", "shop")).entries == ()
 
 
 def test_the_log_is_its_owners_alone(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_damaged_lines_are_counted_and_hide_no_others(tmp_path: Path) -> None:
     noted(path, entry(2))
     with path.open("ab") as file:
         file.write(b'{"at": 3, "function"')  # still being written
-    found = noted_calls(path)
+    found = read_calls(path)
     assert [one.at for one in found.entries] == [1, 2]
     assert found.damaged == 3
 
@@ -53,15 +53,15 @@ def test_damaged_lines_are_counted_and_hide_no_others(tmp_path: Path) -> None:
 def test_older_files_are_read_as_well_and_the_oldest_goes(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     for number in (2, 1):
-        noted(numbered(path, number), entry(3 - number))
+        noted(build_numbered_path(path, number), entry(3 - number))
     noted(path, entry(3))
-    assert [one.at for one in noted_calls(path).entries] == [1, 2, 3]
+    assert [one.at for one in read_calls(path).entries] == [1, 2, 3]
 
 
 def test_a_call_that_says_very_much_is_cut_short_and_says_so(tmp_path: Path) -> None:
     path = call_log_path(tmp_path, "dev", "shop")
     noted(path, entry(1, "short", "x" * 300_000, "last"))
-    (found,) = noted_calls(path).entries
+    (found,) = read_calls(path).entries
     assert len(found.lines) == 2
     assert found.lines[1].endswith("(2 lines truncated)")
     assert path.stat().st_size < 300_000

@@ -13,17 +13,17 @@ from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import RecordRef
 from fabric.state.dev_journal import (
     DevJournal,
+    build_journal_path,
     drop_journal,
-    journal_path,
+    find_diversion_problem,
     keep_journal,
-    left_journals,
+    list_stage_journals,
     read_journal,
-    wired_problem,
 )
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")
-DEAD = replace(this_process(), started=1)
+DEAD = replace(identify_this_process(), started=1)
 BEFORE = (("api", "a1"), ("route:r1", "integrations/i1"))
 
 
@@ -48,7 +48,7 @@ def test_it_is_read_as_it_was_written(
     written = journal(tuple(before))
     keep_journal(home, written)
     assert read_journal(home, REF) == written
-    assert journal_path(home, REF).stat().st_mode & 0o777 == 0o600
+    assert build_journal_path(home, REF).stat().st_mode & 0o777 == 0o600
     drop_journal(home, REF)
     assert read_journal(home, REF) is None
     assert list(home.iterdir()) == []
@@ -60,7 +60,7 @@ def test_one_that_was_changed_or_cut_is_an_error_and_stays(
 ) -> None:
     home = tmp_path_factory.mktemp("home")
     keep_journal(home, journal())
-    path = journal_path(home, REF)
+    path = build_journal_path(home, REF)
     whole = path.read_bytes()
     place = data.draw(st.integers(0, len(whole) - 2))
     byte = data.draw(st.integers(0x21, 0x7E))
@@ -70,7 +70,7 @@ def test_one_that_was_changed_or_cut_is_an_error_and_stays(
         path.write_bytes(content)
         if content != whole and not _is_layout(whole, place):
             damage(home)
-            assert wired_problem(home, REF)
+            assert find_diversion_problem(home, REF)
         assert path.read_bytes() == content
 
 
@@ -82,34 +82,34 @@ def _is_layout(whole: bytes, place: int) -> bool:
 def test_that_of_another_record_or_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     keep_journal(tmp_path, journal())
     other = replace(REF, stage="test")
-    path = journal_path(tmp_path, other)
+    path = build_journal_path(tmp_path, other)
     path.parent.mkdir(parents=True)
-    path.write_bytes(journal_path(tmp_path, REF).read_bytes())
+    path.write_bytes(build_journal_path(tmp_path, REF).read_bytes())
     with pytest.raises(FabricError, match="it belongs to"):
         read_journal(tmp_path, other)
-    journal_path(tmp_path, REF).chmod(0o666)
+    build_journal_path(tmp_path, REF).chmod(0o666)
     assert "another user" in damage(tmp_path)
 
 
 def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
-    journal_path(tmp_path, REF).mkdir(parents=True)
+    build_journal_path(tmp_path, REF).mkdir(parents=True)
     damage(tmp_path)
 
 
 def test_whoever_is_at_work_is_told_apart_from_who_was_killed(tmp_path: Path) -> None:
-    assert wired_problem(tmp_path, REF) is None
+    assert find_diversion_problem(tmp_path, REF) is None
     keep_journal(tmp_path, journal())
-    left = wired_problem(tmp_path, REF)
+    left = find_diversion_problem(tmp_path, REF)
     assert left
     assert (left.code, "--restore --stream-from dev" in left.hint) == ("dev/left-wired", True)
-    keep_journal(tmp_path, replace(journal(), process=this_process()))
-    at_work = wired_problem(tmp_path, REF)
+    keep_journal(tmp_path, replace(journal(), process=identify_this_process()))
+    at_work = find_diversion_problem(tmp_path, REF)
     assert at_work
     assert (at_work.code, str(os.getpid()) in at_work.hint) == ("dev/wired", True)
 
 
 def test_those_of_a_stage_are_found(tmp_path: Path) -> None:
-    assert list(left_journals(tmp_path, "shop", "dev")) == []
+    assert list(list_stage_journals(tmp_path, "shop", "dev")) == []
     keep_journal(tmp_path, journal())
-    assert list(left_journals(tmp_path, "shop", "dev")) == [REF]
-    assert list(left_journals(tmp_path, "shop", "test")) == []
+    assert list(list_stage_journals(tmp_path, "shop", "dev")) == [REF]
+    assert list(list_stage_journals(tmp_path, "shop", "test")) == []

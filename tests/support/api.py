@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 import httpx
 
 from fabric.app.settings import Settings
-from fabric.daemon.actions import Actions, action_routes
-from fabric.daemon.api_routes import config_routes, deploy_routes
+from fabric.daemon.actions import Actions, build_action_routes
+from fabric.daemon.api_routes import build_config_routes, deploy_routes
 from fabric.daemon.changes import WorldChanges
 from fabric.daemon.endpoints import Endpoints
-from fabric.daemon.exchange import ApiRoute
+from fabric.daemon.http_types import ApiRoute
 from fabric.daemon.options import ServerOptions
 from fabric.daemon.run_routes import RunEndpoints, run_routes
 from fabric.daemon.runs.runs import Runs
-from fabric.daemon.web import web_app
+from fabric.daemon.web import build_web_app
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Api:
     failures: list[BaseException] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        transport = httpx.WSGITransport(app=web_app(self.routes))
+        transport = httpx.WSGITransport(app=build_web_app(self.routes))
         self.http = httpx.Client(transport=transport, base_url="http://server.test")
 
     def post(self, path: str, body: str | bytes = b"", **headers: str) -> httpx.Response:
@@ -48,9 +48,9 @@ def api_of(
     changes = WorldChanges(runs, lambda _stage, _outcome: None)
     endpoints = Endpoints(options or ServerOptions(), settings, changes, has_keys=has_keys)
     routes = (
-        *config_routes(endpoints),
+        *build_config_routes(endpoints),
         *deploy_routes(endpoints),
-        *action_routes(Actions(endpoints)),
+        *build_action_routes(Actions(endpoints)),
         *run_routes(RunEndpoints(runs)),
     )
     try:

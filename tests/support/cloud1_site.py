@@ -11,8 +11,8 @@ from fabric.model.records.record import Mode
 from fabric.providers.cloud1.clients import ONCE, Cloud1Clients
 from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.registry import deployer_of
-from fabric.system.cloud1_account import Trying, account_of
+from fabric.providers.registry import open_deployer
+from fabric.system.cloud1_account import Trying, resolve_cloud1_account
 from tests.support.orders import HTTP, around, trigger
 from tests.support.servers.strict_cloud1.client import StrictCloud1
 from tests.support.servers.strict_cloud1.faults import is_change
@@ -44,7 +44,7 @@ class Cloud1Site(ServiceSite):
     ) -> None:
         super().__init__(folder, service, {"roleArn": role_of(cloud1), **(extension or {})})
         self.cloud1 = cloud1
-        account = account_of(cloud1.environment, ("AWS_ENDPOINT_URL",))
+        account = resolve_cloud1_account(cloud1.environment, ("AWS_ENDPOINT_URL",))
         self._clients = Cloud1Clients(account)
         self._once = _OnceClients(account)
 
@@ -55,7 +55,7 @@ class Cloud1Site(ServiceSite):
     @property
     def deployer(self) -> Cloud1Lambda:
         surroundings = around(self.folder, self.environment)
-        made = deployer_of(self.provider, Mode.REAL, surroundings, json.dumps(self.extension))
+        made = open_deployer(self.provider, Mode.REAL, surroundings, json.dumps(self.extension))
         assert isinstance(made, Cloud1Lambda)
         clients = self._once if self.gives_up else self._clients
         return replace(made, waiting=self.waiting, connect=lambda _: clients)

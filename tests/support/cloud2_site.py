@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud2.deployer import Cloud2Functions
-from fabric.providers.cloud2.own_settings import revision_in
+from fabric.providers.cloud2.own_settings import parse_revision
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.cloud2.client import Cloud2Server
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Cloud2Site(ServiceSite):
@@ -41,7 +41,7 @@ class Cloud2Site(ServiceSite):
     def deployer(self) -> Cloud2Functions:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Cloud2Functions)
         waiting = AT_ONCE if self.gives_up else self.waiting
         return replace(made, waiting=waiting, building=replace(self.waiting, most=30.0))
@@ -97,5 +97,5 @@ class Cloud2Site(ServiceSite):
 
     def lose_version(self, live: LiveFunction) -> None:
         place = f"/v2/projects/{self.cloud2.project.id}/locations/europe-west1"
-        name = f"{place}/services/{live.resource_name}/revisions/{revision_in(live.resource_id)}"
+        name = f"{place}/services/{live.resource_name}/revisions/{parse_revision(live.resource_id)}"
         self.cloud2.api("DELETE", name)

@@ -8,18 +8,18 @@ from msgspec.structs import replace
 
 from fabric.model.records.record import Mode
 from fabric.providers.cloud4.deployer import Cloud4Functions
-from fabric.providers.cloud4.own_settings import version_in
+from fabric.providers.cloud4.own_settings import parse_version
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.cloud4.client import Cloud4Server
 from tests.support.servers.edge1.client import Met
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Cloud4Site(ServiceSite):
@@ -42,7 +42,7 @@ class Cloud4Site(ServiceSite):
     def deployer(self) -> Cloud4Functions:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Cloud4Functions)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
 
@@ -100,5 +100,5 @@ class Cloud4Site(ServiceSite):
 
     def lose_version(self, live: LiveFunction) -> None:
         held = self.cloud4.function(live.resource_name)
-        version = version_in(live.resource_id).version
+        version = parse_version(live.resource_id).version
         del held.versions[version], held.codes[version]

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.cluster.deployer import ClusterOrchestrator
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import HTTP, around
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
 from tests.support.servers.cluster.fixtures import TestedCluster
 from tests.support.service_site import BYE, EVERY_HOUR, LostAnswer, ServiceSite
 
 _REFUSED = ToolAnswer(1, err="Error from server (Invalid): it is refused\n")
-_PODS = Waiting(base=0.02, cap=0.1, most=20.0)
+_PODS = RetryPolicy(base=0.02, cap=0.1, most=20.0)
 
 
 class ClusterSite(ServiceSite):
@@ -38,7 +38,7 @@ class ClusterSite(ServiceSite):
     @property
     def deployer(self) -> ClusterOrchestrator:
         surroundings = around(self.folder, self.cluster.environment)
-        made = deployer_of(self.provider, Mode.REAL, surroundings, self.address().extension)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, self.address().extension)
         assert isinstance(made, ClusterOrchestrator)
         return replace(made, waiting=self.waiting)
 

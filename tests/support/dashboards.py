@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fabric.daemon.composition import application_of
+from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.ear import Ear
 from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.serving import ServeTools, serve
+from fabric.daemon.process.signal_queue import SignalQueue
 from fabric.daemon.server.keys import KeyDigest
 from tests.support.until import until
 from tests.support.use_cases import Workplace
@@ -98,7 +98,7 @@ def waiting_shop(folder: Path) -> Workplace:
 def dashboard(
     shop: Workplace, *digests: KeyDigest, is_shown: bool = True, port: int = 0
 ) -> Iterator[ServedPage]:
-    found, ear = ServedPage(shop), Ear()
+    found, ear = ServedPage(shop), SignalQueue()
     project = ServedProject(str(shop.root), dashboard=is_shown)
     order = ServeOrder(
         ServerKind.DAEMON, str(shop.root), "127.0.0.1", port, project, digests=digests
@@ -107,7 +107,7 @@ def dashboard(
     def write(line: str) -> None:
         found.lines.append(json.loads(line))
 
-    tools = ServeTools(application_of, ear.heard, write, found.ports.append, _QUICK)
+    tools = ServeTools(build_application, ear.heard, write, found.ports.append, _QUICK)
     thread = threading.Thread(target=serve, args=(order, shop.settings, tools))
     thread.start()
     until(lambda: bool(found.ports) or not thread.is_alive())

@@ -13,9 +13,9 @@ from msgspec.json import decode, encode
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.dns_registry import dns_backend_of, dns_kind_of
+from fabric.providers.dns_registry import build_dns_backend, choose_dns_kind
 from fabric.providers.zone_file.backend import ZoneFile
-from fabric.providers.zone_file.records import wanted_records
+from fabric.providers.zone_file.records import plan_zone_records
 from tests.support.servers.edge1.client import Edge1Server
 from tests.support.servers.pdns import PdnsSite
 from tests.support.servers.relay import Relay
@@ -85,8 +85,8 @@ class KeptNameSite(DnsSite):
         """How many things of each kind it has for the name."""
 
     def backend(self) -> DnsBackend:
-        kind = dns_kind_of(self.provider, self.environment)
-        return dns_backend_of(kind, self.environment, self.connections)
+        kind = choose_dns_kind(self.provider, self.environment)
+        return build_dns_backend(kind, self.environment, self.connections)
 
 
 class ZoneFileSite(DnsSite):
@@ -97,7 +97,7 @@ class ZoneFileSite(DnsSite):
         self._zone = folder / "router-zone-dev.zone"
 
     def backend(self) -> DnsBackend:
-        return ZoneFile("local", self._path, wanted_records, self._zone)
+        return ZoneFile("local", self._path, plan_zone_records, self._zone)
 
     def take(self) -> None:
         self._add("api.zone.test.")

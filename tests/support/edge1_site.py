@@ -10,14 +10,14 @@ from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import FunctionOrder, LiveFunction
 from fabric.providers.edge1.deployer import Edge1Workers
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.edge1.client import Edge1Server, Met
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Edge1Site(ServiceSite):
@@ -40,7 +40,7 @@ class Edge1Site(ServiceSite):
     def deployer(self) -> Edge1Workers:
         surroundings = around(self.folder, self.environment)
         extension = self.address().extension
-        made = deployer_of(self.provider, Mode.REAL, surroundings, extension, self._connections)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, extension, self._connections)
         assert isinstance(made, Edge1Workers)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
 

@@ -20,7 +20,7 @@ from fabric.engine.task_runner import Stores, TaskRunner
 from fabric.graph.build_graph import build_graph
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import Event, Stamped
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EntryKind, InputEntry, Lane, Output, Task
 from fabric.model.task_id import TaskId
@@ -89,7 +89,7 @@ class JoinKind:
         text = "".join(one.partition("#")[0] for one in texts)
         content = (text.upper() if inputs.upper else text).encode()
         made = MadeFile(f"{inputs.function}.txt", content)
-        return Made(digest_bytes(content), (made,), read=inputs.sources)
+        return Made(hash_bytes(content), (made,), read=inputs.sources)
 
 
 @dataclass

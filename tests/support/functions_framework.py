@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabric.providers.cloud2.source import NODE_FRAMEWORK, PYTHON_FRAMEWORK
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _CACHE = TOOLCHAIN.parent
@@ -49,7 +49,7 @@ def install_all() -> None:
 def _kept(name: str, install: Callable[[Path], None]) -> Path:
     folder = _CACHE / name
     if not folder.exists():
-        with file_lock(_CACHE / f"{name}.lock", 600):
+        with lock_file(_CACHE / f"{name}.lock", 600):
             if not folder.exists():
                 fresh = folder.with_name(f"{name}.{os.getpid()}")
                 shutil.rmtree(fresh, ignore_errors=True)
@@ -60,7 +60,7 @@ def _kept(name: str, install: Callable[[Path], None]) -> Path:
 
 
 def _install_node(folder: Path) -> None:
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(folder), f"{_NODE}@{NODE_FRAMEWORK}"]
     path = f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"
     subprocess.run(argv, cwd=folder, check=True, env={**ENVIRONMENT, "PATH": path})

@@ -8,20 +8,20 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import FunctionGone, applied
+from fabric.model.records.changes import FunctionGone, apply_change
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import LiveFunction
 from fabric.providers.host2.deployer import Host2Sites
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.orders import around
 from tests.support.servers.edge1.client import Met
 from tests.support.servers.host2.client import Host2Server
 from tests.support.service_site import LostAnswer, ServiceSite
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class Host2Site(ServiceSite):
@@ -43,7 +43,7 @@ class Host2Site(ServiceSite):
     @property
     def deployer(self) -> Host2Sites:
         surroundings = around(self.folder, self.environment)
-        made = deployer_of(self.provider, Mode.REAL, surroundings, "{}", self._connections)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, Host2Sites)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
 
@@ -69,7 +69,7 @@ class Host2Site(ServiceSite):
         with pytest.raises(FabricError) as raised:
             self.deployer.destroy(self.address(self.record), [self.live(name)], self.watch)
         assert raised.value.first.code == "remove/whole-service"
-        self.record = applied(self.known(), FunctionGone("remove", name))
+        self.record = apply_change(self.known(), FunctionGone("remove", name))
 
     def get(self, path: str = "/hello", **headers: str) -> Met:
         return self.host2.http("GET", self.known().endpoint + path, headers=headers)

@@ -13,7 +13,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from fabric import stage_zero
-from fabric.app.settings import Settings, without_keys
+from fabric.app.settings import Settings, separate_keys
 from fabric.cli import version
 from fabric.cli.main import run
 from fabric.cli.start import CommandStart
@@ -32,9 +32,9 @@ def in_process(words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Done:
         stored = _stored(words, cwd, env)
     if stored is not None:
         return Done(*stored)
-    if version.asked(list(words)):
-        return Done(0, version.text(as_json="--json" in words) + "\n", "")
-    rest, withheld = without_keys(env)
+    if version.is_version_request(list(words)):
+        return Done(0, version.format_version(as_json="--json" in words) + "\n", "")
+    rest, withheld = separate_keys(env)
     settings = Settings(
         env=rest,
         cwd=cwd,

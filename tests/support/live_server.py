@@ -11,13 +11,13 @@ import httpx
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.daemon.composition import application_of
+from fabric.daemon.composition import build_application
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.ear import Ear
 from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.serving import ServeTools, serve
-from fabric.daemon.server.keys import key_digest
+from fabric.daemon.process.signal_queue import SignalQueue
+from fabric.daemon.server.keys import hash_server_key
 from tests.support.until import until
 
 _TIMES = EndingTimes(to_end=0.2, when_asked=2.0, when_cut=2.0, answers=1.0)
@@ -48,14 +48,14 @@ def order_of(settings: Settings, kind: ServerKind = ServerKind.DAEMON) -> ServeO
 def live_server(
     settings: Settings, order: ServeOrder, keys: Sequence[str] = ()
 ) -> Iterator[LiveServer]:
-    found, ear = LiveServer(), Ear()
-    digests = tuple(key_digest(key, "a key file") for key in keys)
+    found, ear = LiveServer(), SignalQueue()
+    digests = tuple(hash_server_key(key, "a key file") for key in keys)
     order = replace(order, digests=digests)
 
     def write(line: str) -> None:
         found.log.append(json.loads(line))
 
-    tools = ServeTools(application_of, ear.heard, write, found.ports.append, _TIMES)
+    tools = ServeTools(build_application, ear.heard, write, found.ports.append, _TIMES)
     thread = threading.Thread(target=serve, args=(order, settings, tools))
     thread.start()
     until(lambda: bool(found.ports) or not thread.is_alive())

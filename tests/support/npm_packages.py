@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
 _QUIET = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
@@ -34,7 +34,7 @@ def install(folder: Path, group: str, strategy: str = "hoisted") -> Path:
 
 
 def _npm_ci(folder: Path, strategy: str) -> None:
-    npm = (*npm_command(ENVIRONMENT), "ci", f"--install-strategy={strategy}", *_QUIET)
+    npm = (*find_npm_command(ENVIRONMENT), "ci", f"--install-strategy={strategy}", *_QUIET)
     path = os.pathsep.join((str(find_node(ENVIRONMENT).parent), ENVIRONMENT["PATH"]))
     subprocess.run(npm, cwd=folder, check=True, env={**ENVIRONMENT, "PATH": path})
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import click
 
 from fabric.cli.daemon.main import fabricd
-from fabric.cli.main import root
+from fabric.cli.main import build_root
 from tests.support.function_names import function_names, is_participle, is_verb
 
 REPO = Path(__file__).parents[2]
@@ -51,6 +51,7 @@ PHRASES = {
     r"\b(?:of (?:its|your|their) own|by (?:itself|themselves))\b": "custom, separate",
 }
 _COMPILED = {re.compile(pattern, re.IGNORECASE): advice for pattern, advice in PHRASES.items()}
+_PRODUCTS = "Kubernetes|Vercel|Netlify|Cloudflare|Node|Python|Google|Alibaba|Azure|X"
 _SUMMARY, _OPTION, _MESSAGE, _HINT, _SENTENCE = 60, 90, 140, 160, 30
 
 
@@ -89,7 +90,7 @@ def _commands(group: click.Command, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def commands() -> list[tuple[str, click.Command]]:
-    return [*_commands(root(), "fabric"), ("fabricd", fabricd)]
+    return [*_commands(build_root(), "fabric"), ("fabricd", fabricd)]
 
 
 def _help_texts() -> Iterator[Text]:
@@ -227,7 +228,7 @@ def shapes() -> list[tuple[str, Text]]:
     single = [(path, one) for path, one in commands() if not isinstance(one, click.Group)]
     summaries = (Text(path, (one.help or "").split("\n\n")[0]) for path, one in single)
     options = (one for one in _help_texts() if " -" in one.where)
-    capital = re.compile(r"[A-Z][a-z]")
+    capital = re.compile(rf"(?!{_PRODUCTS})[A-Z][a-z]")
     guides = [one for one in _guides() if len(one.text.split()) > _SENTENCE]
     return [
         *_long("command summary", summaries, _SUMMARY),

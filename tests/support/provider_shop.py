@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from subprocess import Popen
 
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from tests.support.project import Done, Project
 from tests.support.service_site import ServiceSite, asked
 
@@ -50,7 +50,7 @@ class ProviderShop:
 
     @property
     def env(self) -> dict[str, str]:
-        facts = facts_of(self.site.provider)
+        facts = find_provider_facts(self.site.provider)
         assert facts is not None
         return {**self.site.environment, facts.real_deploy_variable: "1"}
 

@@ -4,12 +4,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.model.hashing import digest_bytes
-from fabric.model.records.endings import snapshot
+from fabric.model.hashing import hash_bytes
+from fabric.model.records.endings import take_snapshot
 from fabric.model.records.record import FunctionRecord, Lifecycle, Record, RecordRef
 
 ARCHIVE = b"an archive"
-SHA256 = digest_bytes(ARCHIVE)
+SHA256 = hash_bytes(ARCHIVE)
 
 
 def function(name: str = "hello", **changes: Any) -> FunctionRecord:
@@ -34,4 +34,4 @@ def record(stage: str = "dev", provider: str = "cloud1-lambda", **changes: Any) 
         updated_at="2026-01-01T00:00:00.000Z",
     )
     made = replace(made, **changes)
-    return replace(made, history=(snapshot(made),)) if "history" not in changes else made
+    return replace(made, history=(take_snapshot(made),)) if "history" not in changes else made

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, Seen
 from fabric.runtimes.seen import look_ups_hold
@@ -26,7 +26,7 @@ def text_of(built: Built, name: str) -> str:
 
 
 def digests(workspace: Path, seen: Seen) -> tuple[str, ...]:
-    return tuple(digest_bytes((workspace / path).read_bytes()) for path in seen.files)
+    return tuple(hash_bytes((workspace / path).read_bytes()) for path in seen.files)
 
 
 def unchanged(workspace: Path, seen: Seen, known: tuple[str, ...]) -> bool:

@@ -16,34 +16,34 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from fabric.model.catalog import DeployUnit
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.records.changes import (
     FunctionDone,
     FunctionGone,
     RecordChange,
     ReleaseDone,
-    applied,
-    broken_off,
-    doubted,
+    add_doubt,
+    apply_change,
+    record_failed_release,
 )
-from fabric.model.records.endings import deployed
+from fabric.model.records.endings import end_deployed
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
 from fabric.model.secret import Secret
 from fabric.providers.contract import (
     Artifact,
-    CallWatch,
+    CallContext,
     Deployer,
     DeploymentAddress,
     FunctionOrder,
     LiveFunction,
     Released,
 )
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP, trigger
 
-QUICK = Waiting(base=0.001, cap=0.01, most=0.5)
+QUICK = RetryPolicy(base=0.001, cap=0.01, most=0.5)
 BYE = trigger("http", method="GET", path="/bye")
 EVERY_HOUR = trigger("cron", schedule="rate(1 hour)")
 # Answers, keeps what it is given in its log, and fails the messages that say so.
@@ -173,8 +173,8 @@ class ServiceSite(ABC):
         """Ends what is held open at this end."""
 
     @property
-    def watch(self) -> CallWatch:
-        return CallWatch(self.talk.append)
+    def watch(self) -> CallContext:
+        return CallContext(self.talk.append)
 
     def address(self, previous: Record | None = None) -> DeploymentAddress:
         return DeploymentAddress(
@@ -195,12 +195,12 @@ class ServiceSite(ABC):
         return self.order_of(name, archive(index_mjs=text), *triggers, **env)
 
     def order_of(self, name: str, content: bytes, *triggers: str, **env: str) -> FunctionOrder:
-        digest = digest_bytes(content)
+        digest = hash_bytes(content)
         path = self.folder / f"{digest}.zip"
         path.write_bytes(content)
         artifact = Artifact(path, digest, len(content), "index.handler", "nodejs20.x")
         values = tuple(sorted(env.items()))
-        mark = digest_fields((name, digest, *triggers, repr(values)))[:32]
+        mark = hash_fields((name, digest, *triggers, repr(values)))[:32]
         settings = (("timeout", "3"),)
         return FunctionOrder(name, artifact, settings, triggers, env=Secret(values), mark=mark)
 
@@ -211,7 +211,7 @@ class ServiceSite(ABC):
     def up(self, *orders: FunctionOrder, force: bool = False) -> Released:
         """Deploys, the release, and the removal of what is not ordered any more."""
         base = self.known()
-        self.record = record = replace(base, kept=doubted(base.kept)) if force else base
+        self.record = record = replace(base, kept=add_doubt(base.kept)) if force else base
         self.deploy_all(orders)
         names = [order.name for order in orders]
         if self.deployer.unit is DeployUnit.SERVICE:
@@ -220,7 +220,7 @@ class ServiceSite(ABC):
         for one in self.known().functions:
             if one.name not in names:
                 self.destroy(one.name)
-        self.record = deployed(record, self.known(), f"deployment-{next(self._numbers)}", "now")
+        self.record = end_deployed(record, self.known(), f"deployment-{next(self._numbers)}", "now")
         return released
 
     def deploy_all(self, orders: Sequence[FunctionOrder]) -> tuple[LiveFunction, ...]:
@@ -248,7 +248,7 @@ class ServiceSite(ABC):
         try:
             released = self.deployer.release(self.address(record), lives, (), self.watch)
         except FabricError:
-            self._learn(broken_off("release", record))
+            self._learn(record_failed_release("release", record))
             raise
         done = ReleaseDone("release", released.endpoint, released.outputs, "key", released.kept)
         self._learn(done)
@@ -267,7 +267,7 @@ class ServiceSite(ABC):
         try:
             call()
         except FabricError:
-            self._learn(broken_off("remove", self.known()))
+            self._learn(record_failed_release("remove", self.known()))
             raise
 
     def find(self, name: str, mark: str = "") -> LiveFunction | None:
@@ -297,7 +297,7 @@ class ServiceSite(ABC):
         return self.record or Record(ref, self.provider, "line", "salt", mode=Mode.REAL)
 
     def _learn(self, change: RecordChange) -> None:
-        self.record = applied(self.known(), change)
+        self.record = apply_change(self.known(), change)
 
 
 def asked(method: str, url: str, headers: Mapping[str, str] | None = None) -> SiteAnswer:
@@ -315,7 +315,7 @@ def asked(method: str, url: str, headers: Mapping[str, str] | None = None) -> Si
 
 def timed(order: FunctionOrder, seconds: int) -> FunctionOrder:
     """The same with another timeout."""
-    mark = digest_fields((order.mark, str(seconds)))[:32]
+    mark = hash_fields((order.mark, str(seconds)))[:32]
     return replace(order, settings=(("timeout", str(seconds)),), mark=mark)
 
 

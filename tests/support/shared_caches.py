@@ -10,7 +10,7 @@ import pytest
 
 from fabric.model.secret import Secret
 from fabric.remote.contract import Carrier
-from fabric.remote.opening import SharedCacheAddress, carrier_opener
+from fabric.remote.opening import SharedCacheAddress, build_carrier_opener
 from tests.support.servers import artifacts, nginx
 from tests.support.servers.azurite import CONTAINER
 from tests.support.servers.fleet import Fleet
@@ -51,7 +51,7 @@ class CachePlaceOfTests:
         said = self.token if token is None else token
         env = Secret[Mapping[str, str]](self.more)
         where = SharedCacheAddress(self.url, Secret(said or None), self.team, env, Path("/none"))
-        with contextlib.closing(carrier_opener(where)()) as carrier:
+        with contextlib.closing(build_carrier_opener(where)()) as carrier:
             yield carrier
 
 

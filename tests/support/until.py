@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 
 SECONDS = 60.0
 LONGEST_TICK_NS = 20_000_000
@@ -22,8 +22,8 @@ def until(
 
 def a_tick(folder: Path) -> None:
     """What was written until now is surely older than what is from now on."""
-    later = file_time_ns(folder) + LONGEST_TICK_NS
-    until(lambda: file_time_ns(folder) > later, "the clock stands still")
+    later = read_file_time_ns(folder) + LONGEST_TICK_NS
+    until(lambda: read_file_time_ns(folder) > later, "the clock stands still")
 
 
 def is_alive(pid: int) -> bool:

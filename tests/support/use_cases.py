@@ -8,7 +8,7 @@ from typing import TypeVar
 from fabric.app.build import build
 from fabric.app.deploy.deploy import DeployOptions, deploy
 from fabric.app.deploy.remove import RemoveOptions, remove
-from fabric.app.deploy.rollback import RollbackOptions, releases, rollback
+from fabric.app.deploy.rollback import RollbackOptions, report_releases, rollback
 from fabric.app.plan import PlanOptions, plan
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
@@ -95,7 +95,7 @@ class Workplace:
         return outcome_of(report, RollbackOutcome)
 
     def releases(self) -> ReleasesOutcome:
-        report = releases(Request(Verb.DEPLOY, "releases"), self.settings)
+        report = report_releases(Request(Verb.DEPLOY, "releases"), self.settings)
         return outcome_of(report, ReleasesOutcome)
 
     def _listeners(self, info: RunInfo) -> Sequence[Listener]:

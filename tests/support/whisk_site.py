@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from fabric.providers.whisk.deployer import WhiskFunctions
 from tests.support.orders import around
 from tests.support.servers.edge1.client import Met
@@ -18,7 +18,7 @@ from tests.support.servers.whisk.client import WhiskServer
 from tests.support.service_site import LostAnswer, ServiceSite, SiteAnswer, asked
 
 # Tries once: what a second run makes of it is to be seen.
-AT_ONCE = Waiting(most=0)
+AT_ONCE = RetryPolicy(most=0)
 
 
 class WhiskSite(ServiceSite):
@@ -39,7 +39,7 @@ class WhiskSite(ServiceSite):
     @property
     def deployer(self) -> WhiskFunctions:
         surroundings = around(self.folder, self.environment)
-        made = deployer_of(self.provider, Mode.REAL, surroundings, "{}", self._connections)
+        made = open_deployer(self.provider, Mode.REAL, surroundings, "{}", self._connections)
         assert isinstance(made, WhiskFunctions)
         return replace(made, waiting=AT_ONCE if self.gives_up else self.waiting)
 

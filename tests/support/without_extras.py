@@ -18,7 +18,7 @@ from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.registry import deployer_of
+from fabric.providers.registry import open_deployer
 from fabric.providers.run_command import CommandEnvironment
 
 ROLE = "arn:aws:iam::123456789012:role/functions"
@@ -92,7 +92,7 @@ def called(provider: str) -> str:
     around = CommandEnvironment(Path(), Secret(real(facts)))
     address = DeploymentAddress("shop", "dev", provider, provider, region="us-east-1")
     try:
-        deployer_of(provider, Mode.REAL, around, connections=Connections()).find(address, "main")
+        open_deployer(provider, Mode.REAL, around, connections=Connections()).find(address, "main")
     except FabricError as error:
         return f"{error.first.code} {error.first.hint}"
     return ""

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from fabric.config.schema.documents import schema_files
+from fabric.config.schema.documents import list_schema_files
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 
 def main() -> None:
-    for name, text in schema_files():
+    for name, text in list_schema_files():
         (SCHEMAS / name).write_text(text, encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.system.bounded_process import Ending, Limits, Overheard, run_bounded
-from fabric.system.child_talk import LONGEST_LINE, ChildTalk, LineTeller
+from fabric.system.child_protocol import LONGEST_LINE, ChildTalk, LineTeller
 
 DEAF = """\
 import signal, sys, time

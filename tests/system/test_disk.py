@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.system.disk import file_lock
+from fabric.system.disk import lock_file
 
 
 def test_a_lock_of_files_that_is_not_given_back_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with file_lock(path), pytest.raises(FabricError) as caught, file_lock(path, 0.05):
+    with lock_file(path), pytest.raises(FabricError) as caught, lock_file(path, 0.05):
         raise AssertionError("two hold it")
     assert caught.value.first.code == "lock/file-held"
     assert caught.value.exit_code is ExitCode.LOCKED
@@ -22,10 +22,10 @@ def test_who_waits_gets_the_lock_when_it_is_given_back(tmp_path: Path) -> None:
     got = threading.Event()
 
     def wait() -> None:
-        with file_lock(path):
+        with lock_file(path):
             got.set()
 
-    with file_lock(path):
+    with lock_file(path):
         waiter = threading.Thread(target=wait)
         waiter.start()
         assert not got.wait(0.05)
@@ -35,7 +35,7 @@ def test_who_waits_gets_the_lock_when_it_is_given_back(tmp_path: Path) -> None:
 
 def test_a_lock_is_free_after_a_failure_under_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    with pytest.raises(KeyError), file_lock(path):
+    with pytest.raises(KeyError), lock_file(path):
         raise KeyError
-    with file_lock(path, 0.05):
+    with lock_file(path, 0.05):
         assert path.exists()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fabric.system.file_systems import NETWORK, kind_of
+from fabric.system.file_systems import NETWORK, find_mount_type
 
 TABLE = """\
 /dev/vda / ext4 rw 0 0
@@ -12,10 +12,10 @@ tmpfs /mnt/home/fast tmpfs rw 0 0
 
 
 def test_the_deepest_mount_that_holds_a_folder_counts() -> None:
-    assert kind_of(Path("/srv/project"), TABLE) == "ext4"
-    assert kind_of(Path("/mnt/home/me"), TABLE) == "nfs4"
-    assert kind_of(Path("/mnt/home/fast/x"), TABLE) == "tmpfs"
-    assert kind_of(Path("/mnt/homework"), TABLE) == "ext4"
+    assert find_mount_type(Path("/srv/project"), TABLE) == "ext4"
+    assert find_mount_type(Path("/mnt/home/me"), TABLE) == "nfs4"
+    assert find_mount_type(Path("/mnt/home/fast/x"), TABLE) == "tmpfs"
+    assert find_mount_type(Path("/mnt/homework"), TABLE) == "ext4"
 
 
 def test_network_file_systems_are_known() -> None:

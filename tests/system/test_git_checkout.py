@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from fabric.system.git_checkout import Checkout, checkout_at, commit_at, repository_name
+from fabric.system.git_checkout import (
+    Checkout,
+    find_checkout_state,
+    find_commit,
+    parse_repository_name,
+)
 from tests.support.git import commit, git, under_git
 from tests.support.project import Project, environment, project
 
 
 def looked(made: Project) -> Checkout:
-    found = checkout_at(made.root, environment(made.home))
+    found = find_checkout_state(made.root, environment(made.home))
     assert found is not None
     return found
 
@@ -28,20 +33,20 @@ def head(made: Project, name: str = "HEAD") -> str:
 
 def test_without_git_there_is_none(tmp_path: Path) -> None:
     bare = project(tmp_path)
-    assert checkout_at(bare.root, environment(bare.home)) is None
-    assert commit_at(bare.root, environment(bare.home)) == ""
+    assert find_checkout_state(bare.root, environment(bare.home)) is None
+    assert find_commit(bare.root, environment(bare.home)) == ""
 
 
 def test_without_a_commit_there_is_none(tmp_path: Path) -> None:
     bare = project(tmp_path)
     git(bare, "init", "-q")
-    assert checkout_at(bare.root, environment(bare.home)) is None
+    assert find_checkout_state(bare.root, environment(bare.home)) is None
 
 
 def test_without_the_program_there_is_none(made: Project) -> None:
     nowhere = {**environment(made.home), "PATH": "/nowhere"}
-    assert checkout_at(made.root, nowhere) is None
-    assert commit_at(made.root, nowhere) == ""
+    assert find_checkout_state(made.root, nowhere) is None
+    assert find_commit(made.root, nowhere) == ""
 
 
 def test_the_commit_those_before_it_and_its_branch(made: Project) -> None:
@@ -50,7 +55,7 @@ def test_the_commit_those_before_it_and_its_branch(made: Project) -> None:
         commit(made)
         commits.append(head(made))
     found = looked(made)
-    assert found.commit == commits[-1] == commit_at(made.root, environment(made.home))
+    assert found.commit == commits[-1] == find_commit(made.root, environment(made.home))
     assert found.before == tuple(reversed(commits[2:-1]))
     assert (found.branch, found.default_branch, found.repository) == ("main", "", "")
 
@@ -85,4 +90,4 @@ def test_a_commit_without_a_branch(made: Project) -> None:
     ],
 )
 def test_a_repository_has_one_name_however_it_is_reached(url: str, name: str) -> None:
-    assert repository_name(url) == name
+    assert parse_repository_name(url) == name

@@ -5,7 +5,7 @@ from importlib.metadata import Distribution
 from pathlib import Path, PurePath
 
 from fabric.model.distribution import DISTRIBUTION
-from fabric.system.mixed_installation import SSH_MODULE, mixed_installation
+from fabric.system.mixed_installation import SSH_MODULE, find_mixed_installation
 
 
 class Installed(Distribution):
@@ -24,11 +24,11 @@ def named(name: str) -> Installed:
 
 
 def test_an_environment_of_our_own_is_fine(tmp_path: Path) -> None:
-    assert mixed_installation(tmp_path, [named(DISTRIBUTION), named("fabric-tools")]) is None
+    assert find_mixed_installation(tmp_path, [named(DISTRIBUTION), named("fabric-tools")]) is None
 
 
 def test_the_library_beside_us_is_named_with_its_version(tmp_path: Path) -> None:
-    problem = mixed_installation(tmp_path, [named(DISTRIBUTION), named("Fabric")])
+    problem = find_mixed_installation(tmp_path, [named(DISTRIBUTION), named("Fabric")])
     assert problem is not None
     assert "SSH library Fabric 3.2.2" in problem.message
     assert f"uv tool install {DISTRIBUTION}" in problem.hint
@@ -36,7 +36,7 @@ def test_the_library_beside_us_is_named_with_its_version(tmp_path: Path) -> None
 
 def test_files_of_the_library_in_our_package_are_worse(tmp_path: Path) -> None:
     (tmp_path / SSH_MODULE).touch()
-    problem = mixed_installation(tmp_path, [])
+    problem = find_mixed_installation(tmp_path, [])
     assert problem is not None
     assert str(tmp_path) in problem.message
 

@@ -6,13 +6,13 @@ import pytest
 
 from fabric.model.distribution import DISTRIBUTION, Extra, PackageNeed
 from fabric.model.problems import FabricError
-from fabric.system.optional_packages import install_command, missing_modules, requiring
+from fabric.system.optional_packages import find_missing_modules, install_command, require_packages
 
 NEED = PackageNeed("shops need", Extra.CLOUD, "shop/not-installed")
 
 
 def test_a_missing_import_is_a_problem_with_its_package() -> None:
-    with pytest.raises(FabricError) as caught, requiring(NEED):
+    with pytest.raises(FabricError) as caught, require_packages(NEED):
         raise ModuleNotFoundError("no", name="boto3")
     problem = caught.value.first
     assert problem.code == "shop/not-installed"
@@ -21,7 +21,7 @@ def test_a_missing_import_is_a_problem_with_its_package() -> None:
 
 
 def test_modules_are_found_without_an_import() -> None:
-    assert missing_modules(("json", "no_such_package", "no_such_package.below")) == (
+    assert find_missing_modules(("json", "no_such_package", "no_such_package.below")) == (
         "no_such_package",
         "no_such_package.below",
     )

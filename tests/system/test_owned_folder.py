@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fabric.app.left_payloads import sweep_payloads
+from fabric.app.payload_cleanup import sweep_payloads
 from fabric.system.clock import SystemClock
-from fabric.system.owned_folder import owned_folder, sweep_owned, temporary_folder
-from fabric.system.process_identity import Mark, is_mark_dead, this_mark
+from fabric.system.owned_folder import create_owned_folder, create_temporary_folder, sweep_owned
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_dead
 from tests.support.project import REPO
 
 _DAY = 24 * 3600.0
@@ -18,8 +18,8 @@ def _killed(above: Path) -> Path:
     """The folder of a process that was killed while it had one."""
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from fabric.system.owned_folder import owned_folder\n"
-        "with owned_folder(Path(sys.argv[1])) as made:\n"
+        "from fabric.system.owned_folder import create_owned_folder\n"
+        "with create_owned_folder(Path(sys.argv[1])) as made:\n"
         "    (made / 'document').write_text('secret')\n    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(above)], cwd=REPO, check=False)
@@ -28,7 +28,7 @@ def _killed(above: Path) -> Path:
 
 
 def test_a_folder_is_there_for_its_process_and_gone_afterwards(tmp_path: Path) -> None:
-    with owned_folder(tmp_path / "above") as made:
+    with create_owned_folder(tmp_path / "above") as made:
         assert made.stat().st_mode & 0o777 == 0o700
         sweep_owned(tmp_path / "above", made.stat().st_mtime)
         assert made.exists()
@@ -44,7 +44,7 @@ def test_what_a_killed_process_left_goes_with_the_next_command(tmp_path: Path) -
 
 def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) -> None:
     """Of an earlier fabric, of another pid namespace, of another machine."""
-    elsewhere = f"1-{this_mark().split('-')[1]}-0123456789ab.abc_1234"
+    elsewhere = f"1-{build_this_mark().split('-')[1]}-0123456789ab.abc_1234"
     left = [tmp_path / name for name in ("fabric-payload-abc_1234", elsewhere)]
     for one in left:
         one.mkdir()
@@ -56,9 +56,9 @@ def test_what_nobody_can_tell_the_owner_of_is_swept_after_a_day(tmp_path: Path) 
 
 
 def test_a_pid_alone_proves_nothing() -> None:
-    pid, started, space = this_mark().split("-")
+    pid, started, space = build_this_mark().split("-")
     assert pid == str(os.getpid())
-    assert not is_mark_dead(this_mark())
+    assert not is_mark_dead(build_this_mark())
     assert is_mark_dead(Mark(f"{pid}-{int(started) + 1}-{space}")), "the pid is another's now"
     assert not is_mark_dead(Mark(f"999999-1-{space[::-1]}")), "another namespace has its own pids"
     assert not is_mark_dead(Mark("1")), "a pid alone says nothing"
@@ -67,13 +67,13 @@ def test_a_pid_alone_proves_nothing() -> None:
 def test_a_temporary_folder_of_a_killed_process_goes_with_the_next_one(tmp_path: Path) -> None:
     script = (
         "import os, sys\nfrom pathlib import Path\n"
-        "from fabric.system.owned_folder import temporary_folder\n"
-        "with temporary_folder('build', Path(sys.argv[1])):\n    os.kill(os.getpid(), 9)\n"
+        "from fabric.system.owned_folder import create_temporary_folder\n"
+        "with create_temporary_folder('build', Path(sys.argv[1])):\n    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=REPO, check=False)
     (left,) = tmp_path.iterdir()
     others = [
-        tmp_path / f"fabric-build-{this_mark()}.abc_1234",  # of a living process
+        tmp_path / f"fabric-build-{build_this_mark()}.abc_1234",  # of a living process
         tmp_path / "fabric-build-abc_1234",
         tmp_path / left.name.replace("build", "vendor"),
     ]
@@ -81,7 +81,7 @@ def test_a_temporary_folder_of_a_killed_process_goes_with_the_next_one(tmp_path:
         one.mkdir()
     link = tmp_path / f"{left.name[:-8]}abc_1234"
     link.symlink_to(others[0])
-    with temporary_folder("build", tmp_path) as made:
+    with create_temporary_folder("build", tmp_path) as made:
         assert made.stat().st_mode & 0o777 == 0o700
         assert sorted(tmp_path.iterdir()) == sorted([*others, link, made])
     assert not made.exists()

@@ -12,10 +12,10 @@ from fabric.system.plugins import (
     GROUP,
     PluginVariables,
     find_plugin,
-    installed,
+    list_installed,
+    load_secret_manager,
+    load_secret_managers,
     read_secret,
-    secret_manager,
-    secret_managers,
 )
 
 
@@ -64,8 +64,8 @@ def problem_of(name: str, reference: str = "good") -> str:
 
 def test_a_manager_is_found_by_its_name() -> None:
     assert read_secret("vault", "good", PluginVariables({}), entries) == "value"
-    assert secret_manager("vault", entries).variables == ("KEY",)
-    assert list(secret_managers(entries)) == ["vault"]
+    assert load_secret_manager("vault", entries).variables == ("KEY",)
+    assert list(load_secret_managers(entries)) == ["vault"]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_nearest_is_named_or_all_that_there_are() -> None:
 
 
 def test_without_a_package_there_is_none() -> None:
-    assert list(installed()) == []
+    assert list(list_installed()) == []
 
 
 def test_all_variables_of_a_plugin_come_from_one_source() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.system.retry import Patience, TransientError, patiently
+from fabric.system.retry import Patience, TransientError, retry
 
 
 @dataclass
@@ -36,27 +36,27 @@ class Slept:
 
 def test_a_call_that_works_is_made_once() -> None:
     slept = Slept()
-    assert patiently(Flaky(0), slept.patience(3)) == "done"
+    assert retry(Flaky(0), slept.patience(3)) == "done"
     assert slept.pauses == []
 
 
 def test_pauses_double_up_to_a_cap() -> None:
     slept = Slept()
-    assert patiently(Flaky(5), slept.patience(6)) == "done"
+    assert retry(Flaky(5), slept.patience(6)) == "done"
     assert slept.pauses == [0.2, 0.4, 0.8, 1.0, 1.0]
 
 
 def test_the_last_failure_is_raised_when_the_tries_are_used_up() -> None:
     call = Flaky(9)
     with pytest.raises(TransientError, match="failure 3"):
-        patiently(call, Slept().patience(3))
+        retry(call, Slept().patience(3))
     assert call.calls == 3
 
 
 def test_a_pause_that_was_asked_for_is_kept_unless_it_is_too_long() -> None:
     slept = Slept()
-    patiently(Flaky(1, wish=7.0), slept.patience(2, jitter=0.0))
-    patiently(Flaky(1, wish=86_400.0), slept.patience(2, jitter=0.0))
+    retry(Flaky(1, wish=7.0), slept.patience(2, jitter=0.0))
+    retry(Flaky(1, wish=86_400.0), slept.patience(2, jitter=0.0))
     assert slept.pauses == [7.0, 30.0]
 
 
@@ -66,7 +66,7 @@ def test_other_errors_are_not_waited_for() -> None:
 
     slept = Slept()
     with pytest.raises(ZeroDivisionError):
-        patiently(broken, slept.patience(3))
+        retry(broken, slept.patience(3))
     assert slept.pauses == []
 
 

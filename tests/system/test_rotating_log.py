@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.rotating_log import RotatingLog, last_lines
+from fabric.system.rotating_log import RotatingLog, read_last_lines
 
 
 def contents(folder: Path) -> dict[str, int]:
@@ -20,8 +20,8 @@ def test_the_oldest_of_three_files_goes(tmp_path: Path) -> None:
     log.close()
     assert list(contents(tmp_path)) == ["log", "log.1", "log.2"]
     assert max(contents(tmp_path).values()) <= 100
-    assert last_lines(tmp_path / "log", 1)[0].startswith("line 39")
-    assert last_lines(tmp_path / "log.1", 1)[0].startswith("line 3")
+    assert read_last_lines(tmp_path / "log", 1)[0].startswith("line 39")
+    assert read_last_lines(tmp_path / "log.1", 1)[0].startswith("line 3")
 
 
 def test_it_is_for_its_owner_alone_and_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_a_log_that_cannot_be_opened_is_a_problem_at_once(tmp_path: Path) -> Non
 
 
 def test_the_last_lines_of_no_log_are_none(tmp_path: Path) -> None:
-    assert last_lines(tmp_path / "log", 3) == []
+    assert read_last_lines(tmp_path / "log", 3) == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fabric.system.schemas import listed, misfits
+from fabric.system.schemas import find_misfits, format_misfits
 from tests.support.old_files import old_file
 
 OLD = {
@@ -23,12 +23,12 @@ def old(schema: str) -> Any:
 
 @pytest.mark.parametrize("schema", OLD)
 def test_what_an_earlier_version_wrote_fits(schema: str) -> None:
-    assert misfits(schema, old(schema)) == ()
+    assert find_misfits(schema, old(schema)) == ()
 
 
 @pytest.mark.parametrize("schema", OLD)
 def test_a_key_that_nobody_knows_is_passed_over(schema: str) -> None:
-    assert misfits(schema, old(schema) | {"later": 1}) == ()
+    assert find_misfits(schema, old(schema) | {"later": 1}) == ()
 
 
 CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -56,14 +56,14 @@ def test_what_does_not_fit_is_named(words: str, case: tuple[str, tuple[Any, ...]
     for step in path:
         spot = spot[step]
     spot[last] = value
-    assert misfits(schema, document) == (words,)
+    assert find_misfits(schema, document) == (words,)
 
 
 def test_every_key_that_is_missing_is_named_once() -> None:
     document = old("receipt")
     del document["deployments"][0]["mode"]
     del document["deployments"][0]["service"]
-    assert misfits("receipt", document) == (
+    assert find_misfits("receipt", document) == (
         "deployments[0]: `service` is required",
         "deployments[0]: `mode` is required",
     )
@@ -79,8 +79,8 @@ def test_every_key_that_is_missing_is_named_once() -> None:
     ids=str,
 )
 def test_an_answer_without_an_address_is_told(answer: object, words: str) -> None:
-    assert misfits("deploy-answer", answer) == (words,)
+    assert find_misfits("deploy-answer", answer) == (words,)
 
 
 def test_of_many_the_first_are_shown() -> None:
-    assert listed(("a", "b", "c", "d", "e")) == "a; b; c (and 2 more)"
+    assert format_misfits(("a", "b", "c", "d", "e")) == "a; b; c (and 2 more)"

@@ -8,9 +8,9 @@ from fabric.system.tracing import (
     ENDPOINTS,
     FinishedSpan,
     SpanExport,
-    first_place,
+    choose_traces_address,
+    derive_root_place,
     place_below,
-    traces_address,
 )
 from tests.support.servers.collector import collector
 
@@ -18,7 +18,7 @@ _MANY = 10_000
 
 
 def spans(count: int) -> list[FinishedSpan]:
-    run = first_place("run")
+    run = derive_root_place("run")
     return [
         FinishedSpan(f"task {n}", place_below(run, str(n)), n, n + 1, {"fabric.number": n}, run)
         for n in range(count)
@@ -34,7 +34,7 @@ def test_all_that_is_told_at_once_arrives() -> None:
             export.add(one)
         export.close()
     assert len(found.spans) == _MANY
-    assert {one.parent for one in found.spans} == {first_place("run").span}
+    assert {one.parent for one in found.spans} == {derive_root_place("run").span}
 
 
 def test_a_collector_that_says_nothing_is_told_once() -> None:
@@ -50,10 +50,10 @@ def test_a_collector_that_says_nothing_is_told_once() -> None:
 
 
 def test_an_address_is_that_of_the_collector_or_of_its_traces() -> None:
-    assert traces_address("") == ""
+    assert choose_traces_address("") == ""
     for given in ("http://c:4318", "http://c:4318/", "http://c:4318/v1/traces"):
-        assert traces_address(given) == "http://c:4318/v1/traces"
-    assert traces_address("https://c/otlp/") == "https://c/otlp/v1/traces"
+        assert choose_traces_address(given) == "http://c:4318/v1/traces"
+    assert choose_traces_address("https://c/otlp/") == "https://c/otlp/v1/traces"
 
 
 def test_no_stored_answer_is_given_where_traces_are_wanted() -> None:

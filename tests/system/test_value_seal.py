@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fabric.model.records.kept_values import ValueOwner
 from fabric.model.records.record import RecordRef
 from fabric.model.secret import Secret
-from fabric.system.chance import chance
+from fabric.system.randomness import generate_token
 from fabric.system.value_seal import ValueSeal
 
 REF = RecordRef("shop", "dev", "cloud1-lambda")
@@ -20,7 +20,7 @@ PAIRS = st.lists(st.tuples(st.text(), st.text()), min_size=1).map(tuple)
 
 
 def seal(key: str | None = "11" * 32) -> ValueSeal:
-    return ValueSeal(Secret(key), chance)
+    return ValueSeal(Secret(key), generate_token)
 
 
 @given(values=PAIRS)

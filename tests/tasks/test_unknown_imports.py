@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.tasks.unknown_imports import module_fact
+from fabric.tasks.unknown_imports import encode_modules
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from fabric.tasks.unknown_imports import module_fact
 def test_the_modules_of_packages_are_those_that_can_be_imported(
     paths: list[str], modules: str
 ) -> None:
-    assert module_fact(paths) == ("modules", modules)
+    assert encode_modules(paths) == ("modules", modules)

@@ -11,11 +11,11 @@ from fabric.views.board import (
     Frame,
     RunningTask,
     ServiceRow,
-    board_lines,
-    outcome_line,
+    format_board,
+    format_outcome_line,
 )
-from fabric.views.style import Style, shown
-from fabric.views.words import warning_lines
+from fabric.views.style import Style, escape_for_display
+from fabric.views.words import format_warnings
 
 PLAIN = Style()
 WAITING = ServiceRow("w", 1, 3, {}, 0)
@@ -36,7 +36,7 @@ def board(rows: tuple[ServiceRow, ...], *running: RunningTask) -> Board:
 @pytest.mark.parametrize("state", ROWS)
 def test_a_service_has_the_state_that_its_tasks_give_it(state: str) -> None:
     assert ROWS[state].state == state
-    assert state in board_lines(board((ROWS[state],)), Frame(80, 24), PLAIN)[0]
+    assert state in format_board(board((ROWS[state],)), Frame(80, 24), PLAIN)[0]
 
 
 def test_what_was_built_and_waits_for_others_is_waiting() -> None:
@@ -49,21 +49,21 @@ def test_a_row_shows_level_count_and_what_runs_oldest_first() -> None:
         RunningTask("w", "deploy:w/old@cloud1-lambda", 2.0),
         RunningTask("x", "build:x/main", 1.0),
     )
-    line, foot = board_lines(board((ROWS["running"],), *tasks), Frame(80, 24), PLAIN)
+    line, foot = format_board(board((ROWS["running"],), *tasks), Frame(80, 24), PLAIN)
     assert line == "  1 ● w  running        1/3  deploy old 2.0 s, build new 0.3 s"
     assert foot == "  4 of 9 tasks, 0 of 1 service, 12 s, about 1 min 15 s left"
 
 
 def test_each_level_is_named_once() -> None:
     rows = tuple(ServiceRow(f"s{number}", number // 2, 1, {}, 0) for number in range(4))
-    heads = [line[:4].strip() for line in board_lines(board(rows), Frame(80, 24), PLAIN)[:4]]
+    heads = [line[:4].strip() for line in format_board(board(rows), Frame(80, 24), PLAIN)[:4]]
     assert heads == ["0", "", "1", ""]
 
 
 def test_what_does_not_fit_is_folded_and_what_matters_stays() -> None:
     many = tuple(replace(WAITING, name=f"w{number:03d}") for number in range(180))
     rows = (ROWS["done"], *many, replace(ROWS["failed"], name="bad"), ROWS["running"])
-    lines = board_lines(board(rows), Frame(60, 5), PLAIN)
+    lines = format_board(board(rows), Frame(60, 5), PLAIN)
     shown = [line[4:].split()[1:3] for line in lines[:-2]]
     assert shown == [["w000", "waiting"], ["bad", "failed"], ["w", "running"]]
     assert lines[-2].strip() == "… and 179 more waiting, 1 done"
@@ -74,14 +74,14 @@ def test_what_does_not_fit_is_folded_and_what_matters_stays() -> None:
 def test_it_is_never_wider_or_higher_than_the_terminal(size: tuple[int, int], colour: bool) -> None:  # noqa: FBT001
     rows = tuple(replace(one, name=f"{word}-{n}") for n in range(40) for word, one in ROWS.items())
     tasks = tuple(RunningTask(row.name, f"build:{row.name}/main", 1.0) for row in rows)
-    lines = board_lines(board(rows, *tasks), Frame(*size), Style(colour=colour))
+    lines = format_board(board(rows, *tasks), Frame(*size), Style(colour=colour))
     assert len(lines) <= max(3, size[1])
     plain = [_without_colours(line) for line in lines]
     assert max(map(len, plain)) <= size[0]
 
 
 def _without_colours(line: str) -> str:
-    return re.sub("\x1b\\[[0-9;]*m", "", shown(line))
+    return re.sub("\x1b\\[[0-9;]*m", "", escape_for_display(line))
 
 
 @pytest.mark.parametrize(
@@ -93,18 +93,18 @@ def _without_colours(line: str) -> str:
     ],
 )
 def test_a_service_that_ended_is_one_line(state: str, line: str) -> None:
-    assert outcome_line(ROWS[state], PLAIN) == line
+    assert format_outcome_line(ROWS[state], PLAIN) == line
 
 
 def test_a_service_that_was_only_cancelled_is_not_called_blocked() -> None:
-    assert outcome_line(ROWS["cancelled"], PLAIN) == "- w cancelled: 2 cancelled, 1 ran"
+    assert format_outcome_line(ROWS["cancelled"], PLAIN) == "- w cancelled: 2 cancelled, 1 ran"
     both = replace(WAITING, counts={"blocked": 1, "cancelled": 2})
-    assert outcome_line(both, PLAIN) == "- w blocked: 1 blocked, 2 cancelled"
+    assert format_outcome_line(both, PLAIN) == "- w blocked: 1 blocked, 2 cancelled"
 
 
 def test_warnings_that_say_the_same_are_counted() -> None:
     many = [Problem("deploy/upstream-not-deployed", f"`s{number}`") for number in range(200)]
-    lines = warning_lines([many[0], Problem("lock/waiting", "wait"), *many[1:]], PLAIN)
+    lines = format_warnings([many[0], Problem("lock/waiting", "wait"), *many[1:]], PLAIN)
     assert len(lines) == 5
     assert lines[3] == "warning[deploy/upstream-not-deployed] and 197 more warnings"
     assert lines[4] == "warning[lock/waiting] wait"

@@ -3,7 +3,7 @@
 from fabric.app.run_problems import with_functions
 from fabric.model.problems import Problem
 from fabric.model.report import Case, Report
-from fabric.views.junit import junit
+from fabric.views.junit import format_junit
 
 SHARED = Problem("build/failed", "invalid syntax")
 
@@ -11,5 +11,5 @@ SHARED = Problem("build/failed", "invalid syntax")
 def test_a_problem_of_several_functions_is_a_failure_of_their_cases_only() -> None:
     cases = tuple(Case("shop", f"build:shop/{name}", "failed", problems=(SHARED,)) for name in "ab")
     shared = with_functions(SHARED, ["a", "b"])
-    text = junit(Report("build", problems=(shared,), cases=cases))
+    text = format_junit(Report("build", problems=(shared,), cases=cases))
     assert text.count("<testcase") == text.count("<failure") == 2

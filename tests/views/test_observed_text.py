@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from fabric.model.observed import SECOND, LogLine
 from fabric.model.outcomes.watched import StepRow, TracedRow, TracesOutcome
-from fabric.views.observed_text import line_text, traces_text
+from fabric.views.observed_text import format_log_line, format_traces
 from fabric.views.style import Style
 
 _LINE = LogLine(1_577_934_245 * SECOND, "shop", "hello", "cloud1-lambda", "said")
@@ -17,17 +17,17 @@ def step(name: str, parent: str) -> StepRow:
 
 def drawn(*steps: StepRow, ident: str = "t1") -> list[str]:
     row = TracedRow(ident, "shop", "hello", "cloud1-lambda", _AT, 5.0, "ok", steps)
-    return traces_text(TracesOutcome((row,), _AT, _AT, as_trees=True), Style()).splitlines()
+    return format_traces(TracesOutcome((row,), _AT, _AT, as_trees=True), Style()).splitlines()
 
 
 def test_a_request_with_line_ends_in_its_name_stays_in_its_row() -> None:
-    text = line_text(replace(_LINE, request="a\nb\tc"), Style())
+    text = format_log_line(replace(_LINE, request="a\nb\tc"), Style())
     assert "\n" not in text
     assert "a\\nb\\tc  said" in text
 
 
 def test_a_line_has_its_year() -> None:
-    assert line_text(_LINE, Style()).startswith("2020-01-0")
+    assert format_log_line(_LINE, Style()).startswith("2020-01-0")
 
 
 def test_a_trace_and_its_steps_take_a_row_each() -> None:

@@ -21,9 +21,9 @@ from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError
 from fabric.model.task import Task
 from fabric.views.pictures.draw import FORMS, draw
-from fabric.views.pictures.drawing import drawing_of
-from fabric.views.pictures.layout import BOX_WIDTH, STEP, Box, Layout, lay_out
-from fabric.views.pictures.lettering import fitted, width
+from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.layout import BOX_WIDTH, STEP, Box, Layout, compute_layout
+from fabric.views.pictures.lettering import measure_width, shorten_to_fit
 from fabric.views.pictures.page import FOLD_ABOVE
 from tests.support.plans import build, large, plan_of, service, shop
 
@@ -310,8 +310,8 @@ def crossings(layout: Layout) -> int:
 
 
 def check_layout(plan: Plan) -> None:
-    drawing = drawing_of(plan)
-    layout = lay_out(drawing)
+    drawing = build_drawing(plan)
+    layout = compute_layout(drawing)
     assert not [pair for pair in combinations(layout.boxes, 2) if overlap(*pair)]
     assert not [pair for pair in combinations(layout.frames, 2) if overlap(*pair)]
     for node, box in zip(drawing.nodes, layout.boxes, strict=True):
@@ -354,12 +354,12 @@ def test_boxes_never_overlap_and_levels_go_from_left_to_right() -> None:
     ids=["one service", "two services", "a swap", "a fan"],
 )
 def test_lines_that_need_not_cross_do_not(tasks: list[Task]) -> None:
-    assert crossings(lay_out(drawing_of(plan_of(tasks)))) == 0
+    assert crossings(compute_layout(build_drawing(plan_of(tasks)))) == 0
 
 
 def test_a_function_has_a_row_of_its_own() -> None:
     plan = plan_of(service("auth", ("login", "whoami", "logout")))
-    layout = lay_out(drawing_of(plan))
+    layout = compute_layout(build_drawing(plan))
     rows = {
         (task.inputs.function, box.middle)
         for task, box in zip(plan.graph.tasks, layout.boxes, strict=True)
@@ -375,22 +375,22 @@ def test_services_that_need_each_other_stand_side_by_side() -> None:
         *service("y", ("f",), "b"),
         *service("z", ("f",), "a"),
     ]
-    order = [lane.service for lane in lay_out(drawing_of(plan_of(tasks))).lanes]
+    order = [lane.service for lane in compute_layout(build_drawing(plan_of(tasks))).lanes]
     assert abs(order.index("a") - order.index("z")) == 1
     assert abs(order.index("b") - order.index("y")) == 1
 
 
 def test_a_thousand_tasks_are_laid_out_in_two_seconds() -> None:
-    drawing = drawing_of(large(100))
+    drawing = build_drawing(large(100))
     assert len(drawing.nodes) == 1000
     begin = time.process_time()
-    lay_out(drawing)
+    compute_layout(drawing)
     assert time.process_time() - begin < 2
 
 
 @given(st.text(max_size=60), st.floats(min_value=20, max_value=300))
 def test_a_fitted_text_fits(text: str, session: float) -> None:
-    assert width(fitted(text, session, 12), 12) <= session
+    assert measure_width(shorten_to_fit(text, session, 12), 12) <= session
 
 
 @st.composite

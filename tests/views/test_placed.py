@@ -3,16 +3,16 @@
 import json
 import re
 
-from fabric.views.pictures.drawing import drawing_of
-from fabric.views.pictures.placed import placed
-from fabric.views.pictures.svg import svg
+from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.placed import encode_placed_drawing
+from fabric.views.pictures.svg import draw_svg
 from tests.support.plans import build, plan_of, shop
 
 
 def test_every_box_stands_where_the_picture_has_it() -> None:
-    drawing = drawing_of(shop()).thinned()
-    found = json.loads(json.dumps(placed(drawing)))
-    picture = svg(drawing)
+    drawing = build_drawing(shop()).thinned()
+    found = json.loads(json.dumps(encode_placed_drawing(drawing)))
+    picture = draw_svg(drawing)
     places = re.findall(r'data-id="([^"]+)" transform="translate\(([\d.-]+),([\d.-]+)\)"', picture)
     assert {(one["id"], one["x"], one["y"]) for one in found["nodes"]} == {
         (name, float(x), float(y)) for name, x, y in places
@@ -24,12 +24,12 @@ def test_every_box_stands_where_the_picture_has_it() -> None:
 
 def test_texts_are_as_they_are() -> None:
     plan = plan_of([build("<b>&", service="<i>")])
-    found = json.loads(json.dumps(placed(drawing_of(plan))))
+    found = json.loads(json.dumps(encode_placed_drawing(build_drawing(plan))))
     (node,) = found["nodes"]
     assert (node["id"], node["label"], node["action"]) == ("<b>&", "<b>&", "run")
     assert found["lanes"][0]["service"] == "<i>"
 
 
 def test_a_plan_without_tasks_is_an_empty_picture() -> None:
-    found = placed(drawing_of(plan_of([])))
+    found = encode_placed_drawing(build_drawing(plan_of([])))
     assert (found["nodes"], found["width"], found["height"]) == ([], 0.0, 0.0)

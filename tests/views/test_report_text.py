@@ -14,7 +14,7 @@ from fabric.model.outcomes.planned import ChangedInput, ExplainOutcome
 from fabric.model.outcomes.when_read import WhenRead
 from fabric.model.report import Report
 from fabric.views.outcome_texts import TEXTS
-from fabric.views.report_text import outcome_text, report_text
+from fabric.views.report_text import format_outcome, report_text
 from fabric.views.style import Style
 from tests.support.outcomes import plan_outcome, planned_service, planned_task
 
@@ -41,7 +41,7 @@ def test_a_build_in_words_makes_no_row_of_what_was_there() -> None:
     outcome = BuildOutcome(
         Verb.BUILD, WhenRead(unread), (new,), ran=1, cached=6999, failed=0, blocked=0, ms=1500
     )
-    said = outcome_text(outcome, PLAIN)
+    said = format_outcome(outcome, PLAIN)
     assert said == "b.zip  20 B\nBuild: 1 run, 6999 up to date (1.5 s)."
 
 
@@ -49,15 +49,17 @@ def test_a_build_that_had_nothing_to_do_says_so() -> None:
     outcome = BuildOutcome(
         Verb.PACKAGE, WhenRead(unread), (), ran=0, cached=2, failed=0, blocked=0, ms=0
     )
-    assert outcome_text(outcome, PLAIN) == "Nothing to do: 2 tasks up to date."
+    assert format_outcome(outcome, PLAIN) == "Nothing to do: 2 tasks up to date."
     cut_off = replace(outcome, left=3)
-    assert outcome_text(cut_off, PLAIN).startswith("Package: 0 run, 2 up to date, 3 not started (")
+    assert format_outcome(cut_off, PLAIN).startswith(
+        "Package: 0 run, 2 up to date, 3 not started ("
+    )
 
 
 def test_a_plan_counts_what_is_up_to_date_and_lists_the_rest() -> None:
     services = (planned_service("api"), planned_service("site", "none"))
     outcome = plan_outcome(services, planned_task("api", "run"), planned_task("site", "skip"))
-    assert outcome_text(outcome, PLAIN).splitlines() == [
+    assert format_outcome(outcome, PLAIN).splitlines() == [
         "api on cloud1-lambda (simulated)",
         "  + main  GET /",
         "",
@@ -70,7 +72,7 @@ def test_a_plan_counts_what_is_up_to_date_and_lists_the_rest() -> None:
 def test_an_explanation_names_each_input_with_old_and_new() -> None:
     changed = (ChangedInput("file", "a.js", "", "ab" * 32),)
     outcome = ExplainOutcome("build:api/a", "run", "a.js is new", changed, inputs=12)
-    assert outcome_text(outcome, PLAIN).splitlines() == [
+    assert format_outcome(outcome, PLAIN).splitlines() == [
         "build:api/a: run, a.js is new",
         f"  file a.js  absent -> {'ab' * 6}",
     ]
@@ -78,13 +80,13 @@ def test_an_explanation_names_each_input_with_old_and_new() -> None:
 
 def test_colour_is_the_screens_affair() -> None:
     outcome = ServicesOutcome((ListedService("api", "api/fabric.yml", ("db",)),))
-    assert outcome_text(outcome, PLAIN) == "api  api/fabric.yml  depends on db"
-    assert outcome_text(outcome, Style(colour=True)) != outcome_text(outcome, PLAIN)
+    assert format_outcome(outcome, PLAIN) == "api  api/fabric.yml  depends on db"
+    assert format_outcome(outcome, Style(colour=True)) != format_outcome(outcome, PLAIN)
 
 
 def test_an_answer_of_a_function_is_shown_as_json() -> None:
     outcome = InvokeOutcome("hello", "x", simulated=True, response={"a": None}, logs="", ms=1)
-    assert outcome_text(outcome, PLAIN) == '{"a": null}'
+    assert format_outcome(outcome, PLAIN) == '{"a": null}'
 
 
 def test_what_a_report_says_itself_goes_before_the_outcomes_words() -> None:

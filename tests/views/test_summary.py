@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.report import Case, Report, failure
-from fabric.views.junit import junit
-from fabric.views.summary import summary
+from fabric.model.report import Case, Report, make_failure_report
+from fabric.views.junit import format_junit
+from fabric.views.summary import format_job_summary
 from tests.support.outcomes import (
     deploy_outcome,
     plan_outcome,
@@ -30,7 +30,7 @@ CASES = (
 
 
 def parsed(*cases: Case) -> ET.Element:
-    return ET.fromstring(junit(Report("compose deploy", cases=tuple(cases))))  # noqa: S314: our own text
+    return ET.fromstring(format_junit(Report("compose deploy", cases=tuple(cases))))  # noqa: S314: our own text
 
 
 def test_there_is_a_suite_for_each_service_and_a_case_for_each_task() -> None:
@@ -63,11 +63,11 @@ def test_a_failure_has_its_code_its_message_and_what_to_do() -> None:
 
 def test_no_credential_gets_into_a_report() -> None:
     problem = Problem("deploy/failed", "API_TOKEN=hunter22 at https://me:pass@host.example/x")
-    text = junit(
+    text = format_junit(
         Report("deploy", cases=(Case("api", "deploy:api@x", "failed", "", 1, (problem,)),))
     )
     report = Report("deploy", deploy_outcome(), text="x", problems=(problem,))
-    for said in (text, summary(report)):
+    for said in (text, format_job_summary(report)):
         assert "hunter22" not in said
         assert "pass@" not in said
 
@@ -81,7 +81,9 @@ def test_a_run_without_tasks_is_well_formed_too() -> None:
 
 def plan(*names: str, ties: tuple[tuple[str, str], ...] = ()) -> str:
     outcome = plan_outcome(tuple(map(planned_service, names)))
-    return summary(Report("compose plan", outcome, text="x\nPlan: 1 to create.", ties=ties))
+    return format_job_summary(
+        Report("compose plan", outcome, text="x\nPlan: 1 to create.", ties=ties)
+    )
 
 
 def test_a_plan_is_a_table_and_a_picture_of_services() -> None:
@@ -97,7 +99,7 @@ def test_a_deploy_shows_status_address_and_errors() -> None:
         service_end("api", "deployed", "created", "https://x.example/{id}"),
         service_end("site", "failed", "failed"),
     )
-    said = summary(Report("deploy", outcome, problems=(BROKEN,)))
+    said = format_job_summary(Report("deploy", outcome, problems=(BROKEN,)))
     assert "| api | cloud1-lambda | main | created | https://x.example/{id} |" in said
     assert '  s1["site"]:::failed' in said
     assert "- **build/failed** src/a.ts:3:4: a&lt;b&gt;" in said
@@ -105,20 +107,22 @@ def test_a_deploy_shows_status_address_and_errors() -> None:
 
 def test_where_nothing_changes_one_line_says_so() -> None:
     same = plan_outcome((planned_service("api", "none"),), planned_task("api", "skip"))
-    said = summary(Report("compose plan", same, ties=(("api", "site"),)))
+    said = format_job_summary(Report("compose plan", same, ties=(("api", "site"),)))
     assert said == "### fabric compose plan (dev)\n\nNo changes.\n\n"
     told = Report("deploy", deploy_outcome(service_end("api", "unchanged", "unchanged")))
     line = "Nothing to do: 1 function up to date."
-    assert summary(told) == f"### fabric deploy (dev)\n\n{line}\n\n"
+    assert format_job_summary(told) == f"### fabric deploy (dev)\n\n{line}\n\n"
 
 
 def test_what_failed_before_there_was_an_outcome_is_told() -> None:
-    assert summary(Report("plan", problems=(BROKEN,))).startswith("### fabric plan\n\n- **build/")
+    assert format_job_summary(Report("plan", problems=(BROKEN,))).startswith(
+        "### fabric plan\n\n- **build/"
+    )
 
 
 def test_a_plan_of_tasks_alone_is_shown() -> None:
     outcome = plan_outcome((planned_service("api", "none"),), planned_task("api", "run"))
-    said = summary(Report("plan", outcome))
+    said = format_job_summary(Report("plan", outcome))
     assert "| api | cloud1-lambda | main | no change |" in said
 
 
@@ -150,7 +154,7 @@ def test_nothing_to_show_is_just_the_sum() -> None:
 
 def test_control_characters_are_shown_and_not_obeyed() -> None:
     problem = Problem("a/b", "red \x1b[31m and a bell \x07")
-    text = summary(failure("deploy", FabricError(problem)))
+    text = format_job_summary(make_failure_report("deploy", FabricError(problem)))
     assert "\x1b" not in text
     assert "\x07" not in text
     assert "x1b" in text

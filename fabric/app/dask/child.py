@@ -4,26 +4,26 @@ import sys
 from pathlib import Path
 
 from fabric.app.settings import read_settings
-from fabric.app.toolchains import toolchain_of
+from fabric.app.toolchains import open_toolchain
 from fabric.runtimes.build import Runtimes
 from fabric.runtimes.contract import Builder
-from fabric.runtimes.elsewhere.messages import BuildQuestion
-from fabric.runtimes.elsewhere.program import answer_all
+from fabric.runtimes.subprocess_builder.messages import BuildQuestion
+from fabric.runtimes.subprocess_builder.program import serve_builds
 
 
 def main() -> None:
     settings = read_settings()
-    with toolchain_of(settings) as folder:
+    with open_toolchain(settings) as folder:
         own = Runtimes(folder, settings.env)
 
         def builder_for(asked: BuildQuestion) -> Builder:
-            """Commands are told of the machine that asks, and need none of our tools."""
+            """Build with the platform of the requesting machine, without local tools."""
             if not asked.inputs.command:
                 return own
             return Runtimes(Path(), dict(asked.environment), install=False)
 
         try:
-            answer_all(sys.stdin.buffer, sys.stdout.buffer, builder_for)
+            serve_builds(sys.stdin.buffer, sys.stdout.buffer, builder_for)
         finally:
             own.close()
 

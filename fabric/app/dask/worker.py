@@ -1,6 +1,7 @@
-"""What a worker of a Dask cluster is asked to do. It runs there, in the worker's process.
+"""The functions that a Dask worker executes, in the worker's process.
 
-`dask worker` is started with the variables of the shared cache, as any machine that reads it.
+Start `dask worker` with the environment variables of the shared cache, like any machine that reads
+it.
 """
 
 import atexit
@@ -13,7 +14,7 @@ from tempfile import mkdtemp
 import msgspec
 from distributed import get_worker
 
-from fabric.app.dask.shared_store import shared_store
+from fabric.app.dask.shared_store import build_shared_store
 from fabric.app.settings import Settings, read_settings
 from fabric.engine.dask.build_places import BuildPlaces, ChildProgram
 from fabric.engine.dask.fetching import Packs
@@ -27,9 +28,9 @@ _CHILD = "fabric.app.dask.child"
 _EXECUTING = "executing"
 
 
-def about_worker() -> bytes:
-    """What it has, to be compared before anything is sent there."""
-    return msgspec.msgpack.encode(_side(read_settings()))
+def describe_worker() -> bytes:
+    """Describe this worker, so that the client can compare it before sending work."""
+    return msgspec.msgpack.encode(_build_local_side(read_settings()))
 
 
 def build_on_worker(asked: bytes, key: str) -> bytes:
@@ -37,44 +38,46 @@ def build_on_worker(asked: bytes, key: str) -> bytes:
     worker = get_worker()
 
     def is_wanted() -> bool:
-        """A task that was cancelled, or whose client has gone, executes no more for anybody."""
+        """Return whether the task is still executing: not cancelled, and its client connected."""
         state = worker.state.tasks.get(key)
         return state is not None and state.state == _EXECUTING
 
     try:
-        return encode(_this_side().answer(decode_question(asked), is_wanted))
+        return encode(_get_process_side().answer(decode_question(asked), is_wanted))
     except (ValueError, msgspec.DecodeError):
         return encode(
             FarAnswer(worker.address, lacks="runs a different version of fabric, or cannot build")
         )
 
 
-def side_of(store: SharedStore | None) -> SameSide:
-    """This machine, with that shared cache; without one it can be told, and nothing be built."""
+def build_worker_side(store: SharedStore | None) -> SameSide:
+    """Build the worker side with this shared cache. Without a cache it cannot build anything."""
     python = ".".join(map(str, sys.version_info[:2]))
     if store is None:
         return SameSide(VERSION, python, "")
     return SameSide(VERSION, python, store.cache, tuple(one.id for one in store.keys.all))
 
 
-def _side(settings: Settings) -> SameSide:
+def _build_local_side(settings: Settings) -> SameSide:
     try:
-        return side_of(shared_store(settings))
+        return build_worker_side(build_shared_store(settings))
     except FabricError:
-        return side_of(None)
+        return build_worker_side(None)
 
 
 @functools.cache
-def _this_side() -> WorkerSide:
-    """Of this process, warm for as long as it lives."""
+def _get_process_side() -> WorkerSide:
+    """Return the worker side of this process, which is reused between tasks."""
     settings, worker = read_settings(), get_worker()
-    store = shared_store(settings)
+    store = build_shared_store(settings)
     packs = Packs(store)
     # Dask takes its own folder away, also behind a worker that was killed.
     home = Path(mkdtemp(prefix="fabric-", dir=worker.local_directory)).resolve()
     places = BuildPlaces(home, packs, ChildProgram(_CHILD, settings.env))
     atexit.register(_close, places)
-    return WorkerSide(worker.address, side_of(store), store, packs, places, settings.clock)
+    return WorkerSide(
+        worker.address, build_worker_side(store), store, packs, places, settings.clock
+    )
 
 
 def _close(places: BuildPlaces) -> None:

@@ -16,15 +16,15 @@ import msgspec
 from distributed import Client, Future, Security
 from distributed.scheduler import KilledWorker
 
-from fabric.app.dask.worker import about_worker, build_on_worker
+from fabric.app.dask.worker import build_on_worker, describe_worker
 from fabric.engine.dask.contract import GaveUpError, GoneError
 from fabric.engine.dask.messages import SameSide
-from fabric.engine.dask.worker_side import unlike
-from fabric.engine.shared.errands import beside
-from fabric.model.distribution import Extra, requirement
+from fabric.engine.dask.worker_side import describe_difference
+from fabric.engine.shared.background_uploads import start_background_thread
+from fabric.model.distribution import Extra, format_requirement
 from fabric.model.executor import DaskAddress
 from fabric.model.problems import FabricError, Problem, StoppedError
-from fabric.system.child_group import child_group
+from fabric.system.child_group import get_child_group
 
 _CONNECT_SECONDS = 10
 _ANSWER_SECONDS = 8
@@ -40,7 +40,10 @@ _SERIALIZERS = ["msgpack"]
 
 
 class DaskWorkers:
-    """Thread-safe. Closing it cancels what is under way; its workers end the children of that."""
+    """The workers of a cluster. Thread-safe.
+
+    Closing it cancels running tasks; the workers end their child processes.
+    """
 
     def __init__(self, client: Client, address: DaskAddress, run: str, *silent: str) -> None:
         self._client = client
@@ -65,29 +68,29 @@ class DaskWorkers:
 
     def ask(self, question: bytes) -> bytes:
         try:
-            return self._asked(question)
+            return self._query_worker(question)
         except KilledWorker:
             pass
         # Dask blames whatever a worker had when it ended: of several that were there together,
         # one by one shows which it was.
         with self._alone:
             try:
-                return self._asked(question)
+                return self._query_worker(question)
             except KilledWorker as error:
                 message = "several workers stopped during the build"
                 raise GaveUpError(message) from error
 
-    def _asked(self, question: bytes) -> bytes:
-        """Raises KilledWorker as Dask does."""
-        future, is_cut = self._submitted(question), threading.Event()
+    def _query_worker(self, question: bytes) -> bytes:
+        """Send a question to a worker. Raises KilledWorker as Dask does."""
+        future, is_cut = self._submit_question(question), threading.Event()
 
         def cut() -> None:
             is_cut.set()
             future.cancel()
 
         try:
-            with child_group().ended_with(cut):
-                answer = self._waited_for(future)
+            with get_child_group().ended_with(cut):
+                answer = self._wait_for_result(future)
         except (KilledWorker, GoneError):
             raise
         except (Exception, CancelledError) as error:
@@ -100,8 +103,8 @@ class DaskWorkers:
         assert isinstance(answer, bytes)  # noqa: S101 - it is what our own function gives
         return answer
 
-    def _waited_for(self, future: Future[bytes]) -> object:
-        """Workers come back, or others come: not for ever, though."""
+    def _wait_for_result(self, future: Future[bytes]) -> object:
+        """Wait for a result, also while workers restart, but with a time limit."""
         without = 0
         while without < _LOOKS_WITHOUT:
             try:
@@ -111,7 +114,7 @@ class DaskWorkers:
         future.cancel()
         raise GoneError("no longer has workers")
 
-    def _submitted(self, question: bytes) -> Future[bytes]:
+    def _submit_question(self, question: bytes) -> Future[bytes]:
         key = f"fabric-build-{self._run}-{next(self._numbers)}"
         with self._lock:
             if self._is_closed:
@@ -126,7 +129,7 @@ class DaskWorkers:
             return future
 
     def _fit(self) -> list[str] | None:
-        """Whoever there is, or all but those that are left out."""
+        """Select the workers, except excluded ones."""
         return sorted(set(self._client.ncores()) - self._left_out) if self._left_out else None
 
     def close(self) -> None:
@@ -140,18 +143,21 @@ class DaskWorkers:
 
 
 def connect(address: DaskAddress, side: SameSide, run: str) -> DaskWorkers:
-    """Raises FabricError where nobody is there, or workers are not like this machine."""
+    """Connect to the cluster. Raises FabricError without workers, or if they differ from this
+    machine."""
     security = Security()
     is_sealed = security.get_connection_args("client").get("ssl_context") is not None
     if not is_sealed and not address.is_this_machine:
-        raise FabricError(_unsealed(address))
+        raise FabricError(_no_encryption_problem(address))
     # What Dask writes to its logs is told here, in plain words.
     for name in _LOGS:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     url = f"{'tls' if is_sealed else 'tcp'}://{address}"
-    client = _in_time(lambda: _client(url, security, address), _CONNECT_SECONDS + 2)
+    client = _run_with_timeout(
+        lambda: _connect_client(url, security, address), _CONNECT_SECONDS + 2
+    )
     if client is None:
-        raise FabricError(_unreachable(address))
+        raise FabricError(_unreachable_problem(address))
     try:
         return DaskWorkers(client, address, run, *_refuse_unlike(client, address, side))
     except BaseException:
@@ -159,7 +165,7 @@ def connect(address: DaskAddress, side: SameSide, run: str) -> DaskWorkers:
         raise
 
 
-def _client(url: str, security: Security, address: DaskAddress) -> Client:
+def _connect_client(url: str, security: Security, address: DaskAddress) -> Client:
     try:
         # Dask itself goes on asking where nobody listens.
         socket.create_connection((address.host.strip("[]"), address.port), _CONNECT_SECONDS).close()
@@ -172,48 +178,53 @@ def _client(url: str, security: Security, address: DaskAddress) -> Client:
             deserializers=_SERIALIZERS,
         )
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        raise FabricError(_unreachable(address)) from error
+        raise FabricError(_unreachable_problem(address)) from error
 
 
 def _refuse_unlike(client: Client, address: DaskAddress, side: SameSide) -> tuple[str, ...]:
-    """Those that do not say what they are."""
+    """Reject workers that do not report their versions."""
     workers = sorted(client.ncores())
     if not workers:
         hint = "run: dask worker, or set the minimum of an adaptive cluster to 1"
         message = f"the cluster at {address} has no worker"
         raise FabricError(Problem("executor/no-workers", message, hint))
-    found = _in_time(lambda: _said(client, workers), _ANSWER_SECONDS)
+    found = _run_with_timeout(lambda: _query_all_workers(client, workers), _ANSWER_SECONDS)
     if found is None:
         # One of many keeps them all: each is asked by itself.
-        calls = [(one, _begun(partial(_said, client, [one]))) for one in workers]
-        answers = [_result(call, _ANSWER_SECONDS) or {} for _, call in calls]
+        calls = [
+            (one, _start_in_thread(partial(_query_all_workers, client, [one]))) for one in workers
+        ]
+        answers = [_wait_in_time(call, _ANSWER_SECONDS) or {} for _, call in calls]
         found = {worker: said for one in answers for worker, said in one.items()}
     if not found:
         message, hint = f"no worker of the cluster at {address} responds", "restart the workers"
         raise FabricError(Problem("executor/no-workers", message, hint))
     told = [
-        f"{worker} {why}" for worker, said in sorted(found.items()) if (why := _why(said, side))
+        f"{worker} {why}"
+        for worker, said in sorted(found.items())
+        if (why := _explain_mismatch(said, side))
     ]
     if told:
         more = f", and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
         message = f"{'; '.join(told[:_NAMED])}{more}"
-        wanted = requirement(Extra.DASK, Extra.CLOUD)
+        wanted = format_requirement(Extra.DASK, Extra.CLOUD)
         hint = f"run the workers with the same {wanted}, Python and shared cache"
         raise FabricError(Problem("executor/other-worker", message, hint))
     return tuple(one for one in workers if one not in found)
 
 
-def _said(client: Client, workers: list[str]) -> Mapping[str, object]:
-    said = client.run(about_worker, workers=workers, on_error="return")
+def _query_all_workers(client: Client, workers: list[str]) -> Mapping[str, object]:
+    said = client.run(describe_worker, workers=workers, on_error="return")
     return dict(said)
 
 
-def _in_time(call: Callable[[], T], seconds: float) -> T | None:
-    """None where it does not end: Dask's own time-outs do not bound all that it waits for."""
-    return _result(_begun(call), seconds)
+def _run_with_timeout(call: Callable[[], T], seconds: float) -> T | None:
+    """Call with a time limit. Returns None on timeout, as Dask's own timeouts do not cover every
+    wait."""
+    return _wait_in_time(_start_in_thread(call), seconds)
 
 
-def _begun(call: Callable[[], T]) -> PlainFuture[T]:
+def _start_in_thread(call: Callable[[], T]) -> PlainFuture[T]:
     future: PlainFuture[T] = PlainFuture()
 
     def carry_out() -> None:
@@ -222,31 +233,31 @@ def _begun(call: Callable[[], T]) -> PlainFuture[T]:
         except BaseException as error:  # noqa: BLE001 - raised where it is waited for
             future.set_exception(error)
 
-    beside(carry_out)
+    start_background_thread(carry_out)
     return future
 
 
-def _result(call: PlainFuture[T], seconds: float) -> T | None:
+def _wait_in_time(call: PlainFuture[T], seconds: float) -> T | None:
     return call.result() if call in wait((call,), seconds).done else None
 
 
-def _why(said: object, side: SameSide) -> str:
+def _explain_mismatch(said: object, side: SameSide) -> str:
     if not isinstance(said, bytes):
         return "cannot import fabric, which must be installed there"
     try:
-        return unlike(msgspec.msgpack.decode(said, type=SameSide), side)
+        return describe_difference(msgspec.msgpack.decode(said, type=SameSide), side)
     except msgspec.DecodeError:
         return "runs a different version of fabric"
 
 
-def _unreachable(address: DaskAddress) -> Problem:
+def _unreachable_problem(address: DaskAddress) -> Problem:
     hint = (
         "check that `dask scheduler` is running there, and that both sides use TLS or neither does"
     )
     return Problem("executor/unreachable", f"no Dask scheduler found at {address}", hint)
 
 
-def _unsealed(address: DaskAddress) -> Problem:
+def _no_encryption_problem(address: DaskAddress) -> Problem:
     return Problem(
         "usage/unsealed-executor",
         f"refusing to connect to the Dask scheduler at {address} without TLS",

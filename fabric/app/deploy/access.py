@@ -4,22 +4,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from fabric.app.deploy.scope import DeployScope
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.credentials import (
     AWS_FILES,
     AWS_REGION_FILE,
     MACHINE_ROLE,
-    credential_variables,
-    missing_groups,
+    find_missing_groups,
+    list_credential_variables,
 )
 from fabric.model.problems import Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.providers.http_calls import client_need
+from fabric.providers.http_calls import require_cloud_extra
 from fabric.providers.registry import REAL_PROVIDERS
 from fabric.system.disk import read_bytes
-from fabric.system.optional_packages import missing_modules, not_installed
+from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
 
 # What the firmware of a virtual machine of AWS contains: a role may be attached to it.
 _BOARD = Path("/sys/devices/virtual/dmi/id/board_asset_tag")
@@ -27,13 +27,13 @@ _MACHINE = "i-"
 _OWN_CONFIG_KEYS = ("aws_access_key_id", "credential_process", "role_arn", "sso_")
 
 
-def access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[Problem]:
-    """For records that fabric deploys itself."""
+def find_access_problems(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[Problem]:
+    """Find missing credentials and packages for records that fabric deploys itself."""
     for ref in sorted(refs):
         placement = scope.placements.get(ref)
         if placement is not None and _is_built_in(placement):
-            env = calling_environment(placement.env_place, scope.settings.env)
-            found = (*missing_packages(placement), *missing_credentials(placement, env))
+            env = build_client_environment(placement.env_place, scope.settings.env)
+            found = (*find_missing_packages(placement), *find_missing_credentials(placement, env))
             yield from (one.of(ref.service) for one in found)
 
 
@@ -41,10 +41,10 @@ def _is_built_in(placement: Placement) -> bool:
     return placement.mode == Mode.REAL and placement.provider_id in REAL_PROVIDERS
 
 
-def missing_credentials(placement: Placement, env: Mapping[str, str]) -> Iterator[Problem]:
-    """By names alone: only the provider knows whether the values are valid."""
-    facts = facts_of(placement.provider_id)
-    missing = missing_groups(facts, _given(placement, env)) if facts else ()
+def find_missing_credentials(placement: Placement, env: Mapping[str, str]) -> Iterator[Problem]:
+    """Find missing credentials by variable name. Only the provider can verify their values."""
+    facts = find_provider_facts(placement.provider_id)
+    missing = find_missing_groups(facts, _list_set_variables(placement, env)) if facts else ()
     if facts is None or not missing:
         return
     names = ", ".join(" or ".join(group) for group in missing)
@@ -54,41 +54,41 @@ def missing_credentials(placement: Placement, env: Mapping[str, str]) -> Iterato
     yield Problem("credentials/missing", message, hint)
 
 
-def missing_packages(placement: Placement) -> Iterator[Problem]:
-    facts = facts_of(placement.provider_id)
-    missing = missing_modules(facts.packages) if facts else ()
+def find_missing_packages(placement: Placement) -> Iterator[Problem]:
+    facts = find_provider_facts(placement.provider_id)
+    missing = find_missing_modules(facts.packages) if facts else ()
     if missing:
-        yield not_installed(client_need(placement.provider_id), *missing)
+        yield missing_packages_problem(require_cloud_extra(placement.provider_id), *missing)
 
 
-def credential_names(placements: Iterable[Placement]) -> frozenset[str]:
-    """The variables that decide whether credentials are missing."""
-    real = (facts_of(one.provider_id) for one in placements if one.mode == Mode.REAL)
-    return frozenset(name for facts in real if facts for name in credential_variables(facts))
+def list_credential_names(placements: Iterable[Placement]) -> frozenset[str]:
+    """List the variables that determine whether credentials are missing."""
+    real = (find_provider_facts(one.provider_id) for one in placements if one.mode == Mode.REAL)
+    return frozenset(name for facts in real if facts for name in list_credential_variables(facts))
 
 
-def _given(placement: Placement, env: Mapping[str, str]) -> set[str]:
-    facts = facts_of(placement.provider_id)
+def _list_set_variables(placement: Placement, env: Mapping[str, str]) -> set[str]:
+    facts = find_provider_facts(placement.provider_id)
     given = {name for name, value in env.items() if value}
     if facts is not None and placement.region:
         given.add(f"{facts.prefix}_REGION")
-    return given.union(_kept_by_aws_tools(env))
+    return given.union(_find_aws_tool_credentials(env))
 
 
-def _kept_by_aws_tools(env: Mapping[str, str]) -> Iterator[str]:
-    """Files of the tools of AWS, and its machines: nothing is called."""
+def _find_aws_tool_credentials(env: Mapping[str, str]) -> Iterator[str]:
+    """Find credentials in AWS config files and on AWS machines. Makes no API call."""
     home = env.get("HOME", "")
-    text = _text_of(Path(home) / ".aws" / "config") if home else ""
+    text = _read_text_or_empty(Path(home) / ".aws" / "config") if home else ""
     has_keys = home and (Path(home) / ".aws" / "credentials").is_file()
     if has_keys or any(key in text for key in _OWN_CONFIG_KEYS):
         yield AWS_FILES
     if "region" in text:
         yield AWS_REGION_FILE
-    if _text_of(_BOARD).startswith(_MACHINE):
+    if _read_text_or_empty(_BOARD).startswith(_MACHINE):
         yield MACHINE_ROLE
 
 
-def _text_of(path: Path) -> str:
+def _read_text_or_empty(path: Path) -> str:
     try:
         return read_bytes(path).decode(errors="replace")
     except OSError:

@@ -1,7 +1,6 @@
-"""The one way in which records change: claimed, run, taken back if asked, and closed.
+"""The single way to change records: claim, run, roll back if requested, and close.
 
-Deploy, remove and rollback are three purposes of it. Whatever else happens, it lets go of every
-record once.
+Deploy, remove and rollback use it. In every case each record is released exactly once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,28 +8,28 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.deploy.closing import closed
-from fabric.app.deploy.prepared_deployers import prepared_deployers
+from fabric.app.deploy.auto_rollback import RolledBack, group_outcomes, is_good, take_back
+from fabric.app.deploy.closing import close_run
+from fabric.app.deploy.prepared_deployers import prepare_deployers
 from fabric.app.deploy.purpose import (
     Deploying,
     Purpose,
     RecordEnding,
-    final_record,
-    operation_of,
+    compute_final_record,
+    get_operation,
 )
 from fabric.app.deploy.scope import DeployScope, claim_of
-from fabric.app.deploy.taking_back import TakenBack, is_good, outcomes_of, take_back
-from fabric.app.executing import executing
+from fabric.app.executor import open_requested_executor
 from fabric.app.request import Request
 from fabric.app.run_graph import (
     GraphJob,
-    announced,
-    homes_of,
-    job_of,
+    add_cache_warnings,
+    add_run_warnings,
+    announce_run,
+    build_job,
+    list_write_homes,
     run_ended,
     run_tasks,
-    told_of_places,
-    told_of_run,
 )
 from fabric.app.session import Session, SessionOptions
 from fabric.app.shared_cache import NO_ACCESS, SharedAccess, use_of
@@ -46,14 +45,14 @@ from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS
 from fabric.state.records.transaction import Claim
-from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy import get_record_ref
 
 
 class RecordsChange(Struct, frozen=True):
-    """A change to be made: to which records, for what purpose, by which graph.
+    """A change to make: the records, the purpose and the task graph.
 
-    `claimed` are the tasks that may change something. `started_ns` is when the command began; on a
-    disk that is full a removal `keeps` nothing.
+    `claimed` are the tasks that can change something. `started_ns` is the start time of the
+    command. On a full disk a removal `keeps` nothing.
     """
 
     scope: DeployScope
@@ -66,8 +65,8 @@ class RecordsChange(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """What became of it. `finals` are the records as they were written, None for those that are
-    gone; `rolled_back` those that are as they were before."""
+    """The result of a change. `finals` are the records as written, or None for deleted ones.
+    `rolled_back` are the records that were restored."""
 
     scope: DeployScope
     info: ProjectInfo
@@ -81,48 +80,52 @@ def change_records(
     request: Request, change: RecordsChange, make_listeners: MakeListeners
 ) -> Changed:
     scope, workspace = change.scope, Path(change.work.info.workspace)
-    scope.transaction.expect(_claims(change))
+    scope.transaction.expect(_list_claims(change))
     try:
         with (
-            executing(request, scope.settings, _opening(request, change)) as opening,
+            open_requested_executor(
+                request, scope.settings, _build_session_options(request, change)
+            ) as opening,
             Session(workspace, scope.settings, opening) as session,
         ):
-            return _changed(request, session, change, make_listeners)
+            return _run_change(request, session, change, make_listeners)
     except BaseException:
         scope.transaction.abandon()
         raise
 
 
-def _changed(
+def _run_change(
     request: Request, session: Session, change: RecordsChange, make_listeners: MakeListeners
 ) -> Changed:
     scope, work = change.scope, change.work
-    job = job_of(request, session, work)
-    with announced(request, session, work, job, make_listeners) as bus:
+    job = build_job(request, session, work)
+    with announce_run(request, session, work, job, make_listeners) as bus:
         stop = StopSign()
-        _hear_locks(scope, bus, stop)
-        refs = {ref_of(one.inputs) for one in _of_records(change.claimed)}
-        with prepared_deployers(scope, refs):
+        _watch_locks(scope, bus, stop)
+        refs = {get_record_ref(one.inputs) for one in _select_record_tasks(change.claimed)}
+        with prepare_deployers(scope, refs):
             result = run_tasks(session, job, bus, stop)
-        back = TakenBack(result, frozenset())
-        if _goes_back(change.purpose, result):
+        back = RolledBack(result, frozenset())
+        if _must_roll_back(change.purpose, result):
             back = take_back(session, scope, bus, job.caps, result)
-        ended = _finals(change, back)
-        result, finals = closed(session, scope, back.result, ended)
+        ended = _compute_final_records(change, back)
+        result, finals = close_run(session, scope, back.result, ended)
         bus.emit(run_ended(result))
-    info = told_of_places(work.info, work.graph, session)
+    info = add_cache_warnings(work.info, work.graph, session)
     session.share(result)
-    info = told_of_run(info, session, result)
+    info = add_run_warnings(info, session, result)
     return Changed(scope, info, result, finals, back.refs, use_of(change.shared))
 
 
-def _goes_back(purpose: Purpose, result: RunResult) -> bool:
+def _must_roll_back(purpose: Purpose, result: RunResult) -> bool:
     return isinstance(purpose, Deploying) and purpose.rollback and not result.ok
 
 
-def _finals(change: RecordsChange, back: TakenBack) -> dict[RecordRef, Record | None]:
-    """What every record becomes."""
-    scope, outcomes = change.scope, outcomes_of(back.result)
+def _compute_final_records(
+    change: RecordsChange, back: RolledBack
+) -> dict[RecordRef, Record | None]:
+    """Compute the final content of every record."""
+    scope, outcomes = change.scope, group_outcomes(back.result)
     finals: dict[RecordRef, Record | None] = {}
     for locked in scope.transaction.locked_records:
         ref = locked.base.ref
@@ -130,41 +133,41 @@ def _finals(change: RecordsChange, back: TakenBack) -> dict[RecordRef, Record | 
         ending = RecordEnding(
             ok, ref in back.refs, scope.deployment_ids[ref], scope.tools.records.now()
         )
-        finals[ref] = final_record(change.purpose, locked, ending)
+        finals[ref] = compute_final_record(change.purpose, locked, ending)
     return finals
 
 
-def _hear_locks(scope: DeployScope, bus: Bus, stop: StopSign) -> None:
+def _watch_locks(scope: DeployScope, bus: Bus, stop: StopSign) -> None:
     def tell(text: str) -> None:
         bus.emit(ProblemFound("", "warning", Problem("lock/waiting", text)))
 
     scope.transaction.tell(tell, stop.go_on)
 
 
-def _opening(request: Request, change: RecordsChange) -> SessionOptions:
+def _build_session_options(request: Request, change: RecordsChange) -> SessionOptions:
     homes = {Path(one.home) for one in change.scope.placements.values()}
     return SessionOptions(
         change.started_ns,
         use_cache=request.use_cache,
         strict=request.strict,
-        homes=homes_of(change.work.info, change.work.graph) | homes,
+        homes=list_write_homes(change.work.info, change.work.graph) | homes,
         tools=change.scope.tools,
         keeps=change.keeps,
         shared=change.shared,
     )
 
 
-def _claims(change: RecordsChange) -> Iterator[Claim]:
-    """The records of all tasks that may change something, each with what may happen to it."""
+def _list_claims(change: RecordsChange) -> Iterator[Claim]:
+    """List the records of all tasks that can change something, each with its operation."""
     claimed: dict[RecordRef, list[Task]] = {}
-    for task in _of_records(change.claimed):
-        claimed.setdefault(ref_of(task.inputs), []).append(task)
-    operation = operation_of(change.purpose)
+    for task in _select_record_tasks(change.claimed):
+        claimed.setdefault(get_record_ref(task.inputs), []).append(task)
+    operation = get_operation(change.purpose)
     placements = change.scope.placements
     clock = change.scope.settings.clock
     rows = sorted(claimed.items())
     return (claim_of(placements[ref], operation, tasks, clock) for ref, tasks in rows)
 
 
-def _of_records(tasks: Iterable[Task]) -> Iterator[Task]:
+def _select_record_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
     return (task for task in tasks if task.kind in RECORD_KINDS)

@@ -1,4 +1,4 @@
-"""What a deploy would change, function by function and field by field, for plans."""
+"""The changes of a deploy, per function and field, for plans."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,13 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.graph.decide import Action, Change, Decision
-from fabric.graph.judge import changes_of, dropped_functions, wanted
+from fabric.graph.judge import build_wanted, compare_with_live, find_dropped_functions
 from fabric.graph.plan import Plan
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
 from fabric.model.records.record import FunctionRecord, Record, RecordRef
 from fabric.model.task import EntryKind, InputEntry, Pairs, Task
-from fabric.model.task_id import TaskId, package_of, remembered_as
+from fabric.model.task_id import TaskId, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs, RemoveInputs, Spec
 
 Fields = dict[str, tuple[Json, Json]]
@@ -24,7 +24,7 @@ _SHOWN = 12
 
 
 class PlannedDeploy(Struct, frozen=True):
-    """What is known of one function before a run: its deploy's verdict, and its archive's."""
+    """The known facts of one function before a run: the decisions on its deploy and its archive."""
 
     inputs: DeployInputs
     spec: Spec
@@ -33,63 +33,67 @@ class PlannedDeploy(Struct, frozen=True):
     upstream: Pairs
 
 
-def live_rows(
+def compare_with_deployed(
     services: Sequence[PlannedService],
     made: Plan,
     records: Mapping[RecordRef, Record | None],
     code: Code,
 ) -> tuple[PlannedService, ...]:
-    """The rows of a plan, with each function's change against what is live."""
+    """Compare the rows of a plan with the deployed functions."""
     planned_deploys = {
-        (*_at(planned.inputs), planned.spec[0]): planned for planned in _planned_deploys(made)
+        (*_get_target(planned.inputs), planned.spec[0]): planned
+        for planned in _list_planned_deploys(made)
     }
     by_name = {(ref.service, ref.provider): record for ref, record in records.items()}
-    going = _going(made, by_name)
+    going = _list_deleted_functions(made, by_name)
     return tuple(
-        _service_row(row, planned_deploys, by_name.get(_at(row)), code, going) for row in services
+        _build_service_row(row, planned_deploys, by_name.get(_get_target(row)), code, going)
+        for row in services
     )
 
 
-def _going(
+def _list_deleted_functions(
     made: Plan, records: Mapping[tuple[str, str], Record | None]
 ) -> frozenset[tuple[str, str, str]]:
-    """Services, where they are, with functions that this very run would take away."""
+    """List the functions, with service and provider, that this run would delete."""
     found: set[tuple[str, str, str]] = set()
     for task in made.graph.tasks:
         match task.inputs:
             case RemoveInputs(function=function) as inputs:
-                found.add((*_at(inputs), function))
+                found.add((*_get_target(inputs), function))
             case DeployInputs() as inputs:
-                record = records.get(_at(inputs))
-                dropped = dropped_functions(record, inputs) if record else ()
-                found.update((*_at(inputs), name) for name in dropped)
+                record = records.get(_get_target(inputs))
+                dropped = find_dropped_functions(record, inputs) if record else ()
+                found.update((*_get_target(inputs), name) for name in dropped)
             case _:
                 pass
     return frozenset(found)
 
 
-def _planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
+def _list_planned_deploys(made: Plan) -> Iterator[PlannedDeploy]:
     decisions = dict(zip(made.graph.ids, made.decisions, strict=True))
     for task in made.graph.tasks:
         if isinstance(task.inputs, DeployInputs):
-            upstream = tuple(sorted(_digests(task, decisions)))
+            upstream = tuple(sorted(_list_input_hashes(task, decisions)))
             for spec in task.inputs.functions:
                 package = decisions[package_of(task.needs, task.inputs.service, spec[0])]
                 yield PlannedDeploy(task.inputs, spec, decisions[task.id], package, upstream)
 
 
-def _at(one: DeployInputs | RemoveInputs | PlannedService) -> tuple[str, str]:
+def _get_target(one: DeployInputs | RemoveInputs | PlannedService) -> tuple[str, str]:
     return one.service, one.provider
 
 
-def _digests(task: Task, decisions: Mapping[TaskId, Decision]) -> Iterator[tuple[str, str]]:
+def _list_input_hashes(
+    task: Task, decisions: Mapping[TaskId, Decision]
+) -> Iterator[tuple[str, str]]:
     for need in task.needs:
         output = decisions[need].output
         if output is not None:
-            yield remembered_as(need), output.digest
+            yield remove_target_suffix(need), output.digest
 
 
-def _service_row(
+def _build_service_row(
     row: PlannedService,
     planned_deploys: Mapping[tuple[str, str, str], PlannedDeploy],
     record: Record | None,
@@ -97,20 +101,20 @@ def _service_row(
     going: frozenset[tuple[str, str, str]],
 ) -> PlannedService:
     functions = [
-        _function_row(one, planned_deploys.get((*_at(row), one.name)), record, code)
+        _build_function_row(one, planned_deploys.get((*_get_target(row), one.name)), record, code)
         for one in row.functions
     ]
     live = record.functions if record else ()
-    gone = [one for one in live if (*_at(row), one.name) in going]
-    return replace(row, functions=(*functions, *map(_deleted_row, gone)))
+    gone = [one for one in live if (*_get_target(row), one.name) in going]
+    return replace(row, functions=(*functions, *map(_build_deleted_row, gone)))
 
 
-def _deleted_row(one: FunctionRecord) -> PlannedFunction:
+def _build_deleted_row(one: FunctionRecord) -> PlannedFunction:
     triggers = tuple(json.loads(trigger) for trigger in one.triggers)
     return PlannedFunction(one.name, triggers, tuple(one.layers), "delete")
 
 
-def _function_row(
+def _build_function_row(
     row: PlannedFunction, planned: PlannedDeploy | None, record: Record | None, code: Code
 ) -> PlannedFunction:
     if planned is None:
@@ -118,17 +122,25 @@ def _function_row(
     was = record.function(row.name) if record else None
     if record is None or was is None or not was.was_made:
         return replace(row, change="create", fields={})
-    fields = {} if planned.decision.action is Action.SKIP else _fields(row, planned, record, code)
+    fields = (
+        {}
+        if planned.decision.action is Action.SKIP
+        else _compare_fields(row, planned, record, code)
+    )
     return replace(row, change="update" if fields else "none", fields=fields)
 
 
-def _fields(row: PlannedFunction, planned: PlannedDeploy, record: Record, code: Code) -> Fields:
+def _compare_fields(
+    row: PlannedFunction, planned: PlannedDeploy, record: Record, code: Code
+) -> Fields:
     was = record.function(row.name)
     if was is None:
         return {}
-    asked = wanted(planned.inputs, planned.spec, code, planned.upstream)
-    changes = [one for one in changes_of(asked, was, record.salt) if not _only_unknown(one)]
-    fields = dict(_field(change, row, was) for change in changes)
+    asked = build_wanted(planned.inputs, planned.spec, code, planned.upstream)
+    changes = [
+        one for one in compare_with_live(asked, was, record.salt) if not _is_unknown_upstream(one)
+    ]
+    fields = dict(_format_field_change(change, row, was) for change in changes)
     if planned.package.output is None:
         fields["code"] = (was.artifact_sha256[:_SHOWN], planned.package.reason)
     if not fields and not was.key:
@@ -136,27 +148,28 @@ def _fields(row: PlannedFunction, planned: PlannedDeploy, record: Record, code: 
     return fields
 
 
-def _only_unknown(change: Change) -> bool:
-    """An upstream that has no digest yet has not changed for that."""
+def _is_unknown_upstream(change: Change) -> bool:
+    """Return whether the change is only an upstream without a known hash, which is not a change."""
     return change.kind == EntryKind.UPSTREAM and not change.new
 
 
-def _field(
+def _format_field_change(
     change: Change, row: PlannedFunction, was: FunctionRecord
 ) -> tuple[str, tuple[Json, Json]]:
-    """A change in the words of the config; of an environment value only that it changed."""
+    """Format a change with config field names. For environment values it shows only that they
+    changed."""
     if change.kind == EntryKind.ENV:
         old, new = (_SET if change.old else None), (_SET if change.new else None)
         return f"env.{change.name}", (old, _OTHER if old and new else new)
     if change.kind == EntryKind.UPSTREAM:
         name = "code" if change.name.startswith("package:") else change.name
-        return name, (_short(change.old), _short(change.new))
+        return name, (_shorten_hash(change.old), _shorten_hash(change.new))
     if change.name == "triggers":
         return "triggers", ([json.loads(one) for one in was.triggers], row.triggers)
     if change.name == "layers":
         return "layers", (was.layers, row.layers)
-    return change.name, (_short(change.old), _short(change.new))
+    return change.name, (_shorten_hash(change.old), _shorten_hash(change.new))
 
 
-def _short(text: str) -> str | None:
+def _shorten_hash(text: str) -> str | None:
     return text[:_SHOWN] if len(text) == _DIGEST else text or None

@@ -1,30 +1,30 @@
-"""The end of a run that changed records: receipts, then the records, then what nobody needs."""
+"""The end of a run that changed records: write receipts, then records, then clean up."""
 
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.live_traces import keep_traces, makers_of, newest_of
+from fabric.app.deploy.live_traces import group_archive_tasks, keep_traces, prefer_run_traces
 from fabric.app.deploy.scope import DeployScope
 from fabric.app.session import Session
 from fabric.engine.result import RunResult
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Lifecycle, Record, RecordRef
-from fabric.state.contract import ref_of as ref_of_key
-from fabric.state.records.archives import archives_of, drop_archives
+from fabric.state.contract import parse_record_key as ref_of_key
+from fabric.state.records.archives import drop_archives, list_archives
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.receipts import drop_receipts, write_receipts
-from fabric.state.records.tell_unsure import tell_unsure
-from fabric.state.records.transaction import peek
-from fabric.system.parallel import for_each
+from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.unknown_functions import tell_unsure
+from fabric.system.parallel import run_for_each
 
 Finals = dict[RecordRef, Record | None]
 
 
-def closed(
+def close_run(
     session: Session, scope: DeployScope, result: RunResult, finals: Finals
 ) -> tuple[RunResult, Finals]:
-    """The run with what went wrong at its end, and the records as they were written."""
+    """Close the run. Returns its result with late problems, and the records as written."""
     closing = _Closing(scope, finals)
     closing.keep_traces(session, result)
     problems = closing.close()
@@ -38,41 +38,44 @@ class _Closing:
         self._locked = scope.transaction.locked_records
 
     def close(self) -> list[Problem]:
-        """Receipts first: once the state says that all is done, nobody comes back for them."""
-        problems = [*for_each(self._locked, self._written)]
+        """Write receipts before records: once the state is final, no later run repairs receipts."""
+        problems = [*run_for_each(self._locked, self._write_final_record)]
         problems += self._scope.transaction.close(lambda locked: self.finals[locked.base.ref])
         if not problems:
             for locked in self._locked:
                 self._forget_archives(locked)
         elif any(locked.is_overtaken for locked in self._locked):
-            problems += for_each(self._locked, self._unsure)
-            problems += for_each(self._locked, self._true_receipts)
+            problems += run_for_each(self._locked, self._record_uncertainty)
+            problems += run_for_each(self._locked, self._correct_receipts)
         return problems
 
-    def _unsure(self, locked: LockedRecord) -> None:
+    def _record_uncertainty(self, locked: LockedRecord) -> None:
         if locked.is_overtaken:
             transaction = self._scope.transaction
             tell_unsure(transaction.record_store(locked.base.ref), locked, transaction.around)
 
-    def _true_receipts(self, locked: LockedRecord) -> None:
-        """Who lost a lock between its receipt and its last write has told of what is not so."""
+    def _correct_receipts(self, locked: LockedRecord) -> None:
+        """Correct receipts whose record was not written because the lock was lost in between."""
         ref = locked.base.ref
-        record = peek(self._scope.transaction.record_store(ref), ref)
+        record = read_unlocked(self._scope.transaction.record_store(ref), ref)
         # Whoever is still at work on it writes them in the end.
         if record is not None and record.lifecycle in (Lifecycle.DEPLOYED, Lifecycle.FAILED):
-            write_receipts(self._home(ref), record)
+            write_receipts(self._find_home(ref), record)
 
-    def _written(self, locked: LockedRecord) -> None:
+    def _write_final_record(self, locked: LockedRecord) -> None:
         try:
             locked.require_lock()
-            self._receipts(locked.base.ref)
+            self._write_receipts(locked.base.ref)
         except FabricError:
-            self._unfinished(locked)
+            self._mark_unfinished(locked)
             raise
 
     def keep_traces(self, session: Session, result: RunResult) -> None:
-        """A help for other machines, no more: the deploy does not fail for it."""
-        newest, makers = newest_of(result, session.stores.trace_store), makers_of(result.graph)
+        """Store the build traces for other machines. A failure does not fail the deploy."""
+        newest, makers = (
+            prefer_run_traces(result, session.stores.trace_store),
+            group_archive_tasks(result.graph),
+        )
 
         def keep(locked: LockedRecord) -> None:
             ref, final = locked.base.ref, self.finals[locked.base.ref]
@@ -81,36 +84,36 @@ class _Closing:
                 record_store = self._scope.transaction.record_store(ref)
                 keep_traces(newest, makers, record_store, final)
 
-        for_each(self._locked, keep)
+        run_for_each(self._locked, keep)
 
-    def _unfinished(self, locked: LockedRecord) -> None:
-        """Its receipt is not written: the record says so, and the next run comes back for it."""
+    def _mark_unfinished(self, locked: LockedRecord) -> None:
+        """Mark the record as unfinished if its receipt failed, so that the next run repairs it."""
         ref, now = locked.base.ref, self._scope.tools.records.now()
         record = self.finals[ref] or locked.record
         ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED, updated_at=now)
         deployment_id = ended.deployment_id or self._scope.deployment_ids[ref]
         self.finals[ref] = replace(ended, deployment_id=deployment_id)
 
-    def _receipts(self, ref: RecordRef) -> None:
+    def _write_receipts(self, ref: RecordRef) -> None:
         final = self.finals[ref]
         if final is None:
-            drop_receipts(self._home(ref), ref)
+            drop_receipts(self._find_home(ref), ref)
         elif final.functions or final.deployment_id:
-            write_receipts(self._home(ref), final)
+            write_receipts(self._find_home(ref), final)
 
-    def _home(self, ref: RecordRef) -> Path:
+    def _find_home(self, ref: RecordRef) -> Path:
         return Path(self._scope.placements[ref].home)
 
     def _forget_archives(self, locked: LockedRecord) -> None:
         ref = locked.base.ref
-        gone = archives_of(locked.base) - archives_of(self.finals[ref])
+        gone = list_archives(locked.base) - list_archives(self.finals[ref])
         if gone:
             record_store = self._scope.transaction.record_store(ref)
-            drop_archives(record_store, ref, gone, self._named_here(ref))
+            drop_archives(record_store, ref, gone, self._list_referenced_archives(ref))
 
-    def _named_here(self, ref: RecordRef) -> frozenset[str]:
-        """Archives that other records of this folder still name."""
+    def _list_referenced_archives(self, ref: RecordRef) -> frozenset[str]:
+        """List the archives that other records of this directory still reference."""
         record_store = self._scope.transaction.record_store(ref)
         refs = (ref_of_key(key) for key in record_store.stores.state.list(""))
-        records = (peek(record_store, one) for one in refs if one)
-        return frozenset().union(*(archives_of(record) for record in records))
+        records = (read_unlocked(record_store, one) for one in refs if one)
+        return frozenset().union(*(list_archives(record) for record in records))

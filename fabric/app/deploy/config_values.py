@@ -1,4 +1,4 @@
-"""What functions are given, as their configs say it and their upstreams fill it in."""
+"""Environment values of functions, from their configs and the outputs of upstreams."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.deploy_work import DeployWork
 from fabric.app.deploy.known_records import UpstreamAddresses, with_values
-from fabric.app.project.plan_rows import trigger_json
-from fabric.config.rules.env_size import excess
+from fabric.app.project.plan_rows import encode_trigger
+from fabric.config.rules.env_size import find_excess_problem
 from fabric.config.values import Config, Function
-from fabric.graph.compile import spec_of
-from fabric.model.late_values import late_names
+from fabric.graph.compile import build_spec
+from fabric.model.late_values import find_late_names
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.secrecy import without_values
+from fabric.model.secrecy import redact_values
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionDraft
@@ -31,22 +31,22 @@ class ConfigValues:
     def values(self, ref: RecordRef, function: str) -> Values:
         unit = self._work.units.get(ref)
         config = unit.config if unit else None
-        found = _function(config, function)
+        found = _find_function(config, function)
         if unit is None or config is None or found is None:
             return Values()
         hidden = config.secret_values.reveal()
         env = with_values(found.env, self._upstreams.all(ref))
-        crowded = excess(function, env, config.provider.id)
+        crowded = find_excess_problem(function, env, config.provider.id)
         if crowded:
             raise FabricError(replace(crowded, code=_TOO_LARGE))
         return Values(
-            _triggers(found, frozenset()),
+            _encode_triggers(found, frozenset()),
             found.layers,
-            _triggers(found, hidden),
-            tuple(without_values(layer, hidden) for layer in found.layers),
+            _encode_triggers(found, hidden),
+            tuple(redact_values(layer, hidden) for layer in found.layers),
             Secret(env),
             Secret(found.env),
-            spec_of(unit, found),
+            build_spec(unit, found),
             found.tags,
             found.reserved_concurrency,
             found.provisioned_concurrency,
@@ -54,13 +54,15 @@ class ConfigValues:
         )
 
     def declared(self, ref: RecordRef, function: str) -> Secret[Pairs] | None:
-        """The environment that the config gives a function, with what upstreams give still open;
-        None where it names no such function."""
-        found = _function(self._work.config(ref), function)
+        """Return the function's environment from the config, with open upstream placeholders.
+
+        Returns None if the config does not contain the function.
+        """
+        found = _find_function(self._work.config(ref), function)
         return None if found is None else Secret(found.env)
 
     def drafts(self, ref: RecordRef) -> tuple[FunctionDraft, ...]:
-        """All functions of a service, as far as they are known before anything is built."""
+        """List all functions of a service, as far as they are known before the build."""
         config = self._work.config(ref)
         unit = self._work.units.get(ref)
         if config is None or unit is None:
@@ -69,19 +71,19 @@ class ConfigValues:
         return tuple(
             FunctionDraft(
                 one.name,
-                spec_of(unit, one)[1],
-                _triggers(one, hidden),
+                build_spec(unit, one)[1],
+                _encode_triggers(one, hidden),
                 one.layers,
                 tuple(name for name, _ in one.env),
                 one.provisioned_concurrency,
                 one.tags,
-                _known(config, one),
+                _list_known_values(config, one),
             )
             for one in config.functions
         )
 
     def late_names(self, ref: RecordRef) -> tuple[str, ...]:
-        """The variables that its upstreams give, live already or not."""
+        """List the variables that upstreams provide, deployed or not."""
         unit = self._work.units.get(ref)
         return tuple(name for name, _ in unit.upstream_outputs) if unit else ()
 
@@ -89,34 +91,36 @@ class ConfigValues:
         return self._upstreams.all(ref)
 
     def known_addresses(self, ref: RecordRef) -> Mapping[str, str]:
-        """Of those upstreams that are live."""
+        """Map the variables of deployed upstreams to their addresses."""
         return self._upstreams.known(ref)
 
     def too_large_now(self, ref: RecordRef) -> Iterator[Problem]:
-        """Functions that would be refused with the addresses that their upstreams have now."""
+        """Find functions whose environment is too large with the current upstream addresses."""
         config = self._work.config(ref)
         known = self._upstreams.known(ref)
         for one in config.functions if config else ():
             env = with_values(one.env, known)
-            crowded = excess(f"{ref.service}/{one.name}", env, self._provider_id(ref))
+            crowded = find_excess_problem(
+                f"{ref.service}/{one.name}", env, self._find_provider_id(ref)
+            )
             if crowded:
                 yield replace(crowded, code=_TOO_LARGE)
 
-    def _provider_id(self, ref: RecordRef) -> str:
+    def _find_provider_id(self, ref: RecordRef) -> str:
         return self._work.placements[ref].provider_id
 
 
-def _function(config: Config | None, name: str) -> Function | None:
+def _find_function(config: Config | None, name: str) -> Function | None:
     functions = config.functions if config else ()
     return next((one for one in functions if one.name == name), None)
 
 
-def _known(config: Config, function: Function) -> Secret[Pairs]:
-    """Without values of secrets, which a plan need not have read, and of upstreams."""
+def _list_known_values(config: Config, function: Function) -> Secret[Pairs]:
+    """List values without secrets and upstream outputs, which a plan does not always read."""
     pairs = (pair for pair in function.env if pair[0] not in config.secret_names)
-    return Secret(tuple(pair for pair in pairs if not late_names(pair[1])))
+    return Secret(tuple(pair for pair in pairs if not find_late_names(pair[1])))
 
 
-def _triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
-    rows = (trigger_json(trigger, hidden) for trigger in function.triggers)
+def _encode_triggers(function: Function, hidden: frozenset[str]) -> tuple[str, ...]:
+    rows = (encode_trigger(trigger, hidden) for trigger in function.triggers)
     return tuple(json.dumps(row, sort_keys=True) for row in rows)

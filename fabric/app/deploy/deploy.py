@@ -1,4 +1,4 @@
-"""`deploy`: look, take the locks of what may change, run, and say what is live now."""
+"""`deploy`: preview, lock the affected records, run, and report the deployed state."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,25 +11,25 @@ from msgspec.structs import replace
 from fabric.app.build import copy_artifacts
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.checks import DeployCandidate, require_access, require_deployable
-from fabric.app.deploy.no_way_back import no_ways_back, rolls_back
+from fabric.app.deploy.no_changes import DeployedNow, keep_next_answer, report_no_changes
 from fabric.app.deploy.plan_file import refuse_moved
-from fabric.app.deploy.preview import preview, warned_of_outputs
-from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.deploy.preview import add_output_warnings, preview
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Deploying
 from fabric.app.deploy.report import deploy_report
+from fabric.app.deploy.rollback_checks import find_rollback_problems, is_rollback_enabled
 from fabric.app.deploy.scope import (
     DeployScope,
-    MakeNames,
-    NamesOf,
+    DnsSyncFactory,
+    OpenDnsSync,
     ScopeOptions,
     open_deploy_scope,
 )
-from fabric.app.deploy.unchanged import DeployedNow, keep_next_answer, told_unchanged
-from fabric.app.pinned import compiled_and_pinned
 from fabric.app.preview import Preview
 from fabric.app.project.compiled import Compiled
-from fabric.app.project.units import units_of
+from fabric.app.project.units import list_units
 from fabric.app.request import Request
+from fabric.app.requirement_pinning import compile_with_pins
 from fabric.app.run_graph import GraphJob, tell_idle
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
@@ -37,24 +37,26 @@ from fabric.app.shared_cache import open_shared_cache
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.decide import Action
-from fabric.graph.name_tasks import leads_names
+from fabric.graph.name_tasks import is_managing_dns
 from fabric.model.problems import FabricError
 from fabric.model.report import Report
 from fabric.model.task import Task
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 
 
 class DeployOptions(Struct, frozen=True):
-    """How a deploy is to be done. `rollback` is what the flag says, None where it is not given;
-    `plan` is a saved plan that still has to fit, `ask` asks for the name of a protected stage,
-    `names` keeps the names of routers."""
+    """Options of a deploy. `rollback` is the flag, or None if it is not given. `plan` is a saved
+    plan that must still match.
+
+    `ask` prompts for the name of a protected stage. `names` updates the DNS of routers.
+    """
 
     force: bool = False
     rollback: bool | None = None
     lock_timeout: float = 0.0
     plan: str = ""
-    ask: AskFor = nobody_to_ask
-    names: NamesOf | None = None
+    ask: AskFor = refuse_prompt
+    names: OpenDnsSync | None = None
 
 
 def deploy(
@@ -64,12 +66,12 @@ def deploy(
     make_listeners: MakeListeners,
     command_line: CommandLine | None = None,
 ) -> Report:
-    """First a look without locks: where nothing is to be done, nothing is taken or written."""
-    started = file_time_ns(settings.cwd)
+    """Preview without locks first. If everything is up to date, nothing is locked or written."""
+    started = read_file_time_ns(settings.cwd)
     with contextlib.closing(open_shared_cache(request, settings)) as shared:
-        work = compiled_and_pinned(request, settings)
+        work = compile_with_pins(request, settings)
         with open_deploy_scope(
-            work.placements, settings, _scope_options(work, request, settings, options)
+            work.placements, settings, _build_scope_options(work, request, settings, options)
         ) as scope:
             require_deployable(DeployCandidate(scope, work))
             opening = SessionOptions(
@@ -79,19 +81,19 @@ def deploy(
                 seen = preview(session, work, scope, files=bool(request.out))
                 _refuse_moved(options, settings, session, seen)
                 if not seen.plan.anything_to_do and not request.out:
-                    seen = warned_of_outputs(session, seen)
+                    seen = add_output_warnings(session, seen)
                     tell_idle(request, settings, seen.work.info, seen.plan.graph, make_listeners)
-                    return told_unchanged(request, seen, scope, session, command_line)
+                    return report_no_changes(request, seen, scope, session, command_line)
                 require_access(scope, seen.plan)
             request, change = _change_to_make(request, seen, scope, options, started)
             change = replace(change, shared=shared)
             changed = change_records(request, change, make_listeners)
-            report = deploy_report(request, seen, _copied_out(request, settings, changed))
+            report = deploy_report(request, seen, _write_copies(request, settings, changed))
         asks_again = options.force or options.plan
         # Where records lie elsewhere, stage 0 has no answer to give.
         if command_line and changed.result.ok and not asks_again and seen.sources is not None:
             done = DeployedNow(work, started, command_line)
-            again = _scope_options(work, request, settings, options)
+            again = _build_scope_options(work, request, settings, options)
             keep_next_answer(request, settings, done, again)
     return report
 
@@ -99,51 +101,53 @@ def deploy(
 def _change_to_make(
     request: Request, seen: Preview, scope: DeployScope, options: DeployOptions, started: int
 ) -> tuple[Request, RecordsChange]:
-    """With what becomes of the request: on a way back nothing new starts after a failure."""
+    """Build the change and its request. With rollback, no task starts after a failure."""
     units, settings = scope.work.units.all(), scope.work.settings
     # Said on the line, it beats what the config and the variable make of a failure.
     rollback = not request.keep_going and any(
-        rolls_back(options.rollback, unit.config, settings) for unit in units
+        is_rollback_enabled(options.rollback, unit.config, settings) for unit in units
     )
-    problems = tuple(no_ways_back(scope, seen.plan)) if rollback else ()
+    problems = tuple(find_rollback_problems(scope, seen.plan)) if rollback else ()
     if problems:
         raise FabricError(*problems)
     confirm_stage(units, seen.work.info.stage, settings, options.ask)
     job = GraphJob(seen.work.info, seen.work.graph, elsewhere=seen.elsewhere)
-    claimed = tuple(_claimed(seen, scope))
+    claimed = tuple(_list_claimed_tasks(seen, scope))
     change = RecordsChange(scope, Deploying(rollback=rollback), job, claimed, started)
     return replace(request, fail_fast=request.fail_fast or rollback), change
 
 
-def _scope_options(
+def _build_scope_options(
     work: Compiled, request: Request, settings: Settings, options: DeployOptions
 ) -> ScopeOptions:
-    units = partial(units_of, work, request, settings)
+    units = partial(list_units, work, request, settings)
     return ScopeOptions(
         units,
         options.force,
         options.lock_timeout,
         dependencies=work.dependencies,
-        names=_names(work, request, options),
+        names=_find_dns_factory(work, request, options),
     )
 
 
-def _names(work: Compiled, request: Request, options: DeployOptions) -> MakeNames | None:
-    """Most services have no router: what leads names is imported for those that have."""
-    if options.names is None or not leads_names(work.graph):
+def _find_dns_factory(
+    work: Compiled, request: Request, options: DeployOptions
+) -> DnsSyncFactory | None:
+    """Return the DNS factory. DNS modules are imported only for services with a router."""
+    if options.names is None or not is_managing_dns(work.graph):
         return None
     return options.names(request.where, options.lock_timeout)
 
 
-def _claimed(seen: Preview, scope: DeployScope) -> Iterator[Task]:
-    """The tasks that may change something."""
+def _list_claimed_tasks(seen: Preview, scope: DeployScope) -> Iterator[Task]:
+    """List the tasks that can change something."""
     for task, decision in zip(seen.plan.graph.tasks, seen.plan.decisions, strict=True):
         if scope.tools.force or decision.action is not Action.SKIP:
             yield task
 
 
-def _copied_out(request: Request, settings: Settings, changed: Changed) -> Changed:
-    """What is live is told also where the copies could not be written."""
+def _write_copies(request: Request, settings: Settings, changed: Changed) -> Changed:
+    """Copy the artifacts out. Reports the deployed state even if copying fails."""
     if not request.out:
         return changed
     result, workspace = changed.result, Path(changed.info.workspace)

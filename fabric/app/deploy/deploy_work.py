@@ -1,4 +1,4 @@
-"""What a deploy works on: where its records lie, and the services with their configs."""
+"""The services of a deploy, their configs, and the locations of their records."""
 
 import os
 import shlex
@@ -19,8 +19,10 @@ _USUAL = "fabric.yml"
 
 
 class Units:
-    """The services with their configs, read when the first of them is asked for. One that a run
-    deploys to several targets is there once for each."""
+    """The services with their configs, read on first use.
+
+    A service deployed to several targets appears once for each.
+    """
 
     def __init__(self, load: Callable[[], Iterable[ServiceUnit]]) -> None:
         self._load = load
@@ -28,15 +30,16 @@ class Units:
         self._found: dict[tuple[str, str], ServiceUnit] | None = None
 
     def all(self) -> Collection[ServiceUnit]:
-        return self._by_target().values()
+        return self._index_by_target().values()
 
     def get(self, ref: RecordRef) -> ServiceUnit | None:
-        """That of a record; one of a target that no config means is met by its service's."""
-        found = self._by_target()
+        """Return the service of a record. If no config has its target, any target of the service
+        counts."""
+        found = self._index_by_target()
         own = found.get((ref.service, ref.provider))
         return own or next((one for one in found.values() if one.service == ref.service), None)
 
-    def _by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
+    def _index_by_target(self) -> Mapping[tuple[str, str], ServiceUnit]:
         with self._lock:
             if self._found is None:
                 self._found = {
@@ -46,8 +49,10 @@ class Units:
 
 
 class DeployWork(Struct, frozen=True):
-    """A plan asks for records only: no config is read for it, unless what it has to warn of needs
-    more words than a placement has."""
+    """The work of a deploy. A plan needs records only.
+
+    Its configs are read only for warnings that need more than the placement.
+    """
 
     placements: Mapping[RecordRef, Placement]
     units: Units
@@ -61,22 +66,22 @@ class DeployWork(Struct, frozen=True):
         return unit.config if unit else None
 
     def options(self, ref: RecordRef, provider: str = "") -> str:
-        """How a command that is given from here names a record's config, stage and provider,
-        or another provider of the same service."""
-        file = config_file(self, ref)
+        """Return the command-line options that select this record, or another provider of its
+        service."""
+        file = find_config_file(self, ref)
         named = RecordRef(ref.service, ref.stage, provider or ref.provider)
-        return options_of(named, file, self.settings)
+        return format_record_options(named, file, self.settings)
 
 
-def config_file(work: DeployWork, ref: RecordRef) -> Path:
+def find_config_file(work: DeployWork, ref: RecordRef) -> Path:
     """The path of a service's config, also of a dependency that is not part of the run."""
     placement = work.placements.get(ref) or work.dependencies[ref]
     config = work.config(ref)
     return Path(placement.folder, Path(config.file).name if config else _USUAL)
 
 
-def options_of(ref: RecordRef, config: Path, settings: Settings) -> str:
-    """How a command that is given from here names a record of a config."""
+def format_record_options(ref: RecordRef, config: Path, settings: Settings) -> str:
+    """Format the command-line options that select a record of a config."""
     file = os.path.relpath(settings.cwd / config, settings.cwd)
     words = ("-c", file) if file != _USUAL else ()
     return shlex.join((*words, "--stage", ref.stage, "--provider", ref.provider))

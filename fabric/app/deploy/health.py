@@ -1,20 +1,20 @@
-"""Which addresses say whether a service is well, and what of that can be told without a call."""
+"""Health check URLs of a service, and their problems that are visible without a call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from fabric.config.values import Config, HttpTrigger
-from fabric.model.catalog import titled
+from fabric.model.catalog import format_provider_title
 from fabric.model.problems import Problem
-from fabric.providers.contract import Deployer, Released, Unfit
-from fabric.providers.places import ApartAddresses
+from fabric.providers.contract import Deployer, Released, Unsupported
+from fabric.providers.places import PerFunctionEndpoints
 
 _KEYS = ("deploy", "healthCheck", "url")
 
 
 class _HealthRoute(Struct, frozen=True):
-    """What can be asked for without a body; `first` is the path that the output of the function
+    """A route that can be called without a body. `first` is the path that the function's output URL
     ends with."""
 
     function: str
@@ -22,49 +22,53 @@ class _HealthRoute(Struct, frozen=True):
     first: str
 
 
-def health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
-    """All of them have to answer."""
+def list_health_urls(config: Config, deployer: Deployer, released: Released) -> tuple[str, ...]:
+    """List the health check URLs. All of them must respond."""
     said = config.deploy.health_check_url
-    if "://" in said or not isinstance(deployer, ApartAddresses):
-        return (health_url(said, released.endpoint),)
+    if "://" in said or not isinstance(deployer, PerFunctionEndpoints):
+        return (build_health_url(said, released.endpoint),)
     outputs = dict(released.outputs)
-    found = (_address(one, outputs) for one in _meant(config, said))
+    found = (_build_route_address(one, outputs) for one in _select_health_routes(config, said))
     return tuple(one for one in found if one)
 
 
-def health_url(said: str, endpoint: str) -> str:
-    """A path is below the endpoint, whatever path that has itself."""
+def build_health_url(said: str, endpoint: str) -> str:
+    """Build the health check URL: the path is appended to the endpoint and its path."""
     if not said or "://" in said:
         return said or endpoint
     return f"{endpoint.rstrip('/')}/{said.lstrip('/')}"
 
 
-def health_misfits(config: Config, deployer: Deployer) -> Iterator[Unfit]:
-    """Where nothing stands before all functions, a path has to be one of theirs."""
+def find_health_misfits(config: Config, deployer: Deployer) -> Iterator[Unsupported]:
+    """Find health check paths that match no function, if functions have separate endpoints."""
     said, is_enabled = config.deploy.health_check_url, config.deploy.health_check_enabled
-    if not is_enabled or "://" in said or not isinstance(deployer, ApartAddresses):
+    if not is_enabled or "://" in said or not isinstance(deployer, PerFunctionEndpoints):
         return
-    if not _meant(config, said):
+    if not _select_health_routes(config, said):
         what = f"url `{said}` is not a GET route" if said else "no url is set"
         message = (
             f"invalid `deploy.healthCheck` of `{config.service}`: {what} "
-            f"(each function has a separate URL on {titled(config.provider.id)})"
+            f"(each function has a separate URL on {format_provider_title(config.provider.id)})"
         )
         hint = "set `deploy.healthCheck.url` to a GET route without parameters, or to a full URL"
-        yield Unfit("", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2])
+        yield Unsupported(
+            "", Problem("config/unfit", message, hint), keys=_KEYS[: 3 if said else 2]
+        )
 
 
-def _meant(config: Config, said: str) -> Sequence[_HealthRoute]:
-    """Those of this path; without one the first of each function."""
+def _select_health_routes(config: Config, said: str) -> Sequence[_HealthRoute]:
+    """Select the routes of this path, or without a path the first route of each function."""
     if said:
-        return [one for one in _routes(config) if one.path.strip("/") == said.strip("/")]
+        return [
+            one for one in _list_health_routes(config) if one.path.strip("/") == said.strip("/")
+        ]
     first: dict[str, _HealthRoute] = {}
-    for one in _routes(config):
+    for one in _list_health_routes(config):
         first.setdefault(one.function, one)
     return list(first.values())
 
 
-def _routes(config: Config) -> Iterator[_HealthRoute]:
+def _list_health_routes(config: Config) -> Iterator[_HealthRoute]:
     for function in config.functions:
         http = [one for one in function.triggers if isinstance(one, HttpTrigger)]
         for one in http:
@@ -72,6 +76,6 @@ def _routes(config: Config) -> Iterator[_HealthRoute]:
                 yield _HealthRoute(function.name, one.path, http[0].path)
 
 
-def _address(route: _HealthRoute, outputs: Mapping[str, str]) -> str:
+def _build_route_address(route: _HealthRoute, outputs: Mapping[str, str]) -> str:
     base = outputs.get(f"url_{route.function}", "").removesuffix(f"/{route.first.lstrip('/')}")
-    return health_url(route.path, base) if base else ""
+    return build_health_url(route.path, base) if base else ""

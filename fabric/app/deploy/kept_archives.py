@@ -1,11 +1,11 @@
-"""Archives of what was deployed, kept beside the records that name them."""
+"""Archives of deployed functions, stored beside the records that reference them."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 from fabric.app.project.placement import Placement
 from fabric.model.records.record import Mode, RecordRef
-from fabric.state.records.archives import archive_path, find_archive, keep_archive
+from fabric.state.records.archives import build_archive_path, find_archive, keep_archive
 from fabric.state.records.transaction import RecordTransaction
 
 
@@ -23,4 +23,4 @@ class KeptArchives:
     def kept(self, ref: RecordRef, sha256: str) -> Path:
         record_store = self._transaction.record_store(ref)
         find_archive(record_store, ref, sha256)
-        return archive_path(record_store.home, sha256)
+        return build_archive_path(record_store.home, sha256)

@@ -1,10 +1,10 @@
-"""Records as tasks ask for them, and what upstreams give as their records tell."""
+"""Records as tasks query them, and upstream outputs from those records."""
 
 from collections.abc import Mapping, Sequence
 
 from fabric.app.deploy.deploy_work import Units
 from fabric.graph.judge import release_output
-from fabric.model.late_values import filled_in
+from fabric.model.late_values import fill_placeholders
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.model.task import Pairs
@@ -26,7 +26,7 @@ class KnownRecords:
         return self._transaction.locked_record(ref)
 
     def as_found(self, stage: str, releases: Sequence[str]) -> Pairs:
-        found = ((name, self.record(ref_of_release(name, stage))) for name in releases)
+        found = ((name, self.record(parse_release_ref(name, stage))) for name in releases)
         return tuple((name, release_output(one).digest) for name, one in found if one)
 
     def now(self) -> str:
@@ -34,20 +34,21 @@ class KnownRecords:
 
 
 class UpstreamAddresses:
-    """What the upstreams of a service give."""
+    """The outputs of a service's upstreams."""
 
     def __init__(self, transaction: RecordTransaction, units: Units) -> None:
         self._transaction = transaction
         self._units = units
 
     def all(self, ref: RecordRef) -> dict[str, str]:
-        """Now that the service is to be deployed: each of them has to be live."""
+        """Return all upstream addresses for a deploy. Each upstream must be deployed."""
         return {
-            name: self._endpoint(upstream, ref) for name, upstream in self._upstreams(ref).items()
+            name: self._find_endpoint(upstream, ref)
+            for name, upstream in self._upstreams(ref).items()
         }
 
     def known(self, ref: RecordRef) -> dict[str, str]:
-        """Those that are live, whoever else may not be yet."""
+        """Return the addresses of deployed upstreams only."""
         records = {
             name: self._transaction.record(one) for name, one in self._upstreams(ref).items()
         }
@@ -56,17 +57,17 @@ class UpstreamAddresses:
     def _upstreams(self, ref: RecordRef) -> dict[str, RecordRef]:
         unit = self._units.get(ref)
         outputs = unit.upstream_outputs if unit else ()
-        return {name: ref_of_release(release, ref.stage) for name, release in outputs}
+        return {name: parse_release_ref(release, ref.stage) for name, release in outputs}
 
-    def _endpoint(self, upstream: RecordRef, taker: RecordRef) -> str:
+    def _find_endpoint(self, upstream: RecordRef, taker: RecordRef) -> str:
         record = self._transaction.record(upstream)
         if record is None:
-            raise FabricError(not_deployed(taker.service, upstream))
+            raise FabricError(not_deployed_problem(taker.service, upstream))
         return record.endpoint
 
 
 class RollbackTargets:
-    """What restores take records back to: known once it was decided that something goes back."""
+    """The deployments to restore, known once a rollback is decided."""
 
     def __init__(self) -> None:
         self._targets: Mapping[RecordRef, Deployment] = {}
@@ -78,12 +79,12 @@ class RollbackTargets:
         return self._targets[ref]
 
 
-def ref_of_release(name: str, stage: str) -> RecordRef:
+def parse_release_ref(name: str, stage: str) -> RecordRef:
     release = name_of(name)
     return RecordRef(release.service, stage, release.provider)
 
 
-def not_deployed(service: str, upstream: RecordRef) -> Problem:
+def not_deployed_problem(service: str, upstream: RecordRef) -> Problem:
     return Problem(
         "deploy/upstream-not-deployed",
         f"`{service}` depends on `{upstream.service}`, "
@@ -93,4 +94,4 @@ def not_deployed(service: str, upstream: RecordRef) -> Problem:
 
 
 def with_values(env: Pairs, outputs: Mapping[str, str]) -> Pairs:
-    return tuple((name, filled_in(value, outputs)) for name, value in env)
+    return tuple((name, fill_placeholders(value, outputs)) for name, value in env)

@@ -1,4 +1,4 @@
-"""The records of a project's services: there, looked for and absent, or beyond reading."""
+"""The records of a project's services: found, missing or unreadable."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -7,23 +7,23 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.deploy_work import options_of
+from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import as_recorded, placement_of
+from fabric.app.project.place_services import apply_recorded_placement, build_placement
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.model.catalog import PROVIDER_IDS
 from fabric.model.problems import FabricError
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import CorruptRecordError
-from fabric.state.contract import ref_of
-from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import peek
+from fabric.state.contract import parse_record_key
+from fabric.state.records.missing import find_missing_problem
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import RecordStore
 
 
 class LiveRecords(Struct, frozen=True):
-    """Records and where they lie, services without one, and what is lost or cannot be read."""
+    """Records and their locations, services without a record, and lost or unreadable records."""
 
     records: Mapping[RecordRef, Record]
     placements: tuple[Placement, ...]
@@ -31,14 +31,14 @@ class LiveRecords(Struct, frozen=True):
     unreadable: tuple[FabricError, ...] = ()
 
     def all_readable(self) -> "LiveRecords":
-        """Itself, or an error that names every record that is no good."""
+        """Return this object, or raise an error that names every unreadable record."""
         if self.unreadable:
             raise FabricError(*(one.first for one in self.unreadable))
         return self
 
 
 def find_records(project: Project, provider: str, settings: Settings) -> LiveRecords:
-    """All records of these services and this stage; with a provider only its own."""
+    """Find all records of these services and this stage, or of one provider."""
     back_ends = BackEnds(settings)
     placements: dict[RecordRef, Placement] = {}
     records: dict[RecordRef, Record] = {}
@@ -46,19 +46,21 @@ def find_records(project: Project, provider: str, settings: Settings) -> LiveRec
     unreadable: list[FabricError] = []
     try:
         for unit in project.units:
-            own = placement_of(unit, project.workspace, project.home)
+            own = build_placement(unit, project.workspace, project.home)
             record_store = back_ends.record_store(own)
-            options = partial(options_of, config=Path(unit.config.file), settings=settings)
+            options = partial(
+                format_record_options, config=Path(unit.config.file), settings=settings
+            )
             keys = record_store.stores.state.list(f"{own.service}/{own.stage}/")
-            refs = {ref for key in keys if (ref := ref_of(key))}
-            found, errors = _glances(record_store, sorted(refs))
+            refs = {ref for key in keys if (ref := parse_record_key(key))}
+            found, errors = _read_records(record_store, sorted(refs))
             there = {ref: one for ref, one in found.items() if _is_meant(one, provider)}
             records |= there
-            unreadable += [one for ref, one in errors.items() if _may_be_meant(ref, provider)]
-            placements |= {ref: as_recorded(own, one) for ref, one in there.items()}
+            unreadable += [one for ref, one in errors.items() if _is_possible_target(ref, provider)]
+            placements |= {ref: apply_recorded_placement(own, one) for ref, one in there.items()}
             is_asked = provider in ("", own.provider, own.provider_id)
             if is_asked and own.ref not in there.keys() | errors.keys():
-                lost = missing_problem(record_store, own.ref, options)
+                lost = find_missing_problem(record_store, own.ref, options)
                 absent += [] if lost else [own]
                 unreadable += [FabricError(lost)] if lost else []
     finally:
@@ -66,15 +68,15 @@ def find_records(project: Project, provider: str, settings: Settings) -> LiveRec
     return LiveRecords(records, tuple(placements.values()), tuple(absent), tuple(unreadable))
 
 
-def _glances(
+def _read_records(
     record_store: RecordStore, refs: Iterable[RecordRef]
 ) -> tuple[dict[RecordRef, Record], dict[RecordRef, FabricError]]:
-    """What there is of these; one that is damaged hides no other."""
+    """Read these records. A damaged record does not hide others."""
     found: dict[RecordRef, Record] = {}
     errors: dict[RecordRef, FabricError] = {}
     for ref in refs:
         try:
-            record = peek(record_store, ref)
+            record = read_unlocked(record_store, ref)
         except CorruptRecordError as error:
             errors[ref] = error
         else:
@@ -82,8 +84,9 @@ def _glances(
     return found, errors
 
 
-def _may_be_meant(ref: RecordRef, provider: str) -> bool:
-    """Of what cannot be read: a label that is no provider's id may be of any provider."""
+def _is_possible_target(ref: RecordRef, provider: str) -> bool:
+    """Return whether an unreadable record can be of this provider. A custom label can be of any
+    provider."""
     return provider in ("", ref.provider) or ref.provider not in PROVIDER_IDS
 
 

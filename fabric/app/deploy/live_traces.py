@@ -1,6 +1,6 @@
-"""How live functions were built, kept beside their record.
+"""Build traces of deployed functions, stored beside their record.
 
-A machine that never built them can tell from it, without a build, that nothing is to be done.
+Another machine uses them to detect, without a build, that everything is up to date.
 """
 
 import contextlib
@@ -8,7 +8,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 
 from fabric.app.deploy.scope import DeployScope
-from fabric.app.deploy.shared_traces import Document, arrived, decoded, encoded, shared
+from fabric.app.deploy.shared_traces import (
+    Document,
+    decode_shared_trace,
+    decode_trace_document,
+    encode_shared_trace,
+    encode_trace_document,
+)
 from fabric.app.session import Session
 from fabric.engine.memory.made_elsewhere import MadeElsewhere, Traces
 from fabric.engine.memory.trace_rows import Row
@@ -18,45 +24,45 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remembered_as
+from fabric.model.task_id import TaskId, is_kind, name_of, package_of, remove_target_suffix
 from fabric.model.task_inputs import DeployInputs
-from fabric.state.contract import MovedError, Stored, traces_key
+from fabric.state.contract import MovedError, Stored, build_traces_key
 from fabric.state.store import RecordStore
-from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy import get_record_ref
 
 _PACKAGE = "package"
 
 
-def made_elsewhere(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
-    """What other machines learned, of tasks of which this one knows nothing itself."""
+def import_shared_traces(session: Session, graph: TaskGraph, scope: DeployScope) -> MadeElsewhere:
+    """Import traces of other machines, for tasks that have no local trace."""
     found: dict[TaskId, Traces] = {}
-    strange = _strange(session.stores.trace_store, graph)
-    makers = makers_of(graph) if strange else {}
+    strange = _list_unbuilt_services(session.stores.trace_store, graph)
+    makers = group_archive_tasks(graph) if strange else {}
     tasks = dict(zip(graph.ids, graph.tasks, strict=True)) if strange else {}
     for ref in scope.placements:
         record = scope.record(ref)
         if ref.service not in strange or record is None:
             continue
-        document = _document(scope.transaction.record_store(ref), record)
+        document = _read_trace_document(scope.transaction.record_store(ref), record)
         for function, row in document.items():
             for task_id in makers.get((ref, function), ()):
-                told = row.get(remembered_as(task_id))
-                trace = told and _taken_in(session, tasks[task_id], told, record.salt)
+                told = row.get(remove_target_suffix(task_id))
+                trace = told and _import_trace(session, tasks[task_id], told, record.salt)
                 if trace:
                     found[task_id] = (trace,)
     return MadeElsewhere(found, frozenset(found))
 
 
-def _taken_in(session: Session, task: Task, told: Row, salt: str) -> Trace | None:
+def _import_trace(session: Session, task: Task, told: Row, salt: str) -> Trace | None:
     trace_store, memory = session.stores.trace_store, session.runner.memory
     if trace_store.traces(task.id):
         return None
     entries = (*memory.code(task), *task.inputs.entries())
-    return arrived(told, salt, task.kind, entries, memory.look)
+    return decode_shared_trace(told, salt, task.kind, entries, memory.look)
 
 
-def _strange(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
-    """The services of which some function was never packaged here."""
+def _list_unbuilt_services(trace_store: TraceStore, graph: TaskGraph) -> set[str]:
+    """List the services with a function that was never packaged on this machine."""
     packages = (one for one in graph.ids if is_kind(one, _PACKAGE))
     return {name_of(one).service for one in packages if not trace_store.traces(one)}
 
@@ -66,44 +72,49 @@ Newest = Callable[[TaskId], Trace | None]
 
 
 def keep_traces(newest: Newest, makers: Makers, record_store: RecordStore, final: Record) -> None:
-    """After a deploy; a document that somebody else just wrote is left to them. Tasks go by the
-    names that they have where a run is for this target alone."""
+    """Store the traces after a deploy, unless another process just wrote the document.
+
+    Tasks have the names that a run for this target only would use.
+    """
     ref, salt = final.ref, final.salt
-    stored = record_store.stores.state.read(traces_key(ref))
-    before = decoded(stored.content if stored else b"", salt)
+    stored = record_store.stores.state.read(build_traces_key(ref))
+    before = decode_trace_document(stored.content if stored else b"", salt)
     learned = {
-        one.name: _learned(newest, makers.get((ref, one.name), ()), salt) for one in final.functions
+        one.name: _collect_newest_traces(newest, makers.get((ref, one.name), ()), salt)
+        for one in final.functions
     }
     rows = {name: tasks or before.get(name, {}) for name, tasks in learned.items()}
     _write(record_store, ref, stored, rows)
 
 
 def renew_traces(scope: DeployScope) -> None:
-    """Where nothing is to be done: bring documents of an older form, which held more than they
-    should, into today's. Those behind a network wait for the next deploy that writes."""
+    """Upgrade old trace documents that contained too much data, when nothing else changes.
+
+    Documents in remote backends wait for the next deploy that writes.
+    """
     for ref in scope.placements:
         record_store, record = scope.transaction.record_store(ref), scope.record(ref)
         if record is not None and record_store.is_own_folder:
-            stored = record_store.stores.state.read(traces_key(ref))
+            stored = record_store.stores.state.read(build_traces_key(ref))
             if stored is not None:
-                rows = decoded(stored.content, record.salt)
+                rows = decode_trace_document(stored.content, record.salt)
                 _write(record_store, ref, stored, rows)
 
 
 def _write(
     record_store: RecordStore, ref: RecordRef, stored: Stored | None, rows: Document
 ) -> None:
-    content = json.dumps(encoded(rows), separators=(",", ":")).encode()
+    content = json.dumps(encode_trace_document(rows), separators=(",", ":")).encode()
     if content == (stored.content if stored else b""):
         return
     with contextlib.suppress(MovedError):
         record_store.stores.state.write(
-            traces_key(ref), content, stored.version if stored else None
+            build_traces_key(ref), content, stored.version if stored else None
         )
 
 
-def makers_of(graph: TaskGraph) -> Makers:
-    """The tasks that make the archive of each function: its package and what that needs."""
+def group_archive_tasks(graph: TaskGraph) -> Makers:
+    """Group the tasks that build each function's archive: its package and their needs."""
     number = {one: position for position, one in enumerate(graph.ids)}
     found: dict[tuple[RecordRef, str], tuple[TaskId, ...]] = {}
     for task in graph.tasks:
@@ -111,32 +122,34 @@ def makers_of(graph: TaskGraph) -> Makers:
         for name, _, _ in inputs.functions if isinstance(inputs, DeployInputs) else ():
             package = package_of(task.needs, inputs.service, name)
             parts = (graph.ids[need] for need in graph.needs[number[package]])
-            found[ref_of(inputs), name] = (package, *parts)
+            found[get_record_ref(inputs), name] = (package, *parts)
     return found
 
 
-def newest_of(result: RunResult, trace_store: TraceStore) -> Newest:
-    """What this run itself has found of a task, before what is remembered last."""
+def prefer_run_traces(result: RunResult, trace_store: TraceStore) -> Newest:
+    """Prefer the traces of this run, then the latest cached trace."""
     found = {task.id: outcome.trace for task, outcome in result.rows}
 
-    def newest(task_id: TaskId) -> Trace | None:
+    def find_newest(task_id: TaskId) -> Trace | None:
         return found.get(task_id) or next(iter(trace_store.traces(task_id)), None)
 
-    return newest
+    return find_newest
 
 
-def _learned(newest: Newest, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
-    """The newest run of every task that made an archive; nothing if one is not known."""
+def _collect_newest_traces(newest: Newest, makers: Iterable[TaskId], salt: str) -> dict[str, Row]:
+    """Collect the newest trace of every task that built an archive. Returns nothing if one is
+    unknown."""
     found: dict[str, Row] = {}
     for task_id in makers:
         trace = newest(task_id)
         if trace is None:
             return {}
-        found[remembered_as(task_id)] = shared(trace, salt)
+        found[remove_target_suffix(task_id)] = encode_shared_trace(trace, salt)
     return found
 
 
-def _document(record_store: RecordStore, record: Record) -> Document:
-    """Nothing is trusted in it: a trace only says what to compare with the files that are here."""
-    stored = record_store.stores.state.read(traces_key(record.ref))
-    return decoded(stored.content if stored else b"", record.salt)
+def _read_trace_document(record_store: RecordStore, record: Record) -> Document:
+    """Read the trace document. It is untrusted: a trace only lists inputs to compare with local
+    files."""
+    stored = record_store.stores.state.read(build_traces_key(record.ref))
+    return decode_trace_document(stored.content if stored else b"", record.salt)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabric.app.deploy.scope import DeployScope
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.graph.plan import Plan
 from fabric.model.back_ends import BackendKind
@@ -14,8 +14,8 @@ from fabric.state.backends.registry import is_on_this_machine
 _NAMED = 3
 
 
-def local_state_warning(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
-    """At the first deploy that is not simulated; in CI, where the state is lost, at each one."""
+def warn_of_local_state(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
+    """Warn of local state at the first deploy that is not simulated, and in CI at each one."""
     if not plan.anything_to_do:
         return
     in_ci = scope.settings.in_ci
@@ -28,15 +28,15 @@ def local_state_warning(scope: DeployScope, plan: Plan) -> Iterator[Problem]:
     services = list(dict.fromkeys(local))
     if services:
         own = services[0] if len(services) == 1 else ""
-        yield _warning(services, in_ci=in_ci).of(own)
+        yield _build_warning(services, in_ci=in_ci).of(own)
 
 
 def _is_local(scope: DeployScope, placement: Placement) -> bool:
-    env = calling_environment(placement.env_place, scope.settings.env)
+    env = build_client_environment(placement.env_place, scope.settings.env)
     return is_on_this_machine(BackendKind(placement.backend), dict(placement.settings), env)
 
 
-def _warning(services: list[str], *, in_ci: bool) -> Problem:
+def _build_warning(services: list[str], *, in_ci: bool) -> Problem:
     names = ", ".join(f"`{one}`" for one in services[:_NAMED])
     more = f" and {len(services) - _NAMED} more" if len(services) > _NAMED else ""
     danger = "this CI job deletes it at its end" if in_ci else "another machine could overwrite it"

@@ -1,4 +1,4 @@
-"""Who deploys a record, in which surroundings, and what it is told of the service."""
+"""The deployer of each record, its environment, and the service facts it receives."""
 
 import json
 from collections.abc import Mapping
@@ -7,15 +7,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.app.deploy.deploy_work import DeployWork
-from fabric.app.deploy.health import health_urls
+from fabric.app.deploy.health import list_health_urls
 from fabric.app.deploy.known_records import UpstreamAddresses, with_values
-from fabric.app.left_payloads import PAYLOADS
-from fabric.app.project.files import calling_environment, filed_names
+from fabric.app.payload_cleanup import PAYLOADS
+from fabric.app.project.files import build_client_environment, list_env_file_names
 from fabric.config.values import Config
-from fabric.model.late_values import filled_in_document
+from fabric.model.late_values import fill_document
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, RecordRef
-from fabric.model.secrecy import looks_secret
+from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
 from fabric.providers.contract import (
@@ -24,11 +24,11 @@ from fabric.providers.contract import (
     Released,
     ResourceAddress,
 )
-from fabric.providers.observers import observer_of
+from fabric.providers.observers import open_observer
 from fabric.providers.observing import Observer
-from fabric.providers.payloads import as_json
-from fabric.providers.redaction import Redaction, redaction_of
-from fabric.providers.registry import deployer_of
+from fabric.providers.payloads import format_json
+from fabric.providers.redaction import Redaction, build_redaction
+from fabric.providers.registry import open_deployer
 from fabric.providers.run_command import CommandEnvironment
 
 # Shorter values stand inside of common words: to hide them would hide nothing.
@@ -36,7 +36,7 @@ _SHORTEST_HIDDEN = 4
 
 
 class PlacedDeployers:
-    """`connections` are those of one run: whoever made them closes them."""
+    """The deployers of one run. The owner of `connections` closes them."""
 
     def __init__(
         self,
@@ -51,22 +51,22 @@ class PlacedDeployers:
 
     def deployer(self, ref: RecordRef, mode: Mode) -> Deployer:
         placement = self._work.placements[ref]
-        extension = _extension(self._work.config(ref), placement.provider_id)
-        around = self._environment(ref)
-        return deployer_of(
-            placement.provider_id, mode, around, as_json(extension), self._connections
+        extension = _find_extension(self._work.config(ref), placement.provider_id)
+        around = self._build_environment(ref)
+        return open_deployer(
+            placement.provider_id, mode, around, format_json(extension), self._connections
         )
 
     def observer(self, ref: RecordRef, kind: str) -> Observer:
         """`kind` is logs, metrics or traces."""
         placement = self._work.placements[ref]
         connections = self._connections or Connections()
-        return observer_of(placement.provider_id, kind, self._environment(ref), connections)
+        return open_observer(placement.provider_id, kind, self._build_environment(ref), connections)
 
     def hidden(self, ref: RecordRef) -> Redaction:
-        """What nothing that is shown of this service may have in it."""
-        around = self._environment(ref)
-        return redaction_of(around.hide.reveal(), around.env.reveal().items())
+        """Return the redaction for everything that is shown of this service."""
+        around = self._build_environment(ref)
+        return build_redaction(around.hide.reveal(), around.env.reveal().items())
 
     def address(self, ref: RecordRef) -> DeploymentAddress:
         one = self._work.placements[ref]
@@ -79,13 +79,13 @@ class PlacedDeployers:
         config = self._work.config(ref)
         outputs = self._upstreams.all(ref)
         provider_id = self._work.placements[ref].provider_id
-        extension = filled_in_document(_extension(config, provider_id), outputs)
-        address = replace(self.address(ref), extension=as_json(extension))
+        extension = fill_document(_find_extension(config, provider_id), outputs)
+        address = replace(self.address(ref), extension=format_json(extension))
         if config is None:
             return address
         return replace(
             address,
-            resources=_resources(config, outputs),
+            resources=_list_resources(config, outputs),
             workflows=tuple((one.name, one.steps) for one in config.workflows),
             secret_refs=with_values(
                 tuple(pair for one in config.addons for pair in one.secrets), outputs
@@ -96,10 +96,10 @@ class PlacedDeployers:
         config = self._work.config(ref)
         if mode is Mode.SIMULATED or config is None or not config.deploy.health_check_enabled:
             return
-        from fabric.system.http_check import answers
+        from fabric.system.http_check import find_unreachable_reason
 
-        asked = health_urls(config, self.deployer(ref, mode), released)
-        failed = [f"{url} {said}" for url in asked if (said := answers(url))]
+        asked = list_health_urls(config, self.deployer(ref, mode), released)
+        failed = [f"{url} {said}" for url in asked if (said := find_unreachable_reason(url))]
         if failed:
             raise FabricError(
                 Problem(
@@ -109,27 +109,27 @@ class PlacedDeployers:
                 )
             )
 
-    def _environment(self, ref: RecordRef) -> CommandEnvironment:
-        """Made once for each record: its deploy and its release see the same."""
+    def _build_environment(self, ref: RecordRef) -> CommandEnvironment:
+        """Return the command environment, built once per record. Deploy and release share it."""
         if ref not in self._around:
             placement = self._work.placements[ref]
             process = self._work.settings.env
-            env = calling_environment(placement.env_place, process)
+            env = build_client_environment(placement.env_place, process)
             key = self._work.settings.state_key.reveal() or ""
-            hidden = hidden_values(env, self._work.config(ref)) | ({key} if key else set())
+            hidden = collect_hidden_values(env, self._work.config(ref)) | ({key} if key else set())
             self._around[ref] = CommandEnvironment(
                 Path(placement.folder),
                 Secret(env),
                 Secret(hidden),
                 Path(placement.home, PAYLOADS),
-                filed=filed_names(placement.env_place, process),
+                filed=list_env_file_names(placement.env_place, process),
             )
         return self._around[ref]
 
 
-def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
-    """Values that must not be shown: secrets of the config, and credentials around us."""
-    found = {value for name, value in env.items() if looks_secret(name)}
+def collect_hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[str]:
+    """Collect the values that must not be shown: config secrets and credentials."""
+    found = {value for name, value in env.items() if is_secret_name(name)}
     if config is not None:
         found |= config.secret_values.reveal()
         pairs = (pair for function in config.functions for pair in function.env)
@@ -137,12 +137,12 @@ def hidden_values(env: Mapping[str, str], config: Config | None) -> frozenset[st
     return frozenset(value for value in found if len(value) >= _SHORTEST_HIDDEN)
 
 
-def _extension(config: Config | None, provider_id: str) -> object:
+def _find_extension(config: Config | None, provider_id: str) -> object:
     extensions = json.loads(config.extensions) if config else {}
     return extensions.get(provider_id) or {}
 
 
-def _resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:
+def _list_resources(config: Config, outputs: Mapping[str, str]) -> tuple[ResourceAddress, ...]:
     values = {name: value for one in config.functions for name, value in one.env}
     values = dict(with_values(tuple(values.items()), outputs))
     return tuple(

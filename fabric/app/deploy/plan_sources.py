@@ -1,7 +1,6 @@
-"""The files that a saved plan was made from: all that its builds look at, with what was there.
+"""The input files of a saved plan: all files that its builds read, with their hashes.
 
-Told so that another checkout can be held against it: paths of the workspace, no times, and nothing
-of what this machine remembers of builds.
+Another checkout can be compared with them: they use workspace paths, without times or local traces.
 """
 
 import os
@@ -14,18 +13,21 @@ from msgspec import Struct, field
 from fabric.app.session import Session
 from fabric.graph.plan import Plan
 from fabric.graph.traces import ABSENT, ListingTrace, Look
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EntryKind, Pairs, Task
 from fabric.runtimes.contract import Seen
 from fabric.runtimes.seen import place
-from fabric.system.parallel import for_each
+from fabric.system.parallel import run_for_each
 from fabric.tasks.build import BuildKind
 
 
 class PlannedSources(Struct, frozen=True):
-    """`files` with their digests, `absent` what was looked for, `listings` what was searched,
-    `links` where paths lead elsewhere, `tools` what builds and deploys are done with, by task."""
+    """The inputs of a plan. `files` have hashes, `absent` files do not exist, `listings` were
+    searched.
+
+    `links` are redirected paths. `tools` are the tool versions by task.
+    """
 
     files: dict[str, str] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
@@ -35,7 +37,7 @@ class PlannedSources(Struct, frozen=True):
 
 
 class _LookedAt(Struct, frozen=True):
-    """What one build looks at."""
+    """The files that one build reads."""
 
     files: tuple[str, ...]
     absent: tuple[str, ...]
@@ -43,57 +45,61 @@ class _LookedAt(Struct, frozen=True):
     links: Pairs
 
 
-def sources_of(session: Session, made: Plan, file: Path) -> PlannedSources:
-    """What is remembered of a build holds, or it is looked through now; raises for one that cannot
-    be built. Nothing is kept of it, and no command is run. The plan's own `file` counts nowhere."""
-    looks = [*_remembered(made), *_looked_through(session, made)]
-    look, own = session.stores.files, own_place(session, file)
+def collect_planned_sources(session: Session, made: Plan, file: Path) -> PlannedSources:
+    """Collect the inputs from cached traces that hold, or scan for them. Raises if a build cannot
+    run.
+
+    Nothing is stored and no command runs. The plan's own `file` is ignored.
+    """
+    looks = [*_list_cached_inputs(made), *_scan_inputs(session, made)]
+    look, own = session.stores.files, find_plan_location(session, file)
     files = sorted({path for one in looks for path in one.files} - {own})
     asked = {(one.folder, one.pattern, one.ignore) for row in looks for one in row.listings}
     searches = sorted(
-        (folder, pattern, _but(own, folder, ignore)) for folder, pattern, ignore in asked
+        (folder, pattern, _exclude_plan_file(own, folder, ignore))
+        for folder, pattern, ignore in asked
     )
     return PlannedSources(
         {path: look.digest(path) for path in files},
         sorted({path for one in looks for path in one.absent} - {own}),
         [ListingTrace(*one, look.listing(*one)) for one in searches],
         dict(sorted(pair for one in looks for pair in one.links)),
-        tools_of(session, made),
+        list_tool_versions(session, made),
     )
 
 
-def own_place(session: Session, file: Path) -> str:
-    """Where a saved plan lies, as a path of the workspace."""
+def find_plan_location(session: Session, file: Path) -> str:
+    """Return the path of a saved plan within the workspace."""
     return place(os.path.realpath(session.runner.workspace), os.path.realpath(file))
 
 
-def _but(own: str, folder: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
-    """Rules of a search that pass the plan itself over."""
+def _exclude_plan_file(own: str, folder: str, ignore: tuple[str, ...]) -> tuple[str, ...]:
+    """Add ignore rules that exclude the plan file from a search."""
     base = "" if folder == "." else f"{folder}/"
     if (own.startswith("../") and not base.startswith("../")) or not own.startswith(base):
         return ignore
     return (*ignore, "/" + re.sub(r"[*?\[]", r"[\g<0>]", own.removeprefix(base)))
 
 
-def tools_of(session: Session, made: Plan) -> dict[str, str]:
-    """Versions of tools, and of our own code; where a machine keeps them makes no difference."""
+def list_tool_versions(session: Session, made: Plan) -> dict[str, str]:
+    """List the versions of tools and of fabric's code. Their install locations do not matter."""
     code = session.runner.memory.code
     return {
-        task.id: digest_fields(
+        task.id: hash_fields(
             part for one in code(task) if one.kind == EntryKind.CODE for part in one
         )
         for task in made.graph.tasks
     }
 
 
-def _remembered(made: Plan) -> Iterator[_LookedAt]:
+def _list_cached_inputs(made: Plan) -> Iterator[_LookedAt]:
     for decision in made.decisions:
         if trace := decision.trace:
             files = tuple(path for path, _ in trace.files)
             yield _LookedAt(files, trace.absent, trace.listings, trace.links)
 
 
-def _looked_through(session: Session, made: Plan) -> Iterable[_LookedAt]:
+def _scan_inputs(session: Session, made: Plan) -> Iterable[_LookedAt]:
     kind = session.registry["build"]
     if not isinstance(kind, BuildKind):
         return ()
@@ -104,24 +110,24 @@ def _looked_through(session: Session, made: Plan) -> Iterable[_LookedAt]:
     def look_through(task: Task) -> None:
         found[task.id] = kind.seen(task)
 
-    problems = for_each(unknown, look_through)
+    problems = run_for_each(unknown, look_through)
     if problems:
         raise FabricError(*problems)
-    return [_looked_at(found[task.id]) for task in unknown]
+    return [_convert_seen(found[task.id]) for task in unknown]
 
 
-def _looked_at(seen: Seen) -> _LookedAt:
+def _convert_seen(seen: Seen) -> _LookedAt:
     listings = tuple(
-        ListingTrace(one.folder, one.pattern, one.ignore, digest_fields(one.names))
+        ListingTrace(one.folder, one.pattern, one.ignore, hash_fields(one.names))
         for one in seen.listings
     )
     return _LookedAt((*seen.files, *seen.folders), seen.absent, listings, seen.links)
 
 
-def moved_sources(
+def find_moved_sources(
     was: PlannedSources, look: Look, tools: Mapping[str, str], own: str
 ) -> Iterator[str]:
-    """What is not as it was, in words; `own` is where the plan lies now."""
+    """Describe the inputs that changed. `own` is the current location of the plan."""
     for path, digest in was.files.items():
         now = look.digest(path)
         if now != digest:
@@ -129,22 +135,23 @@ def moved_sources(
         elif look.real(path) != was.links.get(path, path):
             yield f"the link target of {path} changed"
     yield from (f"{path} is new" for path in was.absent if path != own and look.digest(path))
-    yield from (f"the link target of {path} changed" for path in _led(was, look))
+    yield from (f"the link target of {path} changed" for path in _find_moved_links(was, look))
     yield from (
-        f"the files of {one.folder}/{one.pattern} changed" for one in _listed(was, look, own)
+        f"the files of {one.folder}/{one.pattern} changed"
+        for one in _list_moved_listings(was, look, own)
     )
     others = (one for one in sorted(was.tools) if tools.get(one, was.tools[one]) != was.tools[one])
     yield from (f"the tools of {one} changed" for one in others)
 
 
-def _led(was: PlannedSources, look: Look) -> Iterator[str]:
+def _find_moved_links(was: PlannedSources, look: Look) -> Iterator[str]:
     for path, real in was.links.items():
         if path not in was.files and look.real(path) != real:
             yield path
 
 
-def _listed(was: PlannedSources, look: Look, own: str) -> Iterator[ListingTrace]:
+def _list_moved_listings(was: PlannedSources, look: Look, own: str) -> Iterator[ListingTrace]:
     for one in was.listings:
-        ignore = _but(own, one.folder, one.ignore)
+        ignore = _exclude_plan_file(own, one.folder, one.ignore)
         if look.listing(one.folder, one.pattern, ignore) != one.digest:
             yield one

@@ -12,8 +12,9 @@ from fabric.providers.contract import Prepared
 
 
 @contextlib.contextmanager
-def prepared_deployers(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[None]:
-    """Beside what is done inside; what fails here fails once more where it is told."""
+def prepare_deployers(scope: DeployScope, refs: Iterable[RecordRef]) -> Iterator[None]:
+    """Load the deployers' libraries in the background. A failure is raised again at their first
+    use."""
     real = sorted(ref for ref in refs if scope.placements[ref].mode == Mode.REAL)
     if not real:
         yield

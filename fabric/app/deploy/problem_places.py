@@ -1,4 +1,4 @@
-"""Where in its config a thing stands that a provider has refused."""
+"""The config location of a setting that a provider rejected."""
 
 import contextlib
 from collections.abc import Sequence
@@ -27,33 +27,33 @@ class ProblemPlaces:
     def placed(
         self, ref: RecordRef, function: str, problems: Sequence[Problem]
     ) -> tuple[Problem, ...]:
-        """`function` is what those are about that do not say it."""
+        """Add config places. `function` applies to problems that do not name a function."""
         spot = ConfigSpot(function) if function else _SERVICE
-        return tuple(self._placed(ref, one.about or spot, one) for one in problems)
+        return tuple(self._place_problem(ref, one.about or spot, one) for one in problems)
 
-    def _placed(self, ref: RecordRef, spot: ConfigSpot, problem: Problem) -> Problem:
+    def _place_problem(self, ref: RecordRef, spot: ConfigSpot, problem: Problem) -> Problem:
         if problem.where is not None or not problem.code.startswith(_AREAS):
             return problem
-        places = self._places_of(ref)
+        places = self._read_places(ref)
         if places is None:
             return problem
-        found = self._told(places, spot, problem)
+        found = self._attach_place(places, spot, problem)
         # A function that has left the config stands nowhere any more.
         if found.where is None or not found.where.line:
-            found = self._told(places, _SERVICE, problem)
+            found = self._attach_place(places, _SERVICE, problem)
         return replace(found, frame=problem.frame or found.frame)
 
-    def _told(self, places: ConfigPlaces, spot: ConfigSpot, problem: Problem) -> Problem:
-        (found,) = places.told([(_path(spot), replace(problem, where=Place("")))])
+    def _attach_place(self, places: ConfigPlaces, spot: ConfigSpot, problem: Problem) -> Problem:
+        (found,) = places.told([(_build_path(spot), replace(problem, where=Place("")))])
         return found
 
-    def _places_of(self, ref: RecordRef) -> ConfigPlaces | None:
+    def _read_places(self, ref: RecordRef) -> ConfigPlaces | None:
         if ref not in self._places:
             self._places[ref] = self._read(ref)
         return self._places[ref]
 
     def _read(self, ref: RecordRef) -> ConfigPlaces | None:
-        """None where there is no config, or none that can be read any more."""
+        """Read the config. Returns None if it is missing or unreadable."""
         placement = self._work.placements.get(ref)
         with contextlib.suppress(OSError, FabricError):
             config = self._work.config(ref)
@@ -63,7 +63,7 @@ class ProblemPlaces:
         return None
 
 
-def _path(spot: ConfigSpot) -> FunctionPath:
+def _build_path(spot: ConfigSpot) -> FunctionPath:
     if not spot.function:
         return FunctionPath("", "", ("provider",))
     keys = () if spot.trigger is None else ("triggers",)

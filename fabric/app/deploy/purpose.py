@@ -1,29 +1,35 @@
-"""What a run is about to do to records, and what each becomes when it has ended."""
+"""The purpose of a run for its records, and their content when it has ended."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.model.records.endings import deployed, failed, gone_back, taken_back, without_addresses
+from fabric.model.records.endings import (
+    end_deployed,
+    end_failed,
+    end_rolled_back,
+    remove_addresses,
+    restore_base,
+)
 from fabric.model.records.record import Deployment, Record, RecordRef
 from fabric.state.records.locked_record import LockedRecord
 
 
 class Deploying(Struct, frozen=True):
-    """With `rollback` a failure takes back all that the run has changed."""
+    """A deploy. With `rollback` a failure rolls back all changes of the run."""
 
     rollback: bool = False
 
 
 class Removing(Struct, frozen=True):
-    """With `functions` only these go; a record of which others are left stays."""
+    """A removal. With `functions` only these are deleted; a record with others stays."""
 
     functions: frozenset[str] = frozenset()
 
 
 class GoingBack(Struct, frozen=True):
-    """The deployments that records are taken back to."""
+    """A rollback to these deployments."""
 
     targets: Mapping[RecordRef, Deployment]
 
@@ -32,7 +38,7 @@ Purpose: TypeAlias = Deploying | Removing | GoingBack
 
 
 class RecordEnding(Struct, frozen=True):
-    """How the tasks of one record ended; `is_as_before` where all of it was taken back."""
+    """How the tasks of one record ended. `is_as_before` is true if all of it was rolled back."""
 
     ok: bool
     is_as_before: bool
@@ -40,7 +46,7 @@ class RecordEnding(Struct, frozen=True):
     now: str
 
 
-def operation_of(purpose: Purpose) -> str:
+def get_operation(purpose: Purpose) -> str:
     match purpose:
         case Deploying():
             return "deploy"
@@ -50,29 +56,31 @@ def operation_of(purpose: Purpose) -> str:
             return "rollback"
 
 
-def final_record(purpose: Purpose, locked: LockedRecord, ending: RecordEnding) -> Record | None:
-    """The record as it is to be written at the end; None where nothing is left to tell of."""
+def compute_final_record(
+    purpose: Purpose, locked: LockedRecord, ending: RecordEnding
+) -> Record | None:
+    """Compute the final record, or None if nothing of it is left."""
     base, record = locked.base, locked.record
     if ending.is_as_before:
-        return taken_back(base, record) if base.deployment_id else None
+        return restore_base(base, record) if base.deployment_id else None
     if not ending.ok:
         never_called = not has_moved(locked) and not base.deployment_id and not base.functions
-        return None if never_called else failed(base, record, ending.deployment_id, ending.now)
+        return None if never_called else end_failed(base, record, ending.deployment_id, ending.now)
     match purpose:
         case GoingBack(targets=targets):
-            return gone_back(record, targets[base.ref], ending.deployment_id, ending.now)
+            return end_rolled_back(record, targets[base.ref], ending.deployment_id, ending.now)
         case Removing(functions=functions) if not functions or not record.functions:
             return None
         case Removing():
-            return deployed(base, without_addresses(record), ending.deployment_id, ending.now)
+            return end_deployed(base, remove_addresses(record), ending.deployment_id, ending.now)
         case Deploying():
-            return deployed(base, record, ending.deployment_id, ending.now)
+            return end_deployed(base, record, ending.deployment_id, ending.now)
 
 
 def has_moved(locked: LockedRecord) -> bool:
     """Whether anything of the record is not as this run found it."""
-    return _facts(locked.record) != _facts(locked.base)
+    return _list_facts(locked.record) != _list_facts(locked.base)
 
 
-def _facts(record: Record) -> tuple[object, ...]:
+def _list_facts(record: Record) -> tuple[object, ...]:
     return record.functions, record.endpoint, record.outputs, record.release_key

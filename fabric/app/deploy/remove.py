@@ -1,4 +1,4 @@
-"""`remove`: everything that a stage has at its providers goes, dependents first."""
+"""`remove`: delete all resources of a stage, dependents first."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -6,50 +6,55 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.cache_place import cache_folder, usable_cache
-from fabric.app.deploy.access import access_problems
+from fabric.app.cache_place import cache_folder, open_usable_cache
+from fabric.app.deploy.access import find_access_problems
 from fabric.app.deploy.back_ends import BackEnds
 from fabric.app.deploy.change_records import Changed, RecordsChange, change_records
 from fabric.app.deploy.live_records import LiveRecords, find_records
-from fabric.app.deploy.other_accounts import other_accounts
-from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.deploy.location_checks import find_account_problems
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import Removing
-from fabric.app.deploy.scope import DeployScope, ScopeOptions, mismatch, open_deploy_scope
+from fabric.app.deploy.scope import (
+    DeployScope,
+    ScopeOptions,
+    mode_mismatch_problem,
+    open_deploy_scope,
+)
 from fabric.app.deploy.single_functions import (
-    anything_live,
-    chosen_functions,
-    no_single_functions,
-    told_of_functions,
+    has_deployed_functions,
+    report_removed_functions,
+    select_removed_functions,
+    single_function_problem,
 )
 from fabric.app.project.kept_source import drop_config
-from fabric.app.project.modes import mode_of
+from fabric.app.project.modes import choose_mode
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.recorded import open_recorded
-from fabric.app.project.upstreams import downstreams_of, needs_of
+from fabric.app.project.upstreams import list_all_dependents, map_needs
 from fabric.app.request import Request
+from fabric.app.router_targets import find_router_references
 from fabric.app.run_graph import GraphJob, tell_idle
-from fabric.app.run_problems import owners_of, problems_of
+from fabric.app.run_problems import list_problem_owners, list_run_problems
 from fabric.app.settings import Settings
-from fabric.app.target_state import still_led_to
-from fabric.config.resolve.provider import unknown_provider
+from fabric.config.resolve.provider import unknown_provider_problem
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.undo import way_out, without_functions
-from fabric.model.catalog import PROVIDER_IDS, facts_of, titled
+from fabric.graph.undo import plan_function_removal, plan_removal
+from fabric.model.catalog import PROVIDER_IDS, find_provider_facts, format_provider_title
 from fabric.model.outcomes.deployed import RemoveOutcome, ServiceAt
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.switches import is_on
-from fabric.model.task_id import TaskId, task_id
-from fabric.state.contract import ref_of
-from fabric.state.dev_journal import wired_problem
-from fabric.state.records.unwritten import unwritten_problem
-from fabric.system.clock import file_time_ns
-from fabric.system.file_systems import free_bytes, same_disk
-from fabric.views.words import size
+from fabric.model.task_id import TaskId, build_task_id
+from fabric.state.contract import parse_record_key
+from fabric.state.dev_journal import find_diversion_problem
+from fabric.state.records.unwritten import find_unwritten_problem
+from fabric.system.clock import read_file_time_ns
+from fabric.system.file_systems import free_bytes, is_same_disk
+from fabric.views.words import format_size
 
 # What a few records, locks and journals need.
 _ROOM = 256 << 10
@@ -57,24 +62,29 @@ _NOTHING = "Nothing to remove."
 
 
 class RemoveOptions(Struct, frozen=True):
-    """How long to wait for locks, and who is asked: before anything real is deleted, and for the
-    name of a protected stage."""
+    """The lock timeout, and the prompts before real deletion and for protected stages."""
 
     lock_timeout: float
     agrees: Callable[[str], bool]
-    ask: AskFor = nobody_to_ask
+    ask: AskFor = refuse_prompt
 
 
 def remove(
     request: Request, settings: Settings, options: RemoveOptions, make_listeners: MakeListeners
 ) -> Report:
-    started = file_time_ns(settings.cwd)
+    started = read_file_time_ns(settings.cwd)
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
     _refuse_unknown(request.where.provider, project, found)
-    names = chosen_functions(request.functions, project, found)
-    if not anything_live(found, names):
-        tell_idle(request, settings, info_of(project), TaskGraph((), (), (), ()), make_listeners)
+    names = select_removed_functions(request.functions, project, found)
+    if not has_deployed_functions(found, names):
+        tell_idle(
+            request,
+            settings,
+            build_project_info(project),
+            TaskGraph((), (), (), ()),
+            make_listeners,
+        )
         report = _report(request, project, found, frozenset())
         return replace(report, text=_NOTHING) if names else report
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
@@ -82,10 +92,10 @@ def remove(
         _refuse(scope, found, settings, names)
         confirm_stage(project.units, project.stage, settings, options.ask)
         _ask(project, found, options, names)
-        emptied = _room_made(project, found, settings)
+        emptied = _free_disk_space(project, found, settings)
         project = replace(project, notes=(*project.notes, *emptied))
-        graph = removal_graph(found.records, _dependents(project), names)
-        work = GraphJob(info_of(project), graph)
+        graph = build_removal_graph(found.records, _map_dependents(project), names)
+        work = GraphJob(build_project_info(project), graph)
         change = RecordsChange(
             scope, Removing(names), work, tuple(graph.tasks), started, keeps=not emptied
         )
@@ -93,35 +103,36 @@ def remove(
     gone = frozenset(ref for ref, final in changed.finals.items() if final is None)
     _drop_sources(project, gone, settings)
     report = _report(request, project, found, gone)
-    return _ended(told_of_functions(report, found, changed.finals, names), changed)
+    return _finish_report(report_removed_functions(report, found, changed.finals, names), changed)
 
 
-def info_of(project: Project) -> ProjectInfo:
+def build_project_info(project: Project) -> ProjectInfo:
     return ProjectInfo(str(project.workspace), project.stage, project.warnings)
 
 
-def _room_made(project: Project, found: LiveRecords, settings: Settings) -> tuple[Problem, ...]:
-    """What is to be removed is removed on a full disk too: records have to be written for that,
-    and what the cache holds can be made again."""
+def _free_disk_space(
+    project: Project, found: LiveRecords, settings: Settings
+) -> tuple[Problem, ...]:
+    """Free disk space from the cache if the disk is full, because a removal must write records."""
     cache = cache_folder(project.workspace, settings)
     homes = [Path(placement.home) for placement in found.placements]
-    is_full = any(free_bytes(home) < _ROOM and same_disk(home, cache) for home in homes)
-    if not (is_full and usable_cache(cache, settings)):
+    is_full = any(free_bytes(home) < _ROOM and is_same_disk(home, cache) for home in homes)
+    if not (is_full and open_usable_cache(cache, settings)):
         return ()
     from fabric.engine.memory.cleanup import make_room  # costs a start, and is hardly ever wanted
 
-    freed = size(make_room(cache))
+    freed = format_size(make_room(cache))
     message = f"the disk is full: fabric emptied the cache `{cache}` ({freed})"
     return (Problem("cache/emptied", message),)
 
 
-def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
-    """Warns of who goes on with the address of what is gone."""
+def _warn_of_dependents(project: Project, refs: Iterable[RecordRef]) -> Iterator[Problem]:
+    """Warn of services that still use the address of a deleted one."""
     staying = {one.name for one in project.listed} - {one.name for one in project.entries}
     gone = {ref.service for ref in refs} if staying else frozenset()
-    needs = needs_of(project.listed)
+    needs = map_needs(project.listed)
     for unit, entry in zip(project.units, project.entries, strict=True):
-        takers = downstreams_of(entry.name, needs) if unit.service in gone else ()
+        takers = list_all_dependents(entry.name, needs) if unit.service in gone else ()
         names = [name for name in takers if name in staying]
         if names:
             listed = ", ".join(f"`{name}`" for name in names)
@@ -131,11 +142,11 @@ def _still_needed(project: Project, refs: Iterable[RecordRef]) -> Iterator[Probl
 
 
 def _refuse_unknown(provider: str, project: Project, found: LiveRecords) -> None:
-    """A provider that nobody knows is a slip; one that has nothing here is just absent."""
+    """Reject an unknown provider. A known provider without resources is accepted."""
     labels = {label for unit in project.units for label in unit.config.labels}
     if not provider or found.records or found.absent or provider in (*labels, *PROVIDER_IDS):
         return
-    raise FabricError(unknown_provider(provider, sorted(labels)))
+    raise FabricError(unknown_provider_problem(provider, sorted(labels)))
 
 
 def _refuse(
@@ -144,14 +155,18 @@ def _refuse(
     problems: list[Problem] = []
     for ref, record in sorted(found.records.items()):
         placement = scope.placements[ref]
-        switched = replace(placement, mode=_mode_now(record, settings))
-        said = _not_enabled(record, settings) or mismatch(switched, record)
-        said = said or unwritten_problem(Path(placement.home), ref) or _no_command(record, settings)
-        said = said or wired_problem(Path(placement.home), ref)
-        said = said or no_single_functions(record, names)
+        switched = replace(placement, mode=_find_current_mode(record, settings))
+        said = _not_enabled_problem(record, settings) or mode_mismatch_problem(switched, record)
+        said = (
+            said
+            or find_unwritten_problem(Path(placement.home), ref)
+            or _no_command_problem(record, settings)
+        )
+        said = said or find_diversion_problem(Path(placement.home), ref)
+        said = said or single_function_problem(record, names)
         problems += [said] if said else []
-    problems += other_accounts(scope)
-    problems += access_problems(scope, found.records)
+    problems += find_account_problems(scope)
+    problems += find_access_problems(scope, found.records)
     if problems:
         raise FabricError(*problems)
 
@@ -161,20 +176,25 @@ def _ask(
 ) -> None:
     real = [ref for ref, one in found.records.items() if one.mode is not Mode.SIMULATED]
     names = ", ".join(f"{ref.service} ({ref.stage}, {ref.provider})" for ref in sorted(real))
-    needed = () if functions else (*_still_needed(project, real), *still_led_to(project, real))
+    needed = (
+        ()
+        if functions
+        else (*_warn_of_dependents(project, real), *find_router_references(project, real))
+    )
     told = "".join(f" ({one.message})" for one in needed)
     what = f"{', '.join(sorted(functions))} of {names}" if functions else names
     if real and not options.agrees(f"Delete {what} from the provider?{told}"):
         raise FabricError(Problem("remove/declined", "nothing was removed"))
 
 
-def _mode_now(record: Record, settings: Settings) -> str:
-    return mode_of(record.provider_id, settings.env)
+def _find_current_mode(record: Record, settings: Settings) -> str:
+    return choose_mode(record.provider_id, settings.env)
 
 
-def _not_enabled(record: Record, settings: Settings) -> Problem | None:
-    """Deleting in this cloud needs its own switch: the one for all providers is not enough."""
-    facts = facts_of(record.provider_id)
+def _not_enabled_problem(record: Record, settings: Settings) -> Problem | None:
+    """Require this cloud's own switch for deletion. The switch for all providers is not
+    sufficient."""
+    facts = find_provider_facts(record.provider_id)
     if record.mode is Mode.SIMULATED or facts is None or not facts.deletes_by_own_switch:
         return None
     if is_on(facts.real_deploy_variable, settings.env):
@@ -182,13 +202,13 @@ def _not_enabled(record: Record, settings: Settings) -> Problem | None:
     return Problem(
         "remove/not-enabled",
         f"refusing to delete `{record.ref.service}` ({record.ref.stage}) from "
-        f"{titled(record.provider_id)}: {facts.real_deploy_variable} is not set",
+        f"{format_provider_title(record.provider_id)}: {facts.real_deploy_variable} is not set",
         hint=f"set {facts.real_deploy_variable}=1 to delete it",
     )
 
 
-def _no_command(record: Record, settings: Settings) -> Problem | None:
-    facts = facts_of(record.provider_id)
+def _no_command_problem(record: Record, settings: Settings) -> Problem | None:
+    facts = find_provider_facts(record.provider_id)
     if record.mode is not Mode.COMMAND or facts is None:
         return None
     if settings.env.get(facts.destroy_command_variable):
@@ -201,12 +221,13 @@ def _no_command(record: Record, settings: Settings) -> Problem | None:
     )
 
 
-def removal_graph(
+def build_removal_graph(
     records: Mapping[RecordRef, Record],
     dependents: Mapping[str, frozenset[str]],
     names: frozenset[str] = frozenset(),
 ) -> TaskGraph:
-    """A service goes once all services that depend on it are gone; with names only functions go."""
+    """Build the removal graph: dependents are deleted first. With names, only functions are
+    deleted."""
     from fabric.graph.build_graph import (
         build_graph,  # networkx: imported when something is compiled
     )
@@ -215,27 +236,27 @@ def removal_graph(
         task
         for record in records.values()
         for task in (
-            without_functions(record, names)
+            plan_function_removal(record, names)
             if names
-            else way_out(record, _removed_first(record, records, dependents))
+            else plan_removal(record, _list_earlier_removals(record, records, dependents))
         )
     )
 
 
-def _removed_first(
+def _list_earlier_removals(
     record: Record,
     records: Mapping[RecordRef, Record],
     dependents: Mapping[str, frozenset[str]],
 ) -> list[TaskId]:
     named = dependents.get(record.ref.service, frozenset())
     return [
-        task_id("remove", one.service, provider=one.provider)
+        build_task_id("remove", one.service, provider=one.provider)
         for one in records
         if one.service in named
     ]
 
 
-def _dependents(project: Project) -> dict[str, frozenset[str]]:
+def _map_dependents(project: Project) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for unit in project.units:
         for upstream in unit.depends_on:
@@ -252,29 +273,31 @@ def _report(
         tuple(ServiceAt(one.service, one.provider) for one in found.absent),
     )
     text = None if found.records or found.absent else _NOTHING
-    elsewhere = () if request.where.provider else _other_back_ends(project)
-    needed = (*_still_needed(project, gone), *still_led_to(project, gone))
+    elsewhere = () if request.where.provider else _warn_of_other_backends(project)
+    needed = (*_warn_of_dependents(project, gone), *find_router_references(project, gone))
     warnings = (*project.warnings, *needed, *elsewhere)
     return Report(request.command, outcome, text=text, warnings=warnings)
 
 
 def _drop_sources(project: Project, gone: frozenset[RecordRef], settings: Settings) -> None:
-    """Configs that were kept for what came from elsewhere, once no stage of it is live."""
+    """Delete stored configs of remote sources once no stage of them is deployed."""
     if not project.home:
         return
     back_ends = BackEnds(settings)
     try:
         for unit in project.units:
-            placement = placement_of(unit, project.workspace, project.home)
+            placement = build_placement(unit, project.workspace, project.home)
             keys = back_ends.record_store(placement).stores.state.list(f"{unit.service}/")
-            if any(ref.service == unit.service for ref in gone) and not any(map(ref_of, keys)):
+            if any(ref.service == unit.service for ref in gone) and not any(
+                map(parse_record_key, keys)
+            ):
                 drop_config(Path(project.home), unit.service)
     finally:
         back_ends.close()
 
 
-def _other_back_ends(project: Project) -> Iterator[Problem]:
-    """Labels whose records lie where nobody has looked now."""
+def _warn_of_other_backends(project: Project) -> Iterator[Problem]:
+    """Warn of labels whose records are in backends that were not checked."""
     for unit in project.units:
         config = unit.config
         for one in config.overrides:
@@ -287,10 +310,10 @@ def _other_back_ends(project: Project) -> Iterator[Problem]:
                 yield Problem("remove/other-back-end", message, hint)
 
 
-def _ended(report: Report, changed: Changed) -> Report:
+def _finish_report(report: Report, changed: Changed) -> Report:
     return replace(
         report,
-        problems=problems_of(changed.result),
+        problems=list_run_problems(changed.result),
         exit_code=changed.result.exit_code,
-        owners=owners_of(changed.result),
+        owners=list_problem_owners(changed.result),
     )

@@ -1,4 +1,4 @@
-"""What a deploy did, record by record and function by function, as values."""
+"""The result of a deploy by record and function, as values."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,28 +9,33 @@ from fabric.app.deploy.scope import DeployScope
 from fabric.app.preview import Preview
 from fabric.app.project.placement import Placement
 from fabric.app.request import Request
-from fabric.app.run_problems import owners_of, problems_of
-from fabric.app.run_report import NOTHING_RAN, cases_of, longest_path, untouched
+from fabric.app.run_problems import list_problem_owners, list_run_problems
+from fabric.app.run_report import (
+    NOTHING_RAN,
+    format_critical_path,
+    list_skipped_cases,
+    list_test_cases,
+)
 from fabric.engine.result import GOOD, Outcome, RunResult, Status
 from fabric.graph.decide import UP_TO_DATE
-from fabric.graph.judge import dropped_functions
-from fabric.graph.service_order import ties_of
+from fabric.graph.judge import find_dropped_functions
+from fabric.graph.service_order import list_ties
 from fabric.model.outcomes.deployed import DeployOutcome, FunctionEnd, ServiceEnd, TaskCounts
 from fabric.model.problems import ExitCode
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
 from fabric.model.task import Task
 from fabric.model.task_inputs import RECORD_KINDS, DeployInputs
-from fabric.tasks.deploy import ref_of
+from fabric.tasks.deploy import get_record_ref
 
 Part = tuple[Task, Outcome]
 _WORST_FIRST = (Status.FAILED, Status.BLOCKED, Status.CANCELLED)
 
 
-def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Report:
-    """Nothing was to be done: what is live is what is asked for."""
+def build_unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Report:
+    """Build the report of a deploy that found everything up to date."""
     rows = tuple(
-        _row(placement, record, "unchanged", _unchanged(record))
+        _build_service_end(placement, record, "unchanged", _list_unchanged_functions(record))
         for placement, record in (
             (placement, scope.transaction.record(ref))
             for ref, placement in sorted(scope.placements.items())
@@ -41,35 +46,35 @@ def unchanged_report(request: Request, seen: Preview, scope: DeployScope) -> Rep
     return replace(
         report,
         notes=NOTHING_RAN if request.profiled else "",
-        cases=untouched(seen.plan.graph) if request.detailed else (),
+        cases=list_skipped_cases(seen.plan.graph) if request.detailed else (),
     )
 
 
-def _unchanged(record: Record | None) -> tuple[FunctionEnd, ...]:
+def _list_unchanged_functions(record: Record | None) -> tuple[FunctionEnd, ...]:
     functions = record.functions if record else ()
     return tuple(FunctionEnd(one.name, "unchanged", UP_TO_DATE, 0) for one in functions)
 
 
 def deploy_report(request: Request, seen: Preview, changed: Changed) -> Report:
     scope, result = changed.scope, changed.result
-    parts = _parts(result)
+    parts = _group_parts(result)
     rows = tuple(
-        _deployment(placement, parts.get(placement.ref, ()), changed)
+        _summarize_deployment(placement, parts.get(placement.ref, ()), changed)
         for _, placement in sorted(scope.placements.items())
     )
-    report = _report(request, seen, rows, replace(_counts(result), remote=changed.remote))
+    report = _report(request, seen, rows, replace(_count_tasks(result), remote=changed.remote))
     return replace(
         report,
-        problems=problems_of(result),
-        notes=longest_path(result) if request.profiled else "",
+        problems=list_run_problems(result),
+        notes=format_critical_path(result) if request.profiled else "",
         warnings=changed.info.warnings,
-        owners=owners_of(result),
+        owners=list_problem_owners(result),
         exit_code=_exit_code(result, rows),
-        cases=cases_of(result) if request.detailed else (),
+        cases=list_test_cases(result) if request.detailed else (),
     )
 
 
-def _counts(result: RunResult) -> TaskCounts:
+def _count_tasks(result: RunResult) -> TaskCounts:
     return TaskCounts(
         ran=result.count(Status.RAN),
         skipped=result.count(Status.SKIPPED),
@@ -80,7 +85,7 @@ def _counts(result: RunResult) -> TaskCounts:
 
 
 def _exit_code(result: RunResult, rows: Iterable[ServiceEnd]) -> ExitCode:
-    """Where everything went back, nothing was done in part."""
+    """Choose the exit code. A complete rollback does not count as a partial deploy."""
     done = any(row.status in ("deployed", "partial", "failed") for row in rows)
     if result.exit_code is ExitCode.PARTIAL and not done:
         return ExitCode.FAILED
@@ -97,11 +102,11 @@ def _report(
         seen.plan.graph.levels,
         summary,
     )
-    ties = ties_of(seen.plan.graph) if request.detailed else ()
+    ties = list_ties(seen.plan.graph) if request.detailed else ()
     return Report(request.command, outcome, warnings=seen.work.info.warnings, ties=ties)
 
 
-def _row(
+def _build_service_end(
     placement: Placement,
     record: Record | None,
     status: str,
@@ -121,15 +126,17 @@ def _row(
     )
 
 
-def _parts(result: RunResult) -> dict[RecordRef, list[Part]]:
-    """The tasks that change each record, and those that make what it is given, with how they
-    ended; each in the order of the graph."""
+def _group_parts(result: RunResult) -> dict[RecordRef, list[Part]]:
+    """Group the tasks that change each record and the tasks that build its inputs.
+
+    Each comes with its outcome, in graph order.
+    """
     rows, needs = list(result.rows), result.graph.needs
     numbers: dict[RecordRef, set[int]] = {}
     for number, (task, _) in enumerate(rows):
         if task.kind not in RECORD_KINDS:
             continue
-        found = numbers.setdefault(ref_of(task.inputs), set())
+        found = numbers.setdefault(get_record_ref(task.inputs), set())
         waiting = [number]
         while waiting:
             one = waiting.pop()
@@ -139,20 +146,24 @@ def _parts(result: RunResult) -> dict[RecordRef, list[Part]]:
     return {ref: [rows[number] for number in sorted(found)] for ref, found in numbers.items()}
 
 
-def _deployment(placement: Placement, parts: Sequence[Part], changed: Changed) -> ServiceEnd:
+def _summarize_deployment(
+    placement: Placement, parts: Sequence[Part], changed: Changed
+) -> ServiceEnd:
     ref = placement.ref
     own = [part for part in parts if part[0].kind in RECORD_KINDS]
     record = changed.finals.get(ref, changed.scope.transaction.record(ref))
-    functions = tuple(_functions(placement, own, changed))
-    error = _error(outcome for _, outcome in parts)
-    row = _row(placement, record, _status(placement, own, changed), functions, error)
+    functions = tuple(_list_function_ends(placement, own, changed))
+    error = _find_first_error(outcome for _, outcome in parts)
+    row = _build_service_end(
+        placement, record, _choose_status(placement, own, changed), functions, error
+    )
     if not row.deployment_id and any(one.status is Status.FAILED for _, one in own):
         return replace(row, deployment_id=changed.scope.deployment_ids[ref])
     return row
 
 
-def _status(placement: Placement, parts: Sequence[Part], changed: Changed) -> str:
-    """In part: some functions are as they are asked for now, and others are not."""
+def _choose_status(placement: Placement, parts: Sequence[Part], changed: Changed) -> str:
+    """Choose the status. Partial means that some functions are up to date and others are not."""
     if placement.ref in changed.rolled_back:
         return "rolled-back"
     of_deploys = {outcome.status for task, outcome in parts if task.kind == "deploy"}
@@ -163,59 +174,61 @@ def _status(placement: Placement, parts: Sequence[Part], changed: Changed) -> st
     return bad or ("deployed" if Status.RAN in found else "unchanged")
 
 
-def _error(outcomes: Iterable[Outcome]) -> str | None:
+def _find_first_error(outcomes: Iterable[Outcome]) -> str | None:
     problems = (problem for one in outcomes for problem in one.problems)
     return next((problem.message for problem in problems), None)
 
 
-def _functions(
+def _list_function_ends(
     placement: Placement, parts: Sequence[Part], changed: Changed
 ) -> Iterator[FunctionEnd]:
-    """Each with what became of it; what was done and taken back again is as it was before."""
+    """List each function with its result. A rolled-back change counts as unchanged."""
     back = placement.ref in changed.rolled_back
-    for row, outcome in _done(placement, parts, changed):
-        yield _taken_back(row) if back and outcome.status is Status.RAN else row
+    for row, outcome in _list_done_functions(placement, parts, changed):
+        yield _mark_rolled_back(row) if back and outcome.status is Status.RAN else row
 
 
-def _taken_back(row: FunctionEnd) -> FunctionEnd:
+def _mark_rolled_back(row: FunctionEnd) -> FunctionEnd:
     status = "cancelled" if row.status == "created" else "unchanged"
     return replace(row, status=status, reason="rolled back")
 
 
-def _done(
+def _list_done_functions(
     placement: Placement, parts: Sequence[Part], changed: Changed
 ) -> Iterator[tuple[FunctionEnd, Outcome]]:
     base = changed.scope.transaction.base(placement.ref)
     for task, outcome in parts:
         if isinstance(task.inputs, DeployInputs):
-            rows = _deployed(task.inputs, outcome, base, changed.finals.get(placement.ref))
+            rows = _list_deployed_functions(
+                task.inputs, outcome, base, changed.finals.get(placement.ref)
+            )
             yield from ((row, outcome) for row in rows)
         elif task.kind == "remove" and task.inputs.function:
-            status = "deleted" if outcome.status is Status.RAN else _word(outcome)
-            yield _function(task.inputs.function, status, outcome), outcome
+            status = "deleted" if outcome.status is Status.RAN else _name_outcome(outcome)
+            yield _build_function_end(task.inputs.function, status, outcome), outcome
 
 
-def _deployed(
+def _list_deployed_functions(
     inputs: DeployInputs, outcome: Outcome, base: Record | None, final: Record | None
 ) -> Iterator[FunctionEnd]:
     for name, _, _ in inputs.functions:
         was = base.function(name) if base else None
         now = final.function(name) if final else None
-        status = _word(outcome)
+        status = _name_outcome(outcome)
         if outcome.status is Status.RAN:
             same = was is not None and was == now
             is_new = was is None or not was.was_made
             status = "created" if is_new else "unchanged" if same else "updated"
-        row = _function(name, status, outcome)
+        row = _build_function_end(name, status, outcome)
         yield replace(row, reason=UP_TO_DATE) if status == "unchanged" else row
     if outcome.status is Status.RAN and base is not None:
-        for name in dropped_functions(base, inputs):
-            yield _function(name, "deleted", outcome)
+        for name in find_dropped_functions(base, inputs):
+            yield _build_function_end(name, "deleted", outcome)
 
 
-def _word(outcome: Outcome) -> str:
+def _name_outcome(outcome: Outcome) -> str:
     return "unchanged" if outcome.status is Status.SKIPPED else outcome.status.value
 
 
-def _function(name: str, status: str, outcome: Outcome) -> FunctionEnd:
+def _build_function_end(name: str, status: str, outcome: Outcome) -> FunctionEnd:
     return FunctionEnd(name, status, outcome.reason, outcome.ms)

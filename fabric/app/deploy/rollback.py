@@ -1,4 +1,4 @@
-"""`rollback` and `releases`: what was deployed before, and the way back to it."""
+"""`rollback` and `releases`: earlier deployments and how to restore them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,51 +8,51 @@ from msgspec.structs import replace
 from fabric.app.deploy.change_records import RecordsChange, change_records
 from fabric.app.deploy.checks import DeployCandidate, require_access_to, require_deployable
 from fabric.app.deploy.live_records import find_records
-from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.purpose import GoingBack
-from fabric.app.deploy.remove import info_of
+from fabric.app.deploy.remove import build_project_info
+from fabric.app.deploy.rollback_options import find_lost_archives, find_moved_upstreams
 from fabric.app.deploy.scope import DeployScope, ScopeOptions, open_deploy_scope
-from fabric.app.deploy.ways_back import lost_archives, moved_upstreams
-from fabric.app.project.kept_source import or_kept
+from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob
-from fabric.app.run_problems import problems_of
+from fabric.app.run_problems import list_run_problems
 from fabric.app.settings import Settings
 from fabric.config.overview import UNSET
 from fabric.engine.run_info import MakeListeners
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.undo import restored_functions, undoing
+from fabric.graph.undo import build_undo_graph, list_restored_functions
 from fabric.model.outcomes.deployed import PastDeployment, ReleasesOutcome, RollbackOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Deployment, Record, RecordRef
-from fabric.model.report import Report, problem_json
-from fabric.model.spelling import nearest
-from fabric.system.clock import file_time_ns
-from fabric.tasks.kept_versions import past_environments
+from fabric.model.report import Report, encode_problem
+from fabric.model.spelling import find_nearest
+from fabric.system.clock import read_file_time_ns
+from fabric.tasks.kept_versions import list_past_environments
 
 
 class RollbackOptions(Struct, frozen=True):
-    """Where to go back to; empty for the deployment before the current one."""
+    """The deployment to restore; empty for the one before the current."""
 
     to: str = ""
     with_current_environment: bool = False
     lock_timeout: float = 0.0
-    ask: AskFor = nobody_to_ask
+    ask: AskFor = refuse_prompt
 
 
 def rollback(
     request: Request, settings: Settings, options: RollbackOptions, make_listeners: MakeListeners
 ) -> Report:
-    started = file_time_ns(settings.cwd)
-    project = _opened(request, settings)
+    started = read_file_time_ns(settings.cwd)
+    project = _open_rollback_project(request, settings)
     placements = tuple(
-        placement_of(unit, project.workspace, project.home) for unit in project.units
+        build_placement(unit, project.workspace, project.home) for unit in project.units
     )
-    beside = [placement_of(unit, project.workspace) for unit in project.dependencies]
+    beside = [build_placement(unit, project.workspace) for unit in project.dependencies]
     scope_options = ScopeOptions(
         lambda: project.units,
         lock_timeout=options.lock_timeout,
@@ -62,34 +62,33 @@ def rollback(
     with open_deploy_scope(placements, settings, scope_options) as scope:
         require_deployable(DeployCandidate(scope))
         records = {ref: record for ref in scope.placements if (record := scope.record(ref))}
-        ref, target = _target(records, options)
+        ref, target = _select_target(records, options)
         require_access_to(scope, (ref,))
-        graph = undoing(records[ref], target)
-        without = _looked_at(scope, records[ref], target, graph)
+        graph = build_undo_graph(records[ref], target)
+        without = _check_rollback(scope, records[ref], target, graph)
         confirm_stage(project.units, project.stage, settings, options.ask)
         scope.targets.go_back_to({ref: target})
-        work = GraphJob(info_of(project), graph)
+        work = GraphJob(build_project_info(project), graph)
         purpose = GoingBack({ref: target})
         change = RecordsChange(scope, purpose, work, tuple(graph.tasks), started)
         changed = change_records(request, change, make_listeners)
     result, final = changed.result, changed.finals.get(ref) or records[ref]
     outcome = replace(
-        _outcome(ref, records[ref], final), warnings=tuple(map(problem_json, without))
+        _build_outcome(ref, records[ref], final), warnings=tuple(map(encode_problem, without))
     )
     return Report(
         request.command,
         outcome,
         text=None if result.ok else "",
-        problems=problems_of(result),
+        problems=list_run_problems(result),
         warnings=(*project.warnings, *without),
         exit_code=result.exit_code,
     )
 
 
-def _opened(request: Request, settings: Settings) -> Project:
-    """A record that holds its values, sealed, needs none of today's: a variable that is not set
-    now is then no error."""
-    where = or_kept(request.where, settings)
+def _open_rollback_project(request: Request, settings: Settings) -> Project:
+    """Open the project. A record with sealed values needs no current environment values."""
+    where = use_kept_config(request.where, settings)
     try:
         return open_project(where, settings)
     except FabricError as error:
@@ -99,24 +98,26 @@ def _opened(request: Request, settings: Settings) -> Project:
         return open_project(replace(where, only_place=True), settings)
 
 
-def _looked_at(
+def _check_rollback(
     scope: DeployScope, record: Record, target: Deployment, graph: TaskGraph
 ) -> tuple[Problem, ...]:
-    """Before anything is touched: half a rollback helps nobody. What comes back with less than it
-    had is told."""
-    names = restored_functions(graph)
+    """Check the rollback before any change, so that none is left half done.
+
+    Warns of functions that come back incomplete.
+    """
+    names = list_restored_functions(graph)
     then = tuple(one for one in target.functions if one.name in names)
-    looks = past_environments(scope.tools, record, then)
-    lost = [*lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
+    looks = list_past_environments(scope.tools, record, then)
+    lost = [*find_lost_archives(scope, record.ref, then), *(one.problem for one in looks)]
     problems = [problem for problem in lost if problem]
     if problems:
         raise FabricError(*problems)
     made_again = {one.function for one in looks}
-    moved = moved_upstreams(scope, record.ref, (one for one in then if one.name in made_again))
+    moved = find_moved_upstreams(scope, record.ref, (one for one in then if one.name in made_again))
     return (*(one.left_out for one in looks if one.left_out), *moved)
 
 
-def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:
+def _build_outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:
     return RollbackOutcome(
         ref.service,
         ref.stage,
@@ -128,7 +129,7 @@ def _outcome(ref: RecordRef, before: Record, after: Record) -> RollbackOutcome:
     )
 
 
-def _target(
+def _select_target(
     records: Mapping[RecordRef, Record], options: RollbackOptions
 ) -> tuple[RecordRef, Deployment]:
     known = [
@@ -145,22 +146,22 @@ def _target(
         raise FabricError(
             Problem("rollback/current", f"`{options.to}` is already the deployed version")
         )
-    guess = nearest(options.to, ids)
+    guess = find_nearest(options.to, ids)
     hint = f"did you mean `{guess}`?" if guess else "run: fabric releases"
     message = f"unknown deployment `{options.to}`" if options.to else "no earlier deployment found"
     raise FabricError(Problem("rollback/unknown", message, hint=hint))
 
 
-def releases(request: Request, settings: Settings) -> Report:
-    """What is live, and what can be gone back to, newest first."""
+def report_releases(request: Request, settings: Settings) -> Report:
+    """Report the current deployment and the deployments to roll back to, newest first."""
     project = open_recorded(request.where, settings)
     found = find_records(project, request.where.provider, settings).all_readable()
-    rows = tuple(row for record in found.records.values() for row in releases_of(record))
+    rows = tuple(row for record in found.records.values() for row in list_releases(record))
     service = project.units[0].service if len(project.units) == 1 else ""
     return Report(request.command, ReleasesOutcome(service, rows), warnings=project.warnings)
 
 
-def releases_of(record: Record) -> Iterator[PastDeployment]:
+def list_releases(record: Record) -> Iterator[PastDeployment]:
     for one in record.history:
         yield PastDeployment(
             record.ref.service,

@@ -1,4 +1,4 @@
-"""What a run may change: back ends, records and tools of tasks, opened and closed together."""
+"""The resources of a run: backends, records and task tools, opened and closed together."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,22 +18,22 @@ from fabric.app.project.placement import Placement
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.task import Task
-from fabric.model.task_id import kind_of
+from fabric.model.task_id import parse_task_kind
 from fabric.model.task_inputs import DeployInputs, RestoreInputs
-from fabric.model.time_spans import FORMS, seconds_of
+from fabric.model.time_spans import FORMS, parse_seconds
 from fabric.providers.connections import Connections
 from fabric.state.locks.leases import Terms
-from fabric.state.records.missing import missing_problem
+from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.system.clock import Clock, stamp
-from fabric.system.parallel import HANDS, for_each
-from fabric.system.process_identity import this_process
+from fabric.system.parallel import HANDS, run_for_each
+from fabric.system.process_identity import identify_this_process
 from fabric.system.value_seal import ValueSeal
-from fabric.tasks.deploy_tools import DeployTools, NameKeeper
+from fabric.tasks.deploy_tools import DeployTools, DnsSync
 
 LEASE_VARIABLE = "FABRIC_LOCK_LEASE"
 _LEASE = 60.0
@@ -42,7 +42,7 @@ _LONGEST_LEASE = 3600.0
 
 
 class DeployScope(Struct, frozen=True):
-    """What a run may change, and what it works with; `dependencies` are only looked at."""
+    """The resources that a run can change and use. `dependencies` are read only."""
 
     work: DeployWork
     dependencies: Mapping[RecordRef, Placement]
@@ -65,18 +65,18 @@ class DeployScope(Struct, frozen=True):
         return self.work.settings
 
     def record(self, ref: RecordRef) -> Record | None:
-        """What is live, as far as this run knows."""
+        """Return the deployed state, as far as this run knows it."""
         return self.transaction.record(ref)
 
 
 # What brings names in line, from what a run works on and what it knows of records.
-MakeNames: TypeAlias = Callable[[DeployWork, Callable[[RecordRef], Record | None]], NameKeeper]
+DnsSyncFactory: TypeAlias = Callable[[DeployWork, Callable[[RecordRef], Record | None]], DnsSync]
 # The same for whatever is asked for, with how long a lock is waited for.
-NamesOf: TypeAlias = Callable[[Where, float], MakeNames]
+OpenDnsSync: TypeAlias = Callable[[Where, float], DnsSyncFactory]
 
 
 class ScopeOptions(Struct, frozen=True):
-    """What a run brings along: its configs, read when they are needed, and how it is done."""
+    """Settings of a run: its configs, read on demand, and its modes."""
 
     units: Callable[[], Iterable[ServiceUnit]] = tuple
     force: bool = False
@@ -84,7 +84,7 @@ class ScopeOptions(Struct, frozen=True):
     blind: bool = False
     dependencies: Sequence[Placement] = ()
     takes_today: bool = False
-    names: MakeNames | None = None
+    names: DnsSyncFactory | None = None
 
 
 @contextlib.contextmanager
@@ -97,30 +97,30 @@ def open_deploy_scope(
     try:
         beside = {placement.ref: placement for placement in options.dependencies}
         everything = {**beside, **by_ref}
-        ids = {ref: new_deployment_id(ref, settings) for ref in by_ref}
+        ids = {ref: generate_deployment_id(ref, settings) for ref in by_ref}
         work = DeployWork(by_ref, Units(options.units), ids, settings, beside)
         policy = replace(lock_policy(settings, options.lock_timeout), options=work.options)
         transaction = RecordTransaction(back_ends.of(everything.values()), policy)
-        yield _scope(work, transaction, beside, options, connections)
+        yield _build_scope(work, transaction, beside, options, connections)
     finally:
         connections.close()
         back_ends.close()
 
 
-def deployers_that_look(
+def build_read_only_deployers(
     placements: Iterable[Placement],
     units: Callable[[], Iterable[ServiceUnit]],
     settings: Settings,
     connections: Connections,
 ) -> PlacedDeployers:
-    """For questions about services: no record is held, and none is changed."""
+    """Build deployers for read-only queries. No record is locked or changed."""
     own = Units(units)
     work = DeployWork({one.ref: one for one in placements}, own, {}, settings)
     nobody = RecordTransaction({}, lock_policy(settings))
     return PlacedDeployers(work, UpstreamAddresses(nobody, own), connections)
 
 
-def _scope(
+def _build_scope(
     work: DeployWork,
     transaction: RecordTransaction,
     dependencies: Mapping[RecordRef, Placement],
@@ -146,30 +146,33 @@ def _scope(
 
 
 def lock_policy(settings: Settings, lock_timeout: float = 0.0) -> LockPolicy:
-    return LockPolicy(this_process(), settings.clock, Terms(_lease(settings), lock_timeout))
+    return LockPolicy(
+        identify_this_process(), settings.clock, Terms(_read_lock_lease(settings), lock_timeout)
+    )
 
 
-def _lease(settings: Settings) -> float:
+def _read_lock_lease(settings: Settings) -> float:
     text = settings.env.get(LEASE_VARIABLE, "")
     if not text:
         return _LEASE
-    seconds = seconds_of(LEASE_VARIABLE, text, "usage/bad-value")
+    seconds = parse_seconds(LEASE_VARIABLE, text, "usage/bad-value")
     if 0 < seconds <= _LONGEST_LEASE:
         return seconds
     message = f"{LEASE_VARIABLE} must be more than 0 and at most 1h, got `{text}`"
     raise FabricError(Problem("usage/bad-value", message, hint=f"use a duration such as {FORMS}"))
 
 
-def new_deployment_id(ref: RecordRef, settings: Settings) -> str:
+def generate_deployment_id(ref: RecordRef, settings: Settings) -> str:
     seconds = int(settings.clock.now().timestamp())
     return f"{ref.provider}-{ref.stage}-{seconds}-{settings.chance(3)}"
 
 
 def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock: Clock) -> Claim:
-    """What a run is about to do to one record."""
+    """Build the claim of a run on one record."""
     at = stamp(clock)
     intents = tuple(
-        Intent(task.id, _operation(task.id), functions_of(task), "", at) for task in tasks
+        Intent(task.id, _choose_operation(task.id), list_task_functions(task), "", at)
+        for task in tasks
     )
     return Claim(
         placement.ref,
@@ -178,12 +181,12 @@ def claim_of(placement: Placement, operation: str, tasks: Iterable[Task], clock:
         placement.provider_id,
         placement.region,
         intents,
-        lambda record: mismatch(placement, record),
+        lambda record: mode_mismatch_problem(placement, record),
     )
 
 
-def functions_of(task: Task) -> str:
-    """The functions that a task is about, as an intent names them; none stands for all."""
+def list_task_functions(task: Task) -> str:
+    """List the functions of a task, as an intent names them. Empty means all."""
     match task.inputs:
         case DeployInputs(functions=specs):
             return ",".join(name for name, _, _ in specs)
@@ -193,32 +196,34 @@ def functions_of(task: Task) -> str:
             return inputs.function
 
 
-def _operation(task: str) -> Operation:
-    kind = kind_of(task)
+def _choose_operation(task: str) -> Operation:
+    kind = parse_task_kind(task)
     return Operation.DEPLOY if kind == "restore" else Operation(kind)
 
 
-def lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
-    """Records that are not there though something tells of them: all that may be written to, and
-    those of upstreams. So many are looked for at once."""
+def find_lost_records(scope: DeployScope, at_once: int = HANDS) -> tuple[Problem, ...]:
+    """Find missing records that other data still mentions, including those of upstreams.
+
+    Checks `at_once` records in parallel.
+    """
     looked_at = sorted({*scope.placements, *scope.dependencies})
     absent = [ref for ref in looked_at if scope.record(ref) is None]
     found: dict[RecordRef, Problem] = {}
 
     def look(ref: RecordRef) -> None:
-        problem = missing_problem(scope.transaction.record_store(ref), ref, scope.work.options)
+        problem = find_missing_problem(scope.transaction.record_store(ref), ref, scope.work.options)
         if problem is not None:
             found[ref] = problem
 
-    problems = for_each(absent, look, at_once)
+    problems = run_for_each(absent, look, at_once)
     return (*problems, *(found[ref] for ref in sorted(found)))
 
 
-def mismatch(placement: Placement, record: Record | None) -> Problem | None:
-    """A simulated run may not touch what is really there."""
+def mode_mismatch_problem(placement: Placement, record: Record | None) -> Problem | None:
+    """Return a problem if a simulated run would change real resources."""
     if record is None or record.mode is Mode.SIMULATED or placement.mode != Mode.SIMULATED:
         return None
-    facts = facts_of(record.provider_id)
+    facts = find_provider_facts(record.provider_id)
     variable = facts.real_deploy_variable if facts else "FABRIC_REAL_DEPLOY"
     return Problem(
         "deploy/mode-mismatch",

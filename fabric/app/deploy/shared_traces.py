@@ -1,6 +1,6 @@
-"""How traces are told to other machines beside a record: keyed by its salt.
+"""The exchange format of traces beside a record, hashed with its salt.
 
-Digests can only be compared by who has the record.
+Only readers of the record can compare these hashes.
 """
 
 import hmac
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct, convert
 
 from fabric.engine.memory.trace_rows import Row, decode_traces, encode_trace
-from fabric.graph.keyed_traces import keyed_trace, trace_here
+from fabric.graph.keyed_traces import hash_trace, trace_here
 from fabric.graph.traces import Look, Trace
 from fabric.model.task import InputEntry
 
@@ -25,26 +25,28 @@ class _Shared(Struct, frozen=True):
     functions: Document
 
 
-def shared(trace: Trace, salt: str) -> Row:
-    """The form that leaves this machine."""
-    return encode_trace(keyed_trace(trace, partial(_keyed, salt)))
+def encode_shared_trace(trace: Trace, salt: str) -> Row:
+    """Encode a trace in the form that leaves this machine."""
+    return encode_trace(hash_trace(trace, partial(_hash_with_salt, salt)))
 
 
-def arrived(
+def decode_shared_trace(
     row: Row, salt: str, kind: str, entries: tuple[InputEntry, ...], look: Look
 ) -> Trace | None:
-    """The trace, as it is to be compared with what this machine has."""
+    """Decode a trace for comparison with local files."""
     found = next(iter(decode_traces([row])), None)
-    return found and trace_here(found, partial(_keyed, salt), (kind, entries), look)
+    return found and trace_here(found, partial(_hash_with_salt, salt), (kind, entries), look)
 
 
-def encoded(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
+def encode_trace_document(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, object]:
     return {"version": VERSION, "functions": {name: dict(tasks) for name, tasks in rows.items()}}
 
 
-def decoded(content: bytes, salt: str) -> Document:
-    """The rows by function; what cannot be read says nothing. Documents of the first version said
-    more than they should: what is good in them is brought into today's form."""
+def decode_trace_document(content: bytes, salt: str) -> Document:
+    """Decode the rows by function. Unreadable content is ignored.
+
+    Documents of the first version contained too much data; their valid parts are upgraded.
+    """
     try:
         document = json.loads(content)
         if isinstance(document, dict) and document.get("version") == VERSION:
@@ -53,15 +55,15 @@ def decoded(content: bytes, salt: str) -> Document:
     except (ValueError, RecursionError):
         return {}
     return {
-        name: {task: new for task, old in tasks.items() if (new := _renewed(old, salt))}
+        name: {task: new for task, old in tasks.items() if (new := _upgrade_row(old, salt))}
         for name, tasks in rows.items()
     }
 
 
-def _renewed(old: Row, salt: str) -> Row | None:
+def _upgrade_row(old: Row, salt: str) -> Row | None:
     trace = next(iter(decode_traces([old])), None)
-    return shared(trace, salt) if trace else None
+    return encode_shared_trace(trace, salt) if trace else None
 
 
-def _keyed(salt: str, digest: str) -> str:
+def _hash_with_salt(salt: str, digest: str) -> str:
     return hmac.new(salt.encode(), digest.encode(), "sha256").hexdigest()

@@ -6,35 +6,39 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.live_records import LiveRecords
 from fabric.app.project.opened import Project
-from fabric.graph.compile import deploys_whole_services
+from fabric.graph.compile import is_whole_service_deploy
 from fabric.model.outcomes.deployed import FunctionAt, RemoveOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 
-def chosen_functions(asked: frozenset[str], project: Project, found: LiveRecords) -> frozenset[str]:
-    """The functions that are to go; none where a service goes as a whole. A name that nobody
-    knows is a slip; one that is not live is just absent."""
+def select_removed_functions(
+    asked: frozenset[str], project: Project, found: LiveRecords
+) -> frozenset[str]:
+    """Select the functions to delete; none if whole services are deleted.
+
+    An unknown name is an error. A function that is not deployed is skipped.
+    """
     live = {one.name for record in found.records.values() for one in record.functions}
     configured = {one.name for unit in project.units for one in unit.config.functions}
     unknown = sorted(asked - live - configured)
     if unknown:
         known = sorted(live | configured)
-        hint = did_you_mean(unknown[0], known) or "use one of " + ", ".join(known[:12])
+        hint = suggest_spelling(unknown[0], known) or "use one of " + ", ".join(known[:12])
         message = f"unknown function `{unknown[0]}`"
         raise FabricError(Problem("usage/unknown-function", message, hint))
     return frozenset() if asked and asked >= live else asked
 
 
-def anything_live(found: LiveRecords, names: frozenset[str]) -> bool:
+def has_deployed_functions(found: LiveRecords, names: frozenset[str]) -> bool:
     functions = {one.name for record in found.records.values() for one in record.functions}
     return bool(names & functions if names else found.records)
 
 
-def no_single_functions(record: Record, names: frozenset[str]) -> Problem | None:
-    if not names or not deploys_whole_services(record.provider_id, record.mode):
+def single_function_problem(record: Record, names: frozenset[str]) -> Problem | None:
+    if not names or not is_whole_service_deploy(record.provider_id, record.mode):
         return None
     return Problem(
         "remove/whole-service",
@@ -43,13 +47,13 @@ def no_single_functions(record: Record, names: frozenset[str]) -> Problem | None
     )
 
 
-def told_of_functions(
+def report_removed_functions(
     report: Report,
     found: LiveRecords,
     finals: Mapping[RecordRef, Record | None],
     names: frozenset[str],
 ) -> Report:
-    """What went of services that stay."""
+    """Report the deleted functions of services that stay."""
     left = {ref: final for ref, final in finals.items() if final is not None and names}
     gone = tuple(
         FunctionAt(ref.service, ref.provider, one.name)

@@ -1,40 +1,51 @@
-"""What this machine has to have: tools for the runtimes of a service, a cache, some free disk."""
+"""Requirements of this machine: runtime tools, a cache and free disk space."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fabric.app.cache_place import looked_at
+from fabric.app.cache_place import inspect_cache
 from fabric.app.project.files import EnvPlace
 from fabric.app.settings import Settings
-from fabric.app.toolchains import toolchain_of
+from fabric.app.toolchains import open_toolchain
 from fabric.graph.service_unit import ServiceUnit
 from fabric.manifest import VERSION
-from fabric.model.checks import Check, failed, passed, warned
+from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
 from fabric.model.distribution import DISTRIBUTION
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.versions import bundler_version, node_version, pip_version, python_version
-from fabric.system.file_systems import can_write, free_bytes, is_network, is_private
-from fabric.system.mixed_installation import mixed_installation
-from fabric.views.words import size
+from fabric.runtimes.versions import (
+    find_bundler_version,
+    format_python_version,
+    read_node_version,
+    read_pip_version,
+)
+from fabric.system.file_systems import free_bytes, is_network, is_private, is_writable
+from fabric.system.mixed_installation import find_mixed_installation
+from fabric.views.words import format_size
 
 _LOW = 1 << 30
 _TOO_LOW = 50 << 20
 
 
-def runtime_checks(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
-    """For each language of the service what builds and runs it here."""
+def check_runtimes(unit: ServiceUnit, place: EnvPlace, settings: Settings) -> Iterator[Check]:
+    """Check the build and run tools for each language of the service."""
     folder, env = place.folder, settings.env
     runtimes = {one.runtime or unit.config.provider.runtime for one in unit.config.functions}
     if any(one.startswith("nodejs") for one in runtimes):
-        yield _tried("node", lambda: node_version(env))
-        with toolchain_of(settings) as tools:
-            found = bundler_version(folder, tools, env)
-        yield passed("bundler", found) if found else warned("bundler", _NO_BUNDLER)
-    if any(one.startswith("python") for one in runtimes):
-        yield passed("python", python_version())
-        pip = _tried("pip", lambda: pip_version(env))
+        yield _run_check("node", lambda: read_node_version(env))
+        with open_toolchain(settings) as tools:
+            found = find_bundler_version(folder, tools, env)
         yield (
-            pip if any(one.text for one in unit.packages) or pip.ok else warned("pip", pip.problem)
+            make_passed_check("bundler", found)
+            if found
+            else make_warning_check("bundler", _NO_BUNDLER)
+        )
+    if any(one.startswith("python") for one in runtimes):
+        yield make_passed_check("python", format_python_version())
+        pip = _run_check("pip", lambda: read_pip_version(env))
+        yield (
+            pip
+            if any(one.text for one in unit.packages) or pip.ok
+            else make_warning_check("pip", pip.problem)
         )
 
 
@@ -45,37 +56,37 @@ _NO_BUNDLER = Problem(
 )
 
 
-def _tried(name: str, look: Callable[[], str]) -> Check:
+def _run_check(name: str, look: Callable[[], str]) -> Check:
     try:
-        return passed(name, look())
+        return make_passed_check(name, look())
     except FabricError as error:
-        return failed(name, error.first)
+        return make_failed_check(name, error.first)
 
 
-def installation_check() -> Check:
-    problem = mixed_installation()
+def check_installation() -> Check:
+    problem = find_mixed_installation()
     if problem is None:
-        return passed("installation", f"{DISTRIBUTION} {VERSION}")
-    return warned("installation", problem)
+        return make_passed_check("installation", f"{DISTRIBUTION} {VERSION}")
+    return make_warning_check("installation", problem)
 
 
 def cache_checks(folder: Path, settings: Settings) -> Iterator[Check]:
-    strange = looked_at(folder, settings).problem if folder.exists() else None
+    strange = inspect_cache(folder, settings).problem if folder.exists() else None
     if strange:
-        yield failed("cache", strange)
-    elif not can_write(folder):
-        yield failed("cache", _not_writable(folder))
+        yield make_failed_check("cache", strange)
+    elif not is_writable(folder):
+        yield make_failed_check("cache", _not_writable_problem(folder))
     elif not is_private(folder):
-        yield warned("cache", _not_private(folder))
+        yield make_warning_check("cache", _not_private_problem(folder))
     else:
-        yield passed("cache", f"`{folder}` is writable by its owner only")
+        yield make_passed_check("cache", f"`{folder}` is writable by its owner only")
     if is_network(folder):
-        yield warned("cache-place", _on_network(folder))
+        yield make_warning_check("cache-place", _network_folder_problem(folder))
     else:
-        yield passed("cache-place", "the cache is on a local file system")
+        yield make_passed_check("cache-place", "the cache is on a local file system")
 
 
-def _not_writable(folder: Path) -> Problem:
+def _not_writable_problem(folder: Path) -> Problem:
     return Problem(
         "cache/not-writable",
         f"cannot write `{folder}`",
@@ -83,13 +94,13 @@ def _not_writable(folder: Path) -> Problem:
     )
 
 
-def _not_private(folder: Path) -> Problem:
+def _not_private_problem(folder: Path) -> Problem:
     return Problem(
         "cache/not-private", f"other users can read `{folder}`", hint=f"run: chmod 700 {folder}"
     )
 
 
-def _on_network(folder: Path) -> Problem:
+def _network_folder_problem(folder: Path) -> Problem:
     return Problem(
         "cache/network",
         f"the cache `{folder}` is on a network file system, which is slow",
@@ -97,14 +108,18 @@ def _on_network(folder: Path) -> Problem:
     )
 
 
-def disk_checks(folder: Path) -> Iterator[Check]:
+def check_disk(folder: Path) -> Iterator[Check]:
     free = free_bytes(folder)
     if free >= _LOW:
-        yield passed("disk", f"{size(free)} free")
+        yield make_passed_check("disk", f"{format_size(free)} free")
         return
     problem = Problem(
         "doctor/disk-space",
-        f"only {size(free)} free on the disk of `{folder}`",
+        f"only {format_size(free)} free on the disk of `{folder}`",
         hint="free disk space, or run: fabric cache prune --max-size 100M",
     )
-    yield failed("disk", problem) if free < _TOO_LOW else warned("disk", problem)
+    yield (
+        make_failed_check("disk", problem)
+        if free < _TOO_LOW
+        else make_warning_check("disk", problem)
+    )

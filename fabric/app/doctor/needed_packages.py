@@ -5,18 +5,18 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.app.shared_cache import URL_VARIABLE
 from fabric.model.back_ends import BackendKind
-from fabric.model.catalog import facts_of
-from fabric.model.checks import Check, failed, warned
-from fabric.model.distribution import MODULES, Extra, PackageNeed, extra_of
+from fabric.model.catalog import find_provider_facts
+from fabric.model.checks import Check, make_failed_check, make_warning_check
+from fabric.model.distribution import MODULES, Extra, PackageNeed, find_extra
 from fabric.model.problems import Problem
-from fabric.providers.http_calls import client_need
-from fabric.remote.opening import packages_of_url
-from fabric.state.backends.registry import packages_of
+from fabric.providers.http_calls import require_cloud_extra
+from fabric.remote.opening import list_url_packages
+from fabric.state.backends.registry import list_backend_packages
 from fabric.system import tracing
 from fabric.system.value_seal import SEALED_NEED
 
@@ -32,24 +32,28 @@ class NeededPackages(Struct, frozen=True):
     is_required: bool = True
 
     def check(self, problem: Problem) -> Check:
-        return failed("packages", problem) if self.is_required else warned("packages", problem)
+        return (
+            make_failed_check("packages", problem)
+            if self.is_required
+            else make_warning_check("packages", problem)
+        )
 
 
-def needed_packages(placement: Placement, settings: Settings) -> Iterator[NeededPackages]:
-    facts = facts_of(placement.provider_id)
+def list_needed_packages(placement: Placement, settings: Settings) -> Iterator[NeededPackages]:
+    facts = find_provider_facts(placement.provider_id)
     if facts and facts.packages:
-        yield NeededPackages(client_need(facts.id), facts.packages, is_for_real=True)
-    env = calling_environment(placement.env_place, settings.env)
-    of_state = packages_of(BackendKind(placement.backend), dict(placement.settings), env)
+        yield NeededPackages(require_cloud_extra(facts.id), facts.packages, is_for_real=True)
+    env = build_client_environment(placement.env_place, settings.env)
+    of_state = list_backend_packages(BackendKind(placement.backend), dict(placement.settings), env)
     if of_state:
         user = f"the state backend `{placement.backend}` requires"
-        need = PackageNeed(user, extra_of(of_state[0]), "backend/not-installed")
+        need = PackageNeed(user, find_extra(of_state[0]), "backend/not-installed")
         yield NeededPackages(need, of_state)
     if settings.state_key.reveal() is not None:
         yield NeededPackages(SEALED_NEED, MODULES[Extra.SEALED])
-    of_cache = packages_of_url(settings.env.get(URL_VARIABLE, ""))
+    of_cache = list_url_packages(settings.env.get(URL_VARIABLE, ""))
     if of_cache:
-        need = PackageNeed("the shared cache requires", extra_of(of_cache[0]), _CACHE_CODE)
+        need = PackageNeed("the shared cache requires", find_extra(of_cache[0]), _CACHE_CODE)
         yield NeededPackages(need, of_cache, is_required=False)
     if tracing.is_wanted(settings.env):
         yield NeededPackages(tracing.NEED, MODULES[Extra.OTEL], is_required=False)

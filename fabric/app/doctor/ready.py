@@ -1,28 +1,28 @@
-"""What a server has to reach for its own config: whether it loads, and its back end answers."""
+"""Readiness of a server: its own config loads and its state backend responds."""
 
 from fabric.app.doctor.surroundings import ServiceUnderTest, back_end_check
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.model.checks import Check, failed, passed
+from fabric.model.checks import Check, make_failed_check, make_passed_check
 from fabric.model.problems import FabricError
 
 
-def config_check(where: Where, settings: Settings) -> Check:
+def check_config_readable(where: Where, settings: Settings) -> Check:
     try:
         project = open_project(where, settings)
     except FabricError as error:
-        return failed("config", error.first)
-    return passed("config", f"`{project.units[0].config.file}` is valid")
+        return make_failed_check("config", error.first)
+    return make_passed_check("config", f"`{project.units[0].config.file}` is valid")
 
 
 def reach_check(where: Where, settings: Settings) -> Check:
-    """Nothing is written there; a config that does not load says nothing of its back end."""
+    """Check that the backend responds, without writing. Skipped if the config does not load."""
     try:
         project = open_project(where, settings)
     except FabricError:
-        return passed("backend", "not checked: the config has errors")
+        return make_passed_check("backend", "not checked: the config has errors")
     unit = project.units[0]
-    placement = placement_of(unit, project.workspace)
+    placement = build_placement(unit, project.workspace)
     return back_end_check(ServiceUnderTest(unit, placement, settings))

@@ -1,4 +1,4 @@
-"""What a deploy reaches out for: credentials, a deployer for its mode, and the state back end."""
+"""Requirements of a deploy: credentials, a deployer for its mode, and the state backend."""
 
 import contextlib
 import secrets
@@ -8,35 +8,35 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.access import missing_credentials
+from fabric.app.deploy.access import find_missing_credentials
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.deploy_work import options_of
+from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.scope import deployers_that_look
-from fabric.app.doctor.needed_packages import needed_packages
-from fabric.app.project.files import calling_environment
+from fabric.app.deploy.scope import build_read_only_deployers
+from fabric.app.doctor.needed_packages import list_needed_packages
+from fabric.app.project.files import build_client_environment
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import ProviderFacts, facts_of, titled
-from fabric.model.checks import Check, failed, passed, warned
+from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title
+from fabric.model.checks import Check, make_failed_check, make_passed_check, make_warning_check
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.providers.connections import Connections
 from fabric.providers.contract import Identified
-from fabric.state.dev_journal import wired_problem
+from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
-from fabric.state.locks.document import LockHolder, held_problem
-from fabric.state.records.listing import holder_of
-from fabric.state.records.missing import missing_problem
-from fabric.state.records.transaction import peek
-from fabric.state.records.unwritten import unwritten_problem
+from fabric.state.locks.document import LockHolder, lock_conflict_problem
+from fabric.state.records.listing import read_lock_holder
+from fabric.state.records.missing import find_missing_problem
+from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.unwritten import find_unwritten_problem
 from fabric.state.store import RecordStore
-from fabric.system.optional_packages import missing_modules, not_installed
+from fabric.system.optional_packages import find_missing_modules, missing_packages_problem
 
 
 class ServiceUnderTest(Struct, frozen=True):
-    """One service as it would be deployed from here."""
+    """One service as this machine would deploy it."""
 
     unit: ServiceUnit
     placement: Placement
@@ -44,51 +44,55 @@ class ServiceUnderTest(Struct, frozen=True):
 
     @property
     def env(self) -> Mapping[str, str]:
-        return calling_environment(self.placement.env_place, self.settings.env)
+        return build_client_environment(self.placement.env_place, self.settings.env)
 
     @property
     def facts(self) -> ProviderFacts | None:
-        return facts_of(self.placement.provider_id)
+        return find_provider_facts(self.placement.provider_id)
 
 
-def credential_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Names only: whether the values are valid is seen when the provider is called."""
+def check_credentials(where: ServiceUnderTest) -> Iterator[Check]:
+    """Check that credentials are set. Only an API call can verify their values."""
     if where.facts is None:
         return
-    problems = tuple(missing_credentials(where.placement, where.env))
-    yield from (_by_mode("credentials", one, where) for one in problems)
+    problems = tuple(find_missing_credentials(where.placement, where.env))
+    yield from (_grade_by_mode("credentials", one, where) for one in problems)
     if not problems:
-        yield passed("credentials", f"all credentials of {titled(where.facts.id)} are set")
+        yield make_passed_check(
+            "credentials", f"all credentials of {format_provider_title(where.facts.id)} are set"
+        )
 
 
 def package_checks(where: ServiceUnderTest) -> Iterator[Check]:
     """The optional packages that this config and environment need."""
-    needed = tuple(needed_packages(where.placement, where.settings))
-    missing = [one for one in needed if missing_modules(one.modules)]
+    needed = tuple(list_needed_packages(where.placement, where.settings))
+    missing = [one for one in needed if find_missing_modules(one.modules)]
     for one in missing:
-        problem = not_installed(one.need, *missing_modules(one.modules))
-        yield _by_mode("packages", problem, where) if one.is_for_real else one.check(problem)
+        problem = missing_packages_problem(one.need, *find_missing_modules(one.modules))
+        yield _grade_by_mode("packages", problem, where) if one.is_for_real else one.check(problem)
     if not missing:
         names = dict.fromkeys(name for one in needed for name in one.modules)
         listed = ", ".join(f"`{name}`" for name in names)
-        yield passed("packages", f"{listed} installed" if names else "no optional package required")
+        yield make_passed_check(
+            "packages", f"{listed} installed" if names else "no optional package required"
+        )
 
 
-def _by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
-    """What only real deploys need is an error for these."""
+def _grade_by_mode(name: str, problem: Problem, where: ServiceUnderTest) -> Check:
+    """Grade a problem: an error if real deploys are enabled, otherwise a warning."""
     mode = where.placement.mode
     if mode == Mode.REAL:
-        return failed(name, problem)
+        return make_failed_check(name, problem)
     message = f"{problem.message} (not required for {mode} deploys)"
-    return warned(name, replace(problem, message=message))
+    return make_warning_check(name, replace(problem, message=message))
 
 
-def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Whether the provider knows us: only where it is deployed to for real, by fabric itself."""
+def check_accounts(where: ServiceUnderTest) -> Iterator[Check]:
+    """Check that the provider accepts the credentials, for real deploys by fabric itself."""
     placement = where.placement
     if placement.mode != Mode.REAL:
         return
-    with _looking(where) as deployers:
+    with _open_deployers(where) as deployers:
         try:
             deployer = deployers.deployer(placement.ref, Mode.REAL)
         except FabricError:  # told by the check of the deployer
@@ -98,118 +102,129 @@ def account_checks(where: ServiceUnderTest) -> Iterator[Check]:
         try:
             who = deployer.identity(deployers.address(placement.ref))
         except FabricError as error:
-            yield from (failed("account", problem) for problem in error.problems)
+            yield from (make_failed_check("account", problem) for problem in error.problems)
         else:
-            yield passed("account", f"credentials of {titled(placement.provider_id)}: {who}")
+            yield make_passed_check(
+                "account", f"credentials of {format_provider_title(placement.provider_id)}: {who}"
+            )
 
 
 @contextlib.contextmanager
-def _looking(where: ServiceUnderTest) -> Iterator[PlacedDeployers]:
+def _open_deployers(where: ServiceUnderTest) -> Iterator[PlacedDeployers]:
     with contextlib.closing(Connections()) as connections:
         units, settings = (where.unit,), where.settings
-        yield deployers_that_look((where.placement,), lambda: units, settings, connections)
+        yield build_read_only_deployers((where.placement,), lambda: units, settings, connections)
 
 
-def deployer_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """Whether there is somebody to deploy, and to remove again, in the mode that is asked for."""
+def check_deployers(where: ServiceUnderTest) -> Iterator[Check]:
+    """Check that a deployer exists for this mode, for deploys and removals."""
     placement, facts = where.placement, where.facts
     try:
-        with _looking(where) as deployers:
+        with _open_deployers(where) as deployers:
             deployers.deployer(placement.ref, Mode(placement.mode))
     except FabricError as error:
-        yield from (failed("deployer", problem) for problem in error.problems)
+        yield from (make_failed_check("deployer", problem) for problem in error.problems)
         return
     command = facts.destroy_command_variable if facts else ""
     if placement.mode == Mode.COMMAND and not where.env.get(command):
-        yield warned("deployer", _no_destroy(placement, command))
+        yield make_warning_check("deployer", _no_destroy_problem(placement, command))
     else:
-        yield passed("deployer", f"{titled(placement.provider_id)} in {placement.mode} mode")
+        yield make_passed_check(
+            "deployer", f"{format_provider_title(placement.provider_id)} in {placement.mode} mode"
+        )
 
 
-def _no_destroy(placement: Placement, command: str) -> Problem:
+def _no_destroy_problem(placement: Placement, command: str) -> Problem:
     return Problem(
         "deploy/no-destroy-command",
-        f"{titled(placement.provider_id)} has a custom deploy command, but {command} is not set",
+        f"{format_provider_title(placement.provider_id)} has a custom deploy command, but "
+        f"{command} is not set",
         hint=f"set {command} to the command that removes a deployment",
     )
 
 
 def back_end_check(where: ServiceUnderTest) -> Check:
-    """Whether the back end answers at all."""
+    """Check that the backend responds."""
     back_ends = BackEnds(where.settings)
     try:
-        return _answering(back_ends.record_store(where.placement), where)
+        return _check_store_answers(back_ends.record_store(where.placement), where)
     except FabricError as error:
-        return failed("backend", error.first)
+        return make_failed_check("backend", error.first)
     finally:
         back_ends.close()
 
 
-def _answering(record_store: RecordStore, where: ServiceUnderTest) -> Check:
+def _check_store_answers(record_store: RecordStore, where: ServiceUnderTest) -> Check:
     state = record_store.stores.state
     state.list(f"{where.placement.service}/{where.placement.stage}/")
-    return passed("backend", f"{state.kind}: `{state.place}` is reachable")
+    return make_passed_check("backend", f"{state.kind}: `{state.place}` is reachable")
 
 
-def state_checks(where: ServiceUnderTest) -> Iterator[Check]:
-    """What can be told of the record, as far as its back end can be reached."""
+def check_state(where: ServiceUnderTest) -> Iterator[Check]:
+    """Check the record, as far as its backend is reachable."""
     back_ends = BackEnds(where.settings)
     try:
         record_store = back_ends.record_store(where.placement)
-        answering = _answering(record_store, where)
-        holder = holder_of(record_store, where.placement.ref)
+        answering = _check_store_answers(record_store, where)
+        holder = read_lock_holder(record_store, where.placement.ref)
         yield answering
-        yield from _conditions(record_store)
+        yield from _check_store_conditions(record_store)
         yield _record(record_store, where.placement)
         yield _lock(where, holder)
-        yield _errored(record_store, where.placement)
-        yield from _wired(record_store, where.placement)
+        yield _check_errored_state(record_store, where.placement)
+        yield from _check_diverted_routes(record_store, where.placement)
     except FabricError as error:
-        yield from (failed("backend", problem) for problem in error.problems)
+        yield from (make_failed_check("backend", problem) for problem in error.problems)
     finally:
         back_ends.close()
 
 
-def _conditions(record_store: RecordStore) -> Iterator[Check]:
-    """A store elsewhere is tried out; in a folder the locks are the system's."""
+def _check_store_conditions(record_store: RecordStore) -> Iterator[Check]:
+    """Test conditional writes in remote stores. Local directories use file locks."""
     if record_store.is_own_folder:
         return
     try:
         refuse_unconditional(record_store.stores.state, secrets.token_hex(8))
     except FabricError as error:
-        yield from (failed("conditional-writes", problem) for problem in error.problems)
+        yield from (make_failed_check("conditional-writes", problem) for problem in error.problems)
     else:
-        yield passed("conditional-writes", "the backend supports conditional writes")
+        yield make_passed_check("conditional-writes", "the backend supports conditional writes")
 
 
 def _record(record_store: RecordStore, placement: Placement) -> Check:
     try:
-        record = peek(record_store, placement.ref)
+        record = read_unlocked(record_store, placement.ref)
     except FabricError as error:
-        return failed("record", error.first)
+        return make_failed_check("record", error.first)
     if record is None:
-        lost = missing_problem(record_store, placement.ref)
-        return failed("record", lost) if lost else passed("record", "not deployed yet")
-    return passed("record", f"{record.lifecycle}, serial {record.serial}")
+        lost = find_missing_problem(record_store, placement.ref)
+        return (
+            make_failed_check("record", lost)
+            if lost
+            else make_passed_check("record", "not deployed yet")
+        )
+    return make_passed_check("record", f"{record.lifecycle}, serial {record.serial}")
 
 
 def _lock(where: ServiceUnderTest, holder: LockHolder | None) -> Check:
     if holder is None:
-        return passed("lock", "the state is not locked")
+        return make_passed_check("lock", "the state is not locked")
     config = Path(where.placement.folder, Path(where.unit.config.file).name)
-    options = options_of(where.placement.ref, config, where.settings)
-    return warned("lock", held_problem(where.placement.ref, holder, where.settings.clock, options))
+    options = format_record_options(where.placement.ref, config, where.settings)
+    return make_warning_check(
+        "lock", lock_conflict_problem(where.placement.ref, holder, where.settings.clock, options)
+    )
 
 
-def _errored(record_store: RecordStore, placement: Placement) -> Check:
-    problem = unwritten_problem(record_store.home, placement.ref)
+def _check_errored_state(record_store: RecordStore, placement: Placement) -> Check:
+    problem = find_unwritten_problem(record_store.home, placement.ref)
     if problem is None:
-        return passed("errored-state", "no state is waiting to be pushed")
-    return failed("errored-state", problem)
+        return make_passed_check("errored-state", "no state is waiting to be pushed")
+    return make_failed_check("errored-state", problem)
 
 
-def _wired(record_store: RecordStore, placement: Placement) -> Iterator[Check]:
-    """Told where there is something to tell: few ever lead their users to a tunnel."""
-    problem = wired_problem(record_store.home, placement.ref)
+def _check_diverted_routes(record_store: RecordStore, placement: Placement) -> Iterator[Check]:
+    """Report routes that point to a tunnel, only if there are any."""
+    problem = find_diversion_problem(record_store.home, placement.ref)
     if problem is not None:
-        yield failed("dev-stream", problem)
+        yield make_failed_check("dev-stream", problem)

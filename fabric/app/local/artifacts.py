@@ -5,19 +5,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.pinned import compiled_and_pinned
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request
-from fabric.app.run_graph import GraphJob, homes_of, run_graph, told_of_places
+from fabric.app.requirement_pinning import compile_with_pins
+from fabric.app.run_graph import GraphJob, add_cache_warnings, list_write_homes, run_graph
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.engine.result import Outcome, RunResult
 from fabric.engine.run_info import MakeListeners
-from fabric.engine.shortcuts.answers import basis_of
+from fabric.engine.shortcuts.answers import collect_basis
 from fabric.model.problems import Problem
 from fabric.model.task import Task
 from fabric.runtimes.build import Runtimes
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 
 
 class PackagedFunction(Struct, frozen=True):
@@ -27,12 +27,15 @@ class PackagedFunction(Struct, frozen=True):
 
 
 class Artifacts(Struct, frozen=True):
-    """`packages` by function; `broken` are those that could not be made. `looked_at` are all paths
-    that decided it: files, and those that would be if they were there. `searched` are folders that
-    were searched, `root` is that of the service. It was `began` by the clock of its files.
+    """The result of a local build. `packages` are by function; `broken` functions could not be
+    built.
 
-    Only what `is_whole` tells all of it: a task that failed, or whose inputs moved while it ran,
-    does not say what it looked at.
+    `looked_at` are all paths that affected it, including missing ones. `searched` are searched
+    directories. `root` is the service directory. `began` is the start time on the file system's
+    clock.
+
+    Only with `is_whole` are these paths complete: failed tasks, or tasks with moved inputs, do not
+    report theirs.
     """
 
     packages: Mapping[str, PackagedFunction]
@@ -46,24 +49,26 @@ class Artifacts(Struct, frozen=True):
     interrupted: bool = False
 
 
-def made_artifacts(
+def build_artifacts(
     request: Request,
     settings: Settings,
     make_listeners: MakeListeners,
     runtimes: Runtimes | None = None,
 ) -> Artifacts:
-    started = file_time_ns(settings.cwd)
-    work = compiled_and_pinned(request, settings)
+    started = read_file_time_ns(settings.cwd)
+    work = compile_with_pins(request, settings)
     workspace = Path(work.info.workspace)
-    options = SessionOptions(started, homes=homes_of(work.info, work.graph), runtimes=runtimes)
+    options = SessionOptions(
+        started, homes=list_write_homes(work.info, work.graph), runtimes=runtimes
+    )
     with Session(workspace, settings, options) as session:
         result = run_graph(request, session, GraphJob(work.info, work.graph), make_listeners)
-        info = told_of_places(work.info, work.graph, session)
+        info = add_cache_warnings(work.info, work.graph, session)
     return Artifacts(
-        dict(_packages(result, workspace)),
-        dict(_broken(result)),
-        frozenset(str(workspace / path) for path in _looked_at(work, result)),
-        frozenset(workspace / path for path in _searched(result)),
+        dict(_list_packages(result, workspace)),
+        dict(_list_broken_functions(result)),
+        frozenset(str(workspace / path) for path in _list_input_paths(work, result)),
+        frozenset(workspace / path for path in _list_searched_folders(result)),
         workspace / getattr(next(iter(work.graph.tasks)).inputs, "root", "."),
         started,
         all(outcome.trace is not None for _, outcome in result.rows),
@@ -72,12 +77,12 @@ def made_artifacts(
     )
 
 
-def _rows(result: RunResult, kind: str) -> Iterator[tuple[Task, Outcome]]:
+def _list_outcomes(result: RunResult, kind: str) -> Iterator[tuple[Task, Outcome]]:
     return ((task, outcome) for task, outcome in result.rows if task.kind == kind)
 
 
-def _packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, PackagedFunction]]:
-    for task, outcome in _rows(result, "package"):
+def _list_packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, PackagedFunction]]:
+    for task, outcome in _list_outcomes(result, "package"):
         if outcome.output is not None:
             [file] = outcome.output.files
             path = workspace / task.inputs.shown_in / file.path
@@ -85,11 +90,14 @@ def _packages(result: RunResult, workspace: Path) -> Iterator[tuple[str, Package
             yield task.inputs.function, PackagedFunction(path, file.digest, handler)
 
 
-def _broken(result: RunResult) -> Iterator[tuple[str, Problem]]:
-    """What keeps a function from being packed: its own build, or the packages of its service."""
-    builds = {task.inputs.function: outcome for task, outcome in _rows(result, "build")}
-    shared = [problem for _, outcome in _rows(result, "vendor") for problem in outcome.problems]
-    for task, outcome in _rows(result, "package"):
+def _list_broken_functions(result: RunResult) -> Iterator[tuple[str, Problem]]:
+    """List the functions that could not be packaged, because of their build or vendored
+    packages."""
+    builds = {task.inputs.function: outcome for task, outcome in _list_outcomes(result, "build")}
+    shared = [
+        problem for _, outcome in _list_outcomes(result, "vendor") for problem in outcome.problems
+    ]
+    for task, outcome in _list_outcomes(result, "package"):
         if outcome.output is None:
             build = builds.get(task.inputs.function)
             own = build.problems if build else ()
@@ -99,15 +107,15 @@ def _broken(result: RunResult) -> Iterator[tuple[str, Problem]]:
 _UNKNOWN = Problem("run/interrupted", "not built: the run was interrupted")
 
 
-def _looked_at(work: Compiled, result: RunResult) -> Iterator[str]:
-    """What is shown of outputs is no input."""
+def _list_input_paths(work: Compiled, result: RunResult) -> Iterator[str]:
+    """List the input paths of the build, without its output paths."""
     rows = [(task.inputs, one.trace) for task, one in result.rows if one.trace is not None]
-    basis = basis_of(rows, work.sources)
+    basis = collect_basis(rows, work.sources)
     outputs = {f"{inputs.shown_in}/" for inputs, _ in rows if inputs.shown_in}
     seen = {*basis.contents, *basis.absent, *basis.sources}
     return (path for path in seen if not path.startswith(tuple(outputs)))
 
 
-def _searched(result: RunResult) -> Iterator[str]:
+def _list_searched_folders(result: RunResult) -> Iterator[str]:
     traces = (outcome.trace for _, outcome in result.rows if outcome.trace is not None)
     return (one.folder for trace in traces for one in trace.listings)

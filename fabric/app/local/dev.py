@@ -1,4 +1,4 @@
-"""`dev`: build, call with a preset's event, show the answer; and again for each edit."""
+"""`dev`: build, invoke functions with preset events, show the responses, and repeat on edits."""
 
 import contextlib
 from collections.abc import Callable
@@ -7,23 +7,23 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
-from fabric.app.local.presets import Preset, presets_of
-from fabric.app.local.rebuilds import LocalBuild, Round, first_build
+from fabric.app.local.ending import EXIT, ignore_end, read_typed_lines, stop_on_signal
+from fabric.app.local.presets import Preset, list_presets
+from fabric.app.local.rebuilds import LocalBuild, Round, open_first_build
 from fabric.app.local.service import LocalService
-from fabric.app.observing.noted_calls import local_notes
+from fabric.app.observing.noted_calls import open_local_calls
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.local.batches import BatchResult, failed_batch, of_batch
+from fabric.local.batches import BatchResult, evaluate_batch, retry_batch
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import DevOutcome, PresetCall
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import CallEnd, document_of, problem_of
-from fabric.runtimes.calls.event_lines import as_line
+from fabric.runtimes.calls.call_end import CallEnd, build_call_problem, decode_response
+from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.calls.pool import HandlerPool
 from fabric.system.event_loop import EventLoop
 
@@ -35,14 +35,14 @@ class DevOptions(Struct, frozen=True):
 
 
 class DevHearers(Struct, frozen=True):
-    """Who is told: of each call, of each new build, and of what may be done next."""
+    """Callbacks for each call, each new build, and the available next actions."""
 
     called: Callable[[PresetCall], None]
     rebuilt: Callable[[Round], None]
     waiting: Callable[[DevOptions], None]
 
 
-def dev(
+def run_dev_loop(
     request: Request,
     settings: Settings,
     make_listeners: MakeListeners,
@@ -52,7 +52,7 @@ def dev(
     choice = _Choice(options.preset, next(iter(request.functions), ""))
     # A slip is told before anything is built.
     choice.presets(open_project(request.where, settings))
-    with first_build(request, settings, make_listeners, watch=options.watch) as first:
+    with open_first_build(request, settings, make_listeners, watch=options.watch) as first:
         loop = _DevLoop(first, choice, settings, hearers)
         with contextlib.closing(loop), first.rebuilt(loop.loop, loop.take, watch=options.watch):
             if options.once:
@@ -68,13 +68,13 @@ def dev(
 
 
 class _Choice(Struct, frozen=True):
-    """The preset and the function that were asked for; a config says what that comes to."""
+    """The selected preset and function, resolved with the config."""
 
     preset: str
     function: str
 
     def presets(self, project: Project) -> tuple[tuple[Preset, ...], str]:
-        return presets_of(project.units[0].config, self.preset, self.function)
+        return list_presets(project.units[0].config, self.preset, self.function)
 
 
 class _DevLoop:
@@ -90,7 +90,7 @@ class _DevLoop:
         self._presets, self.note = choice.presets(first.project)
         self._under_way = 0
         self._is_over = False
-        self._notes = local_notes(first.project, settings)
+        self._notes = open_local_calls(first.project, settings)
         self._put(first.service)
 
     def close(self) -> None:
@@ -104,16 +104,16 @@ class _DevLoop:
         self.loop.run_until(lambda: self._under_way == 0)
 
     def go_on(self, options: DevOptions) -> None:
-        """Until it is told to end; without --watch also when nobody can say `again` any more. An
-        empty line does."""
-        at_end = nothing_more if options.watch else self._end
-        with until_signal(self._end), typed_lines(self._typed, at_end):
+        """Run until stopped. Without --watch also stop when input ends. An empty line repeats the
+        call."""
+        at_end = ignore_end if options.watch else self._end
+        with stop_on_signal(self._end), read_typed_lines(self._handle_typed_line, at_end):
             self.call_all()
             self._hearers.waiting(options)
             self.loop.run_until(lambda: self._is_over)
 
     def take(self, found: Round) -> None:
-        """By the loop: functions that were built again are called again."""
+        """Invoke the rebuilt functions again. Called by the event loop."""
         before = self._presets
         if found.project is not None:
             try:
@@ -131,7 +131,7 @@ class _DevLoop:
         self._is_over = True
         self.loop.post(lambda: None)
 
-    def _typed(self, line: str) -> None:
+    def _handle_typed_line(self, line: str) -> None:
         if line == EXIT:
             self._end()
         elif not line:
@@ -153,20 +153,22 @@ class _DevLoop:
 
     def _begin(self, preset: Preset) -> None:
         self._pool.call(
-            preset.function, as_line(preset.event), lambda end: self._answered(preset, end)
+            preset.function,
+            encode_call_event(preset.event),
+            lambda end: self._handle_call_end(preset, end),
         )
 
-    def _answered(self, preset: Preset, end: CallEnd) -> None:
+    def _handle_call_end(self, preset: Preset, end: CallEnd) -> None:
         self._under_way -= 1
         self._notes.note(preset.function, end)
-        call = self._seen(preset, end)
+        call = self._build_preset_call(preset, end)
         self.last = (*self.last, call)
         self._hearers.called(call)
 
-    def _seen(self, preset: Preset, end: CallEnd) -> PresetCall:
-        problem = problem_of(preset.function, end)
-        response: Json = None if problem else document_of(end)
-        batch = _batch(preset, response, is_failed=problem is not None)
+    def _build_preset_call(self, preset: Preset, end: CallEnd) -> PresetCall:
+        problem = build_call_problem(preset.function, end)
+        response: Json = None if problem else decode_response(end)
+        batch = _parse_batch_result(preset, response, is_failed=problem is not None)
         return PresetCall(
             preset.function,
             preset.kind,
@@ -180,9 +182,9 @@ class _DevLoop:
         )
 
 
-def _batch(preset: Preset, response: Json, *, is_failed: bool) -> BatchResult | None:
+def _parse_batch_result(preset: Preset, response: Json, *, is_failed: bool) -> BatchResult | None:
     if preset.kind != "queue":
         return None
     if is_failed:
-        return failed_batch(preset.event)
-    return of_batch(preset.event, response, reports=preset.reports)
+        return retry_batch(preset.event)
+    return evaluate_batch(preset.event, response, reports=preset.reports)

@@ -1,6 +1,6 @@
-"""`invoke dev`: a deployed stage's requests are answered here, through a tunnel, until it ends.
+"""`invoke dev`: answer requests of a deployed stage locally, through a tunnel.
 
-First the server, then the proof that the tunnel leads to it, then the routes; and back again.
+First start the server, then verify the tunnel, then divert the routes. On exit, restore the routes.
 """
 
 import contextlib
@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fabric.app.deploy.protected import AskFor, confirm_stage, nobody_to_ask
+from fabric.app.deploy.production_guard import AskFor, confirm_stage, refuse_prompt
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
-from fabric.app.local.restore import restored_services
-from fabric.app.local.serve import Hearers, ServedService, ServeOptions, serving
-from fabric.app.local.tunnel import Tunnel, proven, tunnel_of
+from fabric.app.local.restore import restore_diverted_services
+from fabric.app.local.serve import Hearers, ServedService, ServeOptions, serve_functions
+from fabric.app.local.tunnel import Tunnel, parse_tunnel, verify_tunnel
 from fabric.app.local.wiring import (
     DivertedService,
     NotWiredError,
     WiredRoutes,
-    diverted_service,
-    wired,
+    divert_service_routes,
+    open_diverted_service,
 )
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -46,12 +46,12 @@ class DevStreamOptions(Struct, frozen=True):
     port: int = 8787
     allow_prod: bool = False
     lock_timeout: float = 0.0
-    ask: AskFor = nobody_to_ask
+    ask: AskFor = refuse_prompt
 
 
-class StreamHearers(Struct, frozen=True):
-    """Who is told besides what a local server tells: what of an earlier run was put back, what
-    leads here now, that nothing does, and that all leads to the cloud again."""
+class StreamSubscribers(Struct, frozen=True):
+    """Callbacks beside those of a local server: restored routes, diverted routes, skipped
+    diversion, and routes back in the cloud."""
 
     served: Hearers
     restored: Callable[[RestoredService], None]
@@ -60,31 +60,35 @@ class StreamHearers(Struct, frozen=True):
     back: Callable[[WiredRoutes], None]
 
 
-def dev_stream(
+def run_dev_stream(
     request: Request,
     settings: Settings,
     make_listeners: MakeListeners,
     options: DevStreamOptions,
-    hearers: StreamHearers,
+    hearers: StreamSubscribers,
 ) -> Report:
-    tunnel = tunnel_of(options.tunnel_url)
+    tunnel = parse_tunnel(options.tunnel_url)
     project = open_project(request.where, settings)
     _refuse_production(project.stage, options)
     confirm_stage(project.units, project.stage, settings, options.ask)
-    for one in restored_services(project, settings, options.lock_timeout):
+    for one in restore_diverted_services(project, settings, options.lock_timeout):
         hearers.restored(one)
     end = TunnelEnd(tunnel.host, settings.chance(16))
     serve_options = ServeOptions(options.port, watch=True, tunnel=end)
-    with _service(project, settings, options) as service:
+    with _open_diverted_service(project, settings, options) as service:
         leading = _Leading(service, (tunnel, end), settings, hearers)
-        with serving(request, settings, make_listeners, serve_options, hearers.served) as served:
+        with serve_functions(
+            request, settings, make_listeners, serve_options, hearers.served
+        ) as served:
             leading.go_on_beside(served)
     warnings = (*leading.warnings, *served.warnings)
-    return Report(request.command, _outcome(project, tunnel, served, leading), warnings=warnings)
+    return Report(
+        request.command, _build_outcome(project, tunnel, served, leading), warnings=warnings
+    )
 
 
 def _refuse_production(stage: str, options: DevStreamOptions) -> None:
-    """By its name: `prod`, and `prod-eu` and `eu.live` too."""
+    """Reject production stages by name: `prod`, and also `prod-eu` and `eu.live`."""
     if options.allow_prod or not {*_WORD_ENDS.split(stage.lower())} & {*PRODUCTION}:
         return
     message = f"refusing to route the traffic of stage `{stage}` to this machine"
@@ -92,16 +96,16 @@ def _refuse_production(stage: str, options: DevStreamOptions) -> None:
 
 
 @contextlib.contextmanager
-def _service(
+def _open_diverted_service(
     project: Project, settings: Settings, options: DevStreamOptions
 ) -> Iterator[DivertedService | Problem]:
-    """Whose users are to be led here; or why that is not possible."""
-    placement = placement_of(project.units[0], project.workspace, project.home)
+    """Open the service whose routes are to be diverted, or return the problem."""
+    placement = build_placement(project.units[0], project.workspace, project.home)
     scope_options = ScopeOptions(lambda: project.units, lock_timeout=options.lock_timeout)
     with open_deploy_scope((placement,), settings, scope_options) as scope:
         found: DivertedService | Problem
         try:
-            found = diverted_service(scope, placement, options.lock_timeout)
+            found = open_diverted_service(scope, placement, options.lock_timeout)
         except NotWiredError as error:
             found = error.first
         yield found
@@ -116,18 +120,18 @@ class _Leading:
         service: DivertedService | Problem,
         way: tuple[Tunnel, TunnelEnd],
         settings: Settings,
-        hearers: StreamHearers,
+        hearers: StreamSubscribers,
     ) -> None:
         self._service, self._settings, self._hearers = service, settings, hearers
         self._tunnel, self._end = way
         self.routes = WiredRoutes(())
-        self.warnings: tuple[Problem, ...] = tuple(_warned_of(self._tunnel))
+        self.warnings: tuple[Problem, ...] = tuple(_warn_of_tunnel(self._tunnel))
         # A handler of a signal may put into it whatever else is going on.
         self._wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._error: BaseException | None = None
 
     def go_on_beside(self, served: ServedService) -> None:
-        """Until it is told to end. Whatever ends the server, the routes are turned back."""
+        """Run until stopped. The routes are restored however the server ends."""
         served.asked_to_end = lambda: self._wishes.put(None)
         thread = threading.Thread(target=self._run, args=(served,), name="tunnel", daemon=True)
         thread.start()
@@ -141,27 +145,29 @@ class _Leading:
 
     def _run(self, served: ServedService) -> None:
         try:
-            if proven(self._tunnel, self._end, self._is_to_end):
-                self._lead()
+            if verify_tunnel(self._tunnel, self._end, self._is_to_end):
+                self._divert_routes()
         except BaseException as error:  # noqa: BLE001 - raised by the thread that is waited for
             self._error = error
         finally:
             served.end()
 
-    def _lead(self) -> None:
+    def _divert_routes(self) -> None:
         if isinstance(self._service, Problem):
-            self._stay_apart(self._service)
+            self._skip_diversion(self._service)
             return
         try:
-            with wired(self._service, self._tunnel.url, self._settings) as self.routes:
+            with divert_service_routes(
+                self._service, self._tunnel.url, self._settings
+            ) as self.routes:
                 self._hearers.wired(self._tunnel, self.routes)
                 self._wishes.get()
             self._hearers.back(self.routes)
         except NotWiredError as error:
-            self._stay_apart(error.first)
+            self._skip_diversion(error.first)
 
-    def _stay_apart(self, why: Problem) -> None:
-        """Nobody is led here by us."""
+    def _skip_diversion(self, why: Problem) -> None:
+        """Serve without diverting routes."""
         self.warnings = (*self.warnings, why)
         self._hearers.not_wired(why)
         self._wishes.get()
@@ -174,13 +180,13 @@ class _Leading:
         return True
 
 
-def _warned_of(tunnel: Tunnel) -> Iterator[Problem]:
+def _warn_of_tunnel(tunnel: Tunnel) -> Iterator[Problem]:
     if is_plain(tunnel.url):
         message = f"the tunnel {tunnel.url} uses plain HTTP, which is not encrypted"
         yield Problem("dev/plain-tunnel", message, "use the https:// URL of the tunnel")
 
 
-def _outcome(
+def _build_outcome(
     project: Project, tunnel: Tunnel, served: ServedService, leading: _Leading
 ) -> StreamedOutcome:
     what, routes = served.outcome, leading.routes

@@ -1,4 +1,4 @@
-"""What ends a run that goes on until it is told to: a signal, or a line that is typed."""
+"""Stop a long-running command on a signal or a typed line."""
 
 import contextlib
 import os
@@ -12,17 +12,17 @@ _LONGEST = 256
 
 
 @contextlib.contextmanager
-def until_signal(end: Callable[[], None]) -> Iterator[None]:
-    """The first one ends it in good order, the next at once."""
+def stop_on_signal(end: Callable[[], None]) -> Iterator[None]:
+    """Stop gracefully on the first signal, and immediately on the second."""
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def handle_signal(number: int, frame: FrameType | None) -> None:
         del frame
         signal.signal(number, signal.default_int_handler)
         end()
 
     options = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     numbers = [one for one in options if signal.getsignal(one) != signal.SIG_IGN]
-    before = {number: signal.signal(number, hear) for number in numbers}
+    before = {number: signal.signal(number, handle_signal) for number in numbers}
     try:
         yield
     finally:
@@ -31,20 +31,22 @@ def until_signal(end: Callable[[], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def typed_lines(hear: Callable[[str], None], at_end: Callable[[], None]) -> Iterator[None]:
-    """Lines of standard input, told by a thread of their own, and its end. In the background of a
-    terminal nothing is read: whoever does is stopped."""
-    if _may_read():
+def read_typed_lines(hear: Callable[[str], None], at_end: Callable[[], None]) -> Iterator[None]:
+    """Read lines of standard input in a separate thread, and report the end of input.
+
+    In the background of a terminal nothing is read, because that would suspend the process.
+    """
+    if _is_foreground():
         work = (hear, at_end)
         threading.Thread(target=_listen, args=work, name="line-reader", daemon=True).start()
     yield
 
 
-def nothing_more() -> None:
-    """It goes on without anybody who types."""
+def ignore_end() -> None:
+    """Ignore the end of input: the command continues without it."""
 
 
-def _may_read() -> bool:
+def _is_foreground() -> bool:
     try:
         return not os.isatty(0) or os.tcgetpgrp(0) == os.getpgrp()
     except OSError:

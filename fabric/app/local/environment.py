@@ -1,39 +1,42 @@
-"""The variables that functions have on this machine: as a deploy would give them, where it can."""
+"""Environment variables of local functions, as a deploy would set them if possible."""
 
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.settings import Settings
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.late_values import filled_in, late_names
+from fabric.model.late_values import fill_placeholders, find_late_names
 from fabric.model.problems import Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
 
 
 class Environments(Struct, frozen=True):
-    """By function. What upstreams give that are not deployed is left out, with a warning."""
+    """Environment variables by function. Outputs of undeployed upstreams are omitted with a
+    warning."""
 
     values: Mapping[str, Secret[Pairs]]
     warnings: tuple[Problem, ...] = ()
 
 
-def environments(project: Project, unit: ServiceUnit, settings: Settings) -> Environments:
-    known = _addresses(project, unit, settings)
+def build_environments(project: Project, unit: ServiceUnit, settings: Settings) -> Environments:
+    known = _list_upstream_addresses(project, unit, settings)
     values: dict[str, Secret[Pairs]] = {}
     missing: dict[str, str] = {}
     for function in unit.config.functions:
-        filled = [(name, filled_in(value, known)) for name, value in function.env]
-        missing |= {name: late_names(value)[0] for name, value in filled if late_names(value)}
-        kept = tuple((name, value) for name, value in filled if not late_names(value))
+        filled = [(name, fill_placeholders(value, known)) for name, value in function.env]
+        missing |= {
+            name: find_late_names(value)[0] for name, value in filled if find_late_names(value)
+        }
+        kept = tuple((name, value) for name, value in filled if not find_late_names(value))
         values[function.name] = Secret(kept)
-    return Environments(values, tuple(_warnings(unit, missing)))
+    return Environments(values, tuple(_warn_of_missing_values(unit, missing)))
 
 
-def _warnings(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem]:
+def _warn_of_missing_values(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem]:
     releases = dict(unit.upstream_outputs)
     for variable, output in sorted(missing.items()):
         upstream = releases.get(output, output)
@@ -44,15 +47,17 @@ def _warnings(unit: ServiceUnit, missing: Mapping[str, str]) -> Iterator[Problem
         )
 
 
-def _addresses(project: Project, unit: ServiceUnit, settings: Settings) -> Mapping[str, str]:
-    """What upstreams that are deployed give; back ends are opened for nothing else."""
+def _list_upstream_addresses(
+    project: Project, unit: ServiceUnit, settings: Settings
+) -> Mapping[str, str]:
+    """List the addresses of deployed upstreams. Only this opens state backends."""
     if not unit.upstream_outputs:
         return {}
     from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 
-    placement = placement_of(unit, project.workspace, project.home)
+    placement = build_placement(unit, project.workspace, project.home)
     others = (*project.units, *project.dependencies)
-    beside = [placement_of(one, project.workspace) for one in others]
+    beside = [build_placement(one, project.workspace) for one in others]
     options = ScopeOptions(lambda: project.units, dependencies=beside)
     with open_deploy_scope((placement,), settings, options) as scope:
         return scope.values.known_addresses(placement.ref)

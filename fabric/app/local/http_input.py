@@ -1,4 +1,4 @@
-"""An http request as a command line says it."""
+"""An HTTP request from command-line options."""
 
 from collections.abc import Sequence
 from urllib.parse import quote, urlencode
@@ -13,7 +13,7 @@ _SAFE = "/%:@!$&'()*+,;=~-._"
 
 
 class HttpInput(Struct, frozen=True):
-    """`query` and `headers` are pairs as they were given, in their order."""
+    """An HTTP request. `query` and `headers` are pairs in the given order."""
 
     method: str
     target: str
@@ -27,10 +27,10 @@ class HttpInput(Struct, frozen=True):
         return ServedRequest(head, self.body)
 
 
-def http_input(
+def parse_http_input(
     method: str, path: str, query: Sequence[str], headers: Sequence[str], body: str
 ) -> HttpInput:
-    """`NAME=VALUE` each of the query, `NAME: VALUE` each of the headers."""
+    """Parse query options `NAME=VALUE` and header options `NAME: VALUE`."""
     taken = (method or ("POST" if body else "GET")).upper()
     if taken not in _METHODS:
         hint = f"use one of {', '.join(_METHODS)}"
@@ -41,17 +41,17 @@ def http_input(
         hint = "use a path that starts with `/`, such as --path /users/7"
         raise FabricError(Problem("usage/bad-value", f"invalid value for --path: `{path}`", hint))
     where, _, asked = path.partition("?")
-    more = urlencode([_pair(one, "=", "--query") for one in query])
+    more = urlencode([_parse_pair(one, "=", "--query") for one in query])
     whole = "&".join(filter(None, (asked, more)))
     target = quote(where, safe=_SAFE) + (f"?{whole}" if whole else "")
-    given = [_pair(one, ":", "--header") for one in headers]
+    given = [_parse_pair(one, ":", "--header") for one in headers]
     lower = tuple((name.lower(), value) for name, value in given)
     has_type = any(name == "content-type" for name, _ in lower)
     kind = (("content-type", "application/json"),) if body and not has_type else ()
     return HttpInput(taken, target, (*lower, *kind), body.encode())
 
 
-def _pair(word: str, sign: str, option: str) -> tuple[str, str]:
+def _parse_pair(word: str, sign: str, option: str) -> tuple[str, str]:
     name, found, value = word.partition(sign)
     if not found or not name.strip():
         form = "NAME=VALUE" if sign == "=" else "'NAME: VALUE'"

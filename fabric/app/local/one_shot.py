@@ -1,4 +1,4 @@
-"""`invoke local`: build what is needed, call one function once, and give its answer."""
+"""`invoke local`: build one function, invoke it once, and return its response."""
 
 import contextlib
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.artifacts import Artifacts, made_artifacts
+from fabric.app.local.artifacts import Artifacts, build_artifacts
 from fabric.app.local.http_input import HttpInput
-from fabric.app.local.service import LocalService, local_service, routes_of
-from fabric.app.observing.noted_calls import local_notes
-from fabric.app.project.compile_files import unknown_function
+from fabric.app.local.service import LocalService, build_local_service, list_routes
+from fabric.app.observing.noted_calls import open_local_calls
+from fabric.app.project.compile_files import unknown_function_problem
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -21,13 +21,18 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.outcomes.looked_up import InvokeOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.model.report import Report
-from fabric.runtimes.calls.call_end import CallEnd, document_of, other_version, problem_of
-from fabric.runtimes.calls.event_lines import as_line
+from fabric.runtimes.calls.call_end import (
+    CallEnd,
+    build_call_problem,
+    decode_response,
+    format_version_notice,
+)
+from fabric.runtimes.calls.event_lines import encode_call_event
 from fabric.runtimes.invoke import call_once
 
 
 class OneCall(Struct, frozen=True):
-    """What the function is given: an http request, or an event as it is."""
+    """The input of the call: an HTTP request or a raw event."""
 
     function: str
     event: Json = None
@@ -39,47 +44,47 @@ def invoke_local(
 ) -> Report:
     project = open_project(request.where, settings)
     config = project.units[0].config
-    name, event = _meant(call, config, settings)
+    name, event = _select_function(call, config, settings)
     one = replace(request, functions=frozenset({name}))
-    artifacts = made_artifacts(one, settings, make_listeners)
-    service = local_service(project, artifacts, settings)
+    artifacts = build_artifacts(one, settings, make_listeners)
+    service = build_local_service(project, artifacts, settings)
     warnings = (*artifacts.warnings, *service.warnings)
     _refuse_broken(artifacts, name)
     function = service.functions[name]
-    end = call_once(function, as_line(event), settings.env)
-    with contextlib.closing(local_notes(project, settings)) as notes:
+    end = call_once(function, encode_call_event(event), settings.env)
+    with contextlib.closing(open_local_calls(project, settings)) as notes:
         notes.note(name, end)
-    if other := other_version(function.runtime, end.version):
+    if other := format_version_notice(function.runtime, end.version):
         hint = "add that version to PATH, or set the installed one as `runtime`"
         problem = Problem("local/other-version", f"function `{name}`: {other}", hint)
         warnings = (*warnings, problem)
     return _report(request, service, (name, end), warnings)
 
 
-def _meant(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json]:
-    """The function, by its name or by its route, and the event."""
+def _select_function(call: OneCall, config: Config, settings: Settings) -> tuple[str, Json]:
+    """Select the function by name or route, and build its event."""
     names = [one.name for one in config.functions]
     if call.function and call.function not in names:
-        raise FabricError(unknown_function(call.function, names))
+        raise FabricError(unknown_function_problem(call.function, names))
     if call.http is None:
-        return call.function or _only(names), call.event
-    from fabric.local.http_event import Arrival, http_event
+        return call.function or _require_single_function(names), call.event
+    from fabric.local.http_event import Arrival, convert_request_to_event
 
-    matched = _matched(call, config, call.http)
+    matched = _match_route(call, config, call.http)
     arrival = Arrival(settings.clock.now(), settings.chance(8))
-    return matched.route.function, http_event(call.http.request(), matched, arrival)
+    return matched.route.function, convert_request_to_event(call.http.request(), matched, arrival)
 
 
-def _only(names: Sequence[str]) -> str:
+def _require_single_function(names: Sequence[str]) -> str:
     if len(names) > 1:
         hint = f"set --function to one of {', '.join(names)}"
         raise FabricError(Problem("usage/no-function", "--function is required", hint))
     return names[0]
 
 
-def _matched(call: OneCall, config: Config, http: HttpInput) -> Matched:
+def _match_route(call: OneCall, config: Config, http: HttpInput) -> Matched:
     wanted = (one for one in config.functions if call.function in ("", one.name))
-    table = RouteTable(routes_of(tuple(wanted)))
+    table = RouteTable(list_routes(tuple(wanted)))
     found = table.find(http.method, http.target.partition("?")[0])
     if isinstance(found, Matched):
         return found
@@ -105,13 +110,13 @@ def _report(
 ) -> Report:
     name, end = called
     logs = end.said
-    problem = problem_of(name, end)
+    problem = build_call_problem(name, end)
     if problem is not None:
-        problems = (replace(problem, hint=problem.hint or hint_for(end)),)
+        problems = (replace(problem, hint=problem.hint or suggest_fix(end)),)
         return Report(
             request.command, problems=problems, warnings=warnings, exit_code=ExitCode.FAILED
         )
-    response: Json = document_of(end)
+    response: Json = decode_response(end)
     outcome = InvokeOutcome(
         name, service.provider, simulated=True, response=response, logs=logs, ms=end.ms
     )
@@ -128,8 +133,9 @@ _FOREIGN = (
 )
 
 
-def hint_for(end: CallEnd) -> str:
-    """Packages are for the platform that is deployed to, which may not be this one."""
+def suggest_fix(end: CallEnd) -> str:
+    """Suggest a cause. Packages are built for the deploy platform, which can differ from this
+    machine."""
     said = f"{end.failure.message if end.failure else ''}\n{end.said}"
     if not any(words in said for words in _FOREIGN):
         return ""

@@ -1,4 +1,4 @@
-"""Builds again when a file moves that anything hung on, beside what goes on being served."""
+"""Rebuild in the background when an input file changes, while functions are served."""
 
 import contextlib
 import threading
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.local.artifacts import Artifacts, made_artifacts
-from fabric.app.local.service import LocalService, local_service
+from fabric.app.local.artifacts import Artifacts, build_artifacts
+from fabric.app.local.service import LocalService, build_local_service
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
@@ -17,15 +17,15 @@ from fabric.app.session import open_runtimes
 from fabric.app.settings import Settings
 from fabric.engine.bus import Listener
 from fabric.engine.run_info import MakeListeners, RunInfo
-from fabric.local.watch import Stats, all_below, burst, hint_of, stats_of
+from fabric.local.watch import Stats, choose_watch_hint, list_all_below, read_stats, wait_for_burst
 from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.build import Runtimes
 from fabric.system.event_loop import EventLoop
 
 
 class Round(Struct, frozen=True):
-    """What moved, and what came of it: a service and its project, or why there is none. `changed`
-    are the functions that are not as they were."""
+    """One rebuild: the changed files, and the new service or the problem. `changed` are the changed
+    functions."""
 
     moved: tuple[str, ...]
     changed: tuple[str, ...] = ()
@@ -35,8 +35,8 @@ class Round(Struct, frozen=True):
     ms: int = 0
 
 
-def _nobody(_info: RunInfo) -> Sequence[Listener]:
-    """Nobody draws progress over what is served."""
+def _no_listeners(_info: RunInfo) -> Sequence[Listener]:
+    """Attach no progress listener, because serving uses the terminal."""
     return ()
 
 
@@ -51,8 +51,10 @@ class Making(Struct, frozen=True):
         """A project that is `known` is not read again."""
         request, settings = self.request, self.settings
         project = known or open_project(request.where, settings)
-        artifacts = made_artifacts(request, settings, make_listeners, self.runtimes)
-        return LocalBuild(self, project, artifacts, local_service(project, artifacts, settings))
+        artifacts = build_artifacts(request, settings, make_listeners, self.runtimes)
+        return LocalBuild(
+            self, project, artifacts, build_local_service(project, artifacts, settings)
+        )
 
 
 class LocalBuild(Struct, frozen=True):
@@ -62,7 +64,7 @@ class LocalBuild(Struct, frozen=True):
     service: LocalService
 
     def project_without(self, moved: Iterable[str]) -> Project | None:
-        """The project as it was read, where none of what it was read from has moved."""
+        """Return the loaded project if none of its files changed."""
         read = {str(path) for path in (*self.project.sources, *self.project.looked_for)}
         return self.project if read.isdisjoint(moved) else None
 
@@ -73,17 +75,17 @@ class LocalBuild(Struct, frozen=True):
     def rebuilt(
         self, loop: EventLoop, take: Callable[[Round], None], *, watch: bool
     ) -> contextlib.AbstractContextManager[None]:
-        """With `watch` it is built again for each edit, for as long as this is open."""
+        """Rebuild on every edit while this context is open, if `watch` is set."""
         if not watch:
             return contextlib.nullcontext()
         return Rebuilds(self.making, loop, take).watching(self)
 
 
 @contextlib.contextmanager
-def first_build(
+def open_first_build(
     request: Request, settings: Settings, make_listeners: MakeListeners, *, watch: bool
 ) -> Iterator[LocalBuild]:
-    """What is broken may be mended while somebody watches; else it ends here."""
+    """Open the first build. A broken build raises unless `watch` allows fixing it."""
     with open_runtimes(settings) as runtimes:
         making = Making(request, settings, runtimes)
         first = making.made(make_listeners)
@@ -95,13 +97,13 @@ def first_build(
 
 
 class Rebuilds:
-    """A thread that builds; `take` is called by the loop with each round."""
+    """A thread that rebuilds. The event loop calls `take` with each round."""
 
     def __init__(self, making: Making, loop: EventLoop, take: Callable[[Round], None]) -> None:
         self._making = making
         self._loop, self._take = loop, take
         self._stop = threading.Event()
-        self._hint = hint_of()
+        self._hint = choose_watch_hint()
         self._problems: tuple[Problem, ...] = ()
 
     @contextlib.contextmanager
@@ -118,80 +120,85 @@ class Rebuilds:
         try:
             self._go_on(first)
         except BaseException as error:  # noqa: BLE001 - told by the thread that is waited for
-            self._loop.post(_raising(error))
+            self._loop.post(_make_raiser(error))
 
     def _go_on(self, last: LocalBuild) -> None:
         looked_at = last.artifacts.looked_at
-        before = _seen(looked_at, last.artifacts, {})
+        before = _merge_stats(looked_at, last.artifacts, {})
         known: Project | None = last.project
         while True:
-            found, before = burst(self._hint, before, self._stop)
+            found, before = wait_for_burst(self._hint, before, self._stop)
             if not found:
                 return
             counts = not looked_at.isdisjoint(found)
             known = known and last.project_without(found)
             started = time.monotonic()
             try:
-                made = self._making.made(_nobody, known)
+                made = self._making.made(_no_listeners, known)
             except FabricError as error:
                 # What it would have looked at is not known: anything may mend it.
-                before = {**stats_of(all_below(last.artifacts.root)), **before}
-                failed = Round(self._shown(found), problems=error.problems, ms=_ms(started))
+                before = {**read_stats(list_all_below(last.artifacts.root)), **before}
+                failed = Round(
+                    self._format_paths(found), problems=error.problems, ms=_measure_ms(started)
+                )
                 self._tell(failed, counts=counts)
                 continue
-            changed = tuple(sorted(_changed(last.service, made.service)))
+            changed = tuple(sorted(_list_changed_functions(last.service, made.service)))
             last, known, artifacts = made, made.project, made.artifacts
             # What is not whole does not tell all that it looked at: all of before counts on.
             more = frozenset[str]() if artifacts.is_whole else looked_at
             looked_at = artifacts.looked_at | more
-            before = _seen(looked_at, artifacts, before)
-            shown, project = self._shown(found), made.project
-            done = Round(shown, changed, made.service, (), project, _ms(started))
+            before = _merge_stats(looked_at, artifacts, before)
+            shown, project = self._format_paths(found), made.project
+            done = Round(shown, changed, made.service, (), project, _measure_ms(started))
             self._tell(done, counts=counts)
 
-    def _shown(self, paths: tuple[str, ...]) -> tuple[str, ...]:
+    def _format_paths(self, paths: tuple[str, ...]) -> tuple[str, ...]:
         cwd = f"{self._making.settings.cwd}/"
         return tuple(path.removeprefix(cwd) for path in paths)
 
     def _tell(self, found: Round, *, counts: bool) -> None:
-        """While something is broken every file is looked at, the one too that our own words go to:
-        what makes no difference there is not told."""
+        """Report a round, unless nothing relevant changed.
+
+        While a build is broken, all files are watched, including those that receive fabric's own
+        output.
+        """
         before, self._problems = self._problems, found.problems
         if counts or found.changed or found.problems != before:
             self._loop.post(lambda: self._take(found))
 
 
-def _seen(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Stats:
-    """All that is watched, as it stood before the build; what the build was the first to look at
-    counts as moved where that is not sure."""
+def _merge_stats(looked_at: frozenset[str], artifacts: Artifacts, before: Stats) -> Stats:
+    """Merge the file stats from before the build. A file first read by the build counts as changed
+    if its stat is uncertain."""
     more = set(looked_at)
     for folder in artifacts.searched:
-        more.update(path for path in all_below(folder) if Path(path).is_dir())
+        more.update(path for path in list_all_below(folder) if Path(path).is_dir())
     if not artifacts.is_whole:
-        more.update(all_below(artifacts.root))
-    now = stats_of(more)
+        more.update(list_all_below(artifacts.root))
+    now = read_stats(more)
     return {
-        path: before[path] if path in before else _sure(stat, artifacts.began)
+        path: before[path] if path in before else _discard_recent_stat(stat, artifacts.began)
         for path, stat in now.items()
     }
 
 
-def _raising(error: BaseException) -> Callable[[], None]:
+def _make_raiser(error: BaseException) -> Callable[[], None]:
     def raise_it() -> None:
         raise error
 
     return raise_it
 
 
-def _ms(started: float) -> int:
+def _measure_ms(started: float) -> int:
     return round((time.monotonic() - started) * 1000)
 
 
-def _sure(stat: tuple[int, ...] | None, began: int) -> tuple[int, ...] | None:
+def _discard_recent_stat(stat: tuple[int, ...] | None, began: int) -> tuple[int, ...] | None:
     return (0,) if stat and max(stat[:2]) >= began else stat
 
 
-def _changed(before: LocalService, now: LocalService) -> Iterator[str]:
+def _list_changed_functions(before: LocalService, now: LocalService) -> Iterator[str]:
     for name in now.memory:
         old, new = before.functions.get(name), now.functions.get(name)
         if old is None or new is None:

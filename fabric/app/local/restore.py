@@ -1,4 +1,4 @@
-"""`invoke dev --restore`: what a killed `invoke dev` has left turned is turned back."""
+"""`invoke dev --restore`: restore routes that a killed `invoke dev` left diverted."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
-from fabric.app.local.wiring import OPERATION, service_of, turned_back
+from fabric.app.local.wiring import OPERATION, build_diverted_service, restore_diverted_routes
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.placement import Placement
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
@@ -19,60 +19,64 @@ from fabric.model.records.record import Mode
 from fabric.model.report import Report
 from fabric.state.dev_journal import (
     DevJournal,
-    all_left_journals,
-    left_journals,
+    find_diversion_problem,
+    list_all_journals,
+    list_stage_journals,
     read_journal,
-    wired_problem,
 )
-from fabric.state.records.under_lock import locked
+from fabric.state.records.under_lock import lock_records
 from fabric.system.process_identity import is_surely_alive
 
 
 def restore_wired(request: Request, settings: Settings, lock_timeout: float) -> Report:
-    project = _placed(request, settings)
-    found = restored_services(project, settings, lock_timeout)
+    project = _open_restore_project(request, settings)
+    found = restore_diverted_services(project, settings, lock_timeout)
     outcome = RestoredOutcome(project.stage, found)
-    return Report(request.command, outcome, warnings=(*project.warnings, *_of_others(project)))
+    return Report(
+        request.command, outcome, warnings=(*project.warnings, *_warn_of_other_services(project))
+    )
 
 
-def _placed(request: Request, settings: Settings) -> Project:
-    """The journal knows all that the way back needs: a config that cannot be read whole, as it may
-    be in the middle of an edit, still says where it lies."""
+def _open_restore_project(request: Request, settings: Settings) -> Project:
+    """Open the project. The journal has all data for a restore, so an unreadable config is
+    accepted."""
     try:
         return open_project(request.where, settings)
     except FabricError:
         return open_project(replace(request.where, only_place=True), settings)
 
 
-def _of_others(project: Project) -> Iterator[Problem]:
-    """A service may have had another name when it was led away."""
-    own = placement_of(project.units[0], project.workspace, project.home)
+def _warn_of_other_services(project: Project) -> Iterator[Problem]:
+    """Warn of other diverted services, because a service can have been renamed."""
+    own = build_placement(project.units[0], project.workspace, project.home)
     home = Path(own.home)
-    for ref in all_left_journals(home, own.stage):
-        problem = wired_problem(home, ref) if ref.service != own.service else None
+    for ref in list_all_journals(home, own.stage):
+        problem = find_diversion_problem(home, ref) if ref.service != own.service else None
         if problem is not None:
             hint = f"set `service: {ref.service}` in the config if the service was renamed, then "
             yield replace(problem, hint=f"{hint}run --restore")
 
 
-def restored_services(
+def restore_diverted_services(
     project: Project, settings: Settings, lock_timeout: float
 ) -> tuple[RestoredService, ...]:
-    """All that was left of this service and stage. What is at work is an error: whoever runs it
-    ends it."""
+    """Restore all diverted routes of this service and stage. Raises if the diverting process still
+    runs."""
     unit = project.units[0]
-    own = placement_of(unit, project.workspace, project.home)
+    own = build_placement(unit, project.workspace, project.home)
     home = Path(own.home)
-    refs = tuple(left_journals(home, own.service, own.stage))
+    refs = tuple(list_stage_journals(home, own.service, own.stage))
     found = [journal for ref in refs if (journal := read_journal(home, ref))]
     for journal in found:
-        problem = wired_problem(home, journal.ref) if is_surely_alive(journal.process) else None
+        problem = (
+            find_diversion_problem(home, journal.ref) if is_surely_alive(journal.process) else None
+        )
         if problem is not None:
             raise FabricError(problem)
-    return tuple(_restored(own, one, (project, settings, lock_timeout)) for one in found)
+    return tuple(_restore_service(own, one, (project, settings, lock_timeout)) for one in found)
 
 
-def _restored(
+def _restore_service(
     own: Placement, journal: DevJournal, around: tuple[Project, Settings, float]
 ) -> RestoredService:
     project, settings, lock_timeout = around
@@ -85,9 +89,9 @@ def _restored(
     )
     options = ScopeOptions(lambda: project.units, lock_timeout=lock_timeout)
     with open_deploy_scope((there,), settings, options) as scope:
-        service = service_of(scope, there, scope.record(there.ref), lock_timeout)
-        with locked(service.record_store, {there.ref: 0}, OPERATION, service.policy):
+        service = build_diverted_service(scope, there, scope.record(there.ref), lock_timeout)
+        with lock_records(service.record_store, {there.ref: 0}, OPERATION, service.policy):
             # Somebody else may have done it while we waited.
             is_left = read_journal(service.home, there.ref) == journal
-            left = turned_back(service, journal.diversion) if is_left else ()
+            left = restore_diverted_routes(service, journal.diversion) if is_left else ()
     return RestoredService(there.service, there.provider, tuple(left))

@@ -1,4 +1,4 @@
-"""`invoke local --serve`: the functions of a service as an HTTP server, until it is told to end."""
+"""`invoke local --serve`: serve the functions of a service over HTTP until stopped."""
 
 import contextlib
 import socket
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.local.ending import EXIT, nothing_more, typed_lines, until_signal
-from fabric.app.local.rebuilds import LocalBuild, Round, first_build
+from fabric.app.local.ending import EXIT, ignore_end, read_typed_lines, stop_on_signal
+from fabric.app.local.rebuilds import LocalBuild, Round, open_first_build
 from fabric.app.local.service import LocalService
-from fabric.app.observing.noted_calls import local_notes
+from fabric.app.observing.noted_calls import open_local_calls
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
@@ -31,8 +31,11 @@ HOST = "127.0.0.1"
 
 
 class ServeOptions(Struct, frozen=True):
-    """`template` is an event that those of requests are laid over; `instances` are the children
-    that one function may have. With a `tunnel` requests come from elsewhere too."""
+    """Options of the server. Request events are merged into `template`. `instances` limits the
+    processes per function.
+
+    With a `tunnel` requests also come from outside.
+    """
 
     port: int = 8787
     watch: bool = False
@@ -42,7 +45,7 @@ class ServeOptions(Struct, frozen=True):
 
 
 class Hearers(Struct, frozen=True):
-    """Who is told: of the address and what is served there, of each call, of each new build."""
+    """Callbacks for the address and routes, each call, and each new build."""
 
     ready: Callable[[str, LocalService], None]
     call: Callable[[ServedCall], None]
@@ -56,22 +59,22 @@ def serve(
     options: ServeOptions,
     hearers: Hearers,
 ) -> Report:
-    with serving(request, settings, make_listeners, options, hearers) as served:
+    with serve_functions(request, settings, make_listeners, options, hearers) as served:
         served.run()
     return Report(request.command, served.outcome, warnings=served.warnings)
 
 
 @contextlib.contextmanager
-def serving(
+def serve_functions(
     request: Request,
     settings: Settings,
     make_listeners: MakeListeners,
     options: ServeOptions,
     hearers: Hearers,
 ) -> Iterator["ServedService"]:
-    """First the port: nothing is built that could not be served."""
+    """Serve the functions. The port is opened first, so that nothing is built in vain."""
     listening = listen(HOST, options.port)
-    building = first_build(request, settings, make_listeners, watch=options.watch)
+    building = open_first_build(request, settings, make_listeners, watch=options.watch)
     with contextlib.closing(listening), building as first:
         served = ServedService(first, settings, options, hearers)
         with (
@@ -82,17 +85,17 @@ def serving(
 
 
 class ServedService:
-    """What is open while functions are served. Who is `asked_to_end` ends it, unless somebody else
-    wants to hear of it first."""
+    """The open resources while functions are served. `asked_to_end` stops it, unless another
+    handler is set."""
 
     def __init__(
         self, first: LocalBuild, settings: Settings, options: ServeOptions, hearers: Hearers
     ) -> None:
         self.loop = EventLoop()
         limits = PoolLimits(options.instances)
-        self._pool = HandlerPool(self.loop, settings.env, limits, self._told_between)
+        self._pool = HandlerPool(self.loop, settings.env, limits, self._report_child_exit)
         self._service = first.service
-        self._notes = local_notes(first.project, settings)
+        self._notes = open_local_calls(first.project, settings)
         self._hearers = hearers
         self._port = options.port
         self._calls = self._failed = 0
@@ -102,12 +105,12 @@ class ServedService:
         around = Surroundings(
             settings.clock.now,
             lambda: settings.chance(8),
-            self._told,
+            self._report_call,
             options.template,
             options.tunnel,
         )
         self._limits = HttpLimits(hosts=frozenset({options.tunnel.host} if options.tunnel else ()))
-        self._api = LocalApi(self._pool, _functions_of(first.service), around)
+        self._api = LocalApi(self._pool, _build_served_functions(first.service), around)
         self._put(first.service)
 
     @contextlib.contextmanager
@@ -115,7 +118,10 @@ class ServedService:
         server = HttpServer(self.loop, listening, self._api.answer, self._limits)
         self._port = server.port
         try:
-            with until_signal(lambda: self.asked_to_end()), typed_lines(self._typed, nothing_more):
+            with (
+                stop_on_signal(lambda: self.asked_to_end()),
+                read_typed_lines(self._handle_typed_line, ignore_end),
+            ):
                 self._hearers.ready(self.url, self._service)
                 yield
         finally:
@@ -131,15 +137,15 @@ class ServedService:
         self._is_over = True
         self.loop.post(lambda: None)
 
-    def _typed(self, line: str) -> None:
+    def _handle_typed_line(self, line: str) -> None:
         if line == EXIT:
             self.asked_to_end()
 
     def take(self, found: Round) -> None:
-        """By the loop: what was built again takes over."""
+        """Switch to a rebuilt service. Called by the event loop."""
         if found.service is not None:
             self._service = found.service
-            self._api.functions = _functions_of(found.service)
+            self._api.functions = _build_served_functions(found.service)
             self._put(found.service)
         elif found.problems:
             broken = dict.fromkeys(self._api.functions.memory, found.problems[0])
@@ -160,18 +166,18 @@ class ServedService:
         for name in self._pool.pids.keys() - service.memory.keys():
             self._pool.drop(name)
 
-    def _told(self, call: ServedCall) -> None:
+    def _report_call(self, call: ServedCall) -> None:
         self._calls += 1
         self._failed += call.status >= 500  # noqa: PLR2004 - from here on HTTP says that we failed
         if call.function:
             self._notes.note(call.function, call.end)
         self._hearers.call(call)
 
-    def _told_between(self, name: str, end: CallEnd) -> None:
-        """A child ended while it had no call."""
+    def _report_child_exit(self, name: str, end: CallEnd) -> None:
+        """Report the exit of a child process that had no call."""
         self._hearers.call(ServedCall("", "", 0, name, end))
 
 
-def _functions_of(service: LocalService) -> ServedFunctions:
+def _build_served_functions(service: LocalService) -> ServedFunctions:
     runtimes = {one.name: one.runtime for one in service.functions.values()}
     return ServedFunctions(RouteTable(service.routes), service.memory, runtimes, service.broken)

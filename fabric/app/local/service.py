@@ -1,21 +1,21 @@
-"""A service as it runs on this machine: its functions from their archives, and what is wrong."""
+"""A service on this machine: its functions from their archives, and its problems."""
 
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from fabric.app.callers import brought_by, caller_here
+from fabric.app.function_clients import build_simulated_caller, list_runtime_packages
 from fabric.app.local.artifacts import Artifacts, PackagedFunction
-from fabric.app.local.environment import environments
+from fabric.app.local.environment import build_environments
 from fabric.app.project.opened import Project
 from fabric.app.settings import Settings
 from fabric.config.values import Config, Function, HttpTrigger
 from fabric.local.routes import HttpRoute
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.model.task import Pairs
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.system.disk import read_bytes
 
@@ -23,7 +23,7 @@ _SECONDS = 900.0
 
 
 class LocalService(Struct, frozen=True):
-    """`functions` can be called; the others are `broken`."""
+    """A local service. `functions` can be called; the others are `broken`."""
 
     name: str
     provider: str
@@ -34,27 +34,31 @@ class LocalService(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-def local_service(project: Project, artifacts: Artifacts, settings: Settings) -> LocalService:
+def build_local_service(project: Project, artifacts: Artifacts, settings: Settings) -> LocalService:
     unit = project.units[0]
     config = unit.config
-    given = environments(project, unit, settings)
+    given = build_environments(project, unit, settings)
     made = artifacts.packages.keys() | artifacts.broken.keys()
     chosen = tuple(one for one in config.functions if one.name in made)
-    found = {one.name: _runtime_of(one, config) for one in chosen if one.name in artifacts.packages}
+    found = {
+        one.name: _find_runtime(one, config) for one in chosen if one.name in artifacts.packages
+    }
     # What runtimes bring is looked for once for each of them.
-    brought = {runtime: brought_by(project, unit, runtime) for runtime in {*found.values()}}
-    redaction = redaction_of(config.secret_values.reveal(), _variables(given.values))
+    brought = {
+        runtime: list_runtime_packages(project, unit, runtime) for runtime in {*found.values()}
+    }
+    redaction = build_redaction(config.secret_values.reveal(), _list_variables(given.values))
     functions = {
         one.name: LocalFunction(
             one.name,
-            _code(artifacts.packages[one.name], one.name),
+            _read_code_archive(artifacts.packages[one.name], one.name),
             artifacts.packages[one.name].handler,
             found[one.name],
             given.values[one.name],
             float(one.timeout or _SECONDS),
             one.memory,
             brought[found[one.name]],
-            caller_here(config, one),
+            build_simulated_caller(config, one),
             redaction.over,
         )
         for one in chosen
@@ -64,30 +68,30 @@ def local_service(project: Project, artifacts: Artifacts, settings: Settings) ->
         config.service,
         config.provider.label,
         functions,
-        tuple(routes_of(chosen)),
+        tuple(list_routes(chosen)),
         {one.name: one.memory for one in chosen},
         artifacts.broken,
         given.warnings,
     )
 
 
-def _variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:
+def _list_variables(values: Mapping[str, Secret[Pairs]]) -> Iterator[tuple[str, str]]:
     return (pair for one in values.values() for pair in one.reveal())
 
 
-def _runtime_of(function: Function, config: Config) -> str:
+def _find_runtime(function: Function, config: Config) -> str:
     return function.runtime or config.provider.runtime
 
 
-def _code(package: PackagedFunction, name: str) -> CodeArchive:
-    """Read when a child wants it: by then somebody may have changed the file."""
+def _read_code_archive(package: PackagedFunction, name: str) -> CodeArchive:
+    """Read the archive when a child process needs it. The file can have changed by then."""
 
     def read() -> bytes:
         try:
             content = read_bytes(package.path)
         except OSError:
             content = b""
-        if digest_bytes(content) == package.sha256:
+        if hash_bytes(content) == package.sha256:
             return content
         message = f"the archive of `{name}` was changed after the build"
         hint = f"build again, and do not modify `{package.path}`"
@@ -96,7 +100,7 @@ def _code(package: PackagedFunction, name: str) -> CodeArchive:
     return CodeArchive(package.sha256, read)
 
 
-def routes_of(functions: tuple[Function, ...]) -> Iterator[HttpRoute]:
+def list_routes(functions: tuple[Function, ...]) -> Iterator[HttpRoute]:
     for function in functions:
         for trigger in function.triggers:
             if isinstance(trigger, HttpTrigger):

@@ -1,4 +1,4 @@
-"""The address of a tunnel to this machine: what it may be, and the proof that it leads here."""
+"""The URL of a tunnel to this machine: its validation and verification."""
 
 import socket
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.problems import FabricError, Problem
-from fabric.system.http_check import HttpAnswer, looked_up
+from fabric.system.http_check import HttpAnswer, fetch_without_redirect
 from fabric.system.urls import is_web_address
 
 _TRIES, _PAUSE, _SECONDS = 5, 1.0, 10.0
@@ -23,22 +23,24 @@ class Tunnel(Struct, frozen=True):
     host: str
 
 
-def tunnel_of(text: str) -> Tunnel:
-    """Raises for what no provider could send requests to, before anything is done."""
+def parse_tunnel(text: str) -> Tunnel:
+    """Parse a tunnel URL. Raises if providers could not send requests to it."""
     if not is_web_address(text) or urlsplit(text).port == 0:
-        raise _refused("must be an https:// or http:// URL with a host")
+        raise _invalid_tunnel_error("must be an https:// or http:// URL with a host")
     parts = urlsplit(text)
-    if wrong := _more_than_a_host(text, parts):
-        raise _refused(f"must contain only a scheme, host and port, but contains {wrong}")
+    if wrong := _extra_url_part_message(text, parts):
+        raise _invalid_tunnel_error(
+            f"must contain only a scheme, host and port, but contains {wrong}"
+        )
     host = parts.hostname or ""
     try:
         socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise _refused(f"has an unknown host: `{host}`") from error
+        raise _invalid_tunnel_error(f"has an unknown host: `{host}`") from error
     return Tunnel(f"{parts.scheme}://{parts.netloc}", host)
 
 
-def _more_than_a_host(text: str, parts: SplitResult) -> str:
+def _extra_url_part_message(text: str, parts: SplitResult) -> str:
     """A password is not shown again."""
     if "@" in parts.netloc:
         return "a user or a password"
@@ -47,32 +49,34 @@ def _more_than_a_host(text: str, parts: SplitResult) -> str:
     return "a path" if parts.path not in ("", "/") else ""
 
 
-def proven(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
-    """Raises where it leads elsewhere; false where nobody waits any more. One that was opened just
-    now may need a moment."""
+def verify_tunnel(tunnel: Tunnel, end: TunnelEnd, pause: Pause) -> bool:
+    """Verify that the tunnel reaches this machine, with retries for a new tunnel.
+
+    Raises if it reaches another server. Returns false if the wait was stopped.
+    """
     for attempt in range(_TRIES):
         try:
-            answer = looked_up(f"{tunnel.url}{end.path}", _SECONDS)
+            answer = fetch_without_redirect(f"{tunnel.url}{end.path}", _SECONDS)
         except FabricError as error:
             if attempt == _TRIES - 1:
-                raise FabricError(_away(tunnel)) from error
+                raise FabricError(_unreachable_problem(tunnel)) from error
         else:
             if answer.status == _OK and answer.text == end.nonce:
                 return True
             if answer.status < _SERVER_ERROR or attempt == _TRIES - 1:
-                raise FabricError(_elsewhere(tunnel, answer))
+                raise FabricError(_wrong_target_problem(tunnel, answer))
         if pause(_PAUSE):
             return False
     return False
 
 
-def _away(tunnel: Tunnel) -> Problem:
+def _unreachable_problem(tunnel: Tunnel) -> Problem:
     hint = "open the tunnel to the local port, then run the command again"
     return Problem("provider/unreachable", f"the tunnel {tunnel.url} cannot be reached", hint)
 
 
-def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
-    """Nothing of what it says is shown: it may be anybody's."""
+def _wrong_target_problem(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
+    """Return the problem of a wrong target. Shows none of its response, which is untrusted."""
     said = f"another server returned {answer.status}"
     hint = "open the tunnel to the local port, and set --tunnel-url to its URL"
     if _REDIRECTS <= answer.status < _REDIRECTS + 100:
@@ -82,5 +86,5 @@ def _elsewhere(tunnel: Tunnel, answer: HttpAnswer) -> Problem:
     return Problem("dev/other-tunnel", message, hint)
 
 
-def _refused(why: str) -> FabricError:
+def _invalid_tunnel_error(why: str) -> FabricError:
     return FabricError(Problem("usage/bad-tunnel-url", f"--tunnel-url {why}", _EXAMPLE))

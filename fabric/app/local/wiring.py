@@ -1,4 +1,4 @@
-"""A deployed service whose users are led to this machine for a while, and back whatever happens."""
+"""Temporarily divert a deployed service's routes to this machine and restore them on exit."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.scope import DeployScope, lock_policy, mismatch
+from fabric.app.deploy.scope import DeployScope, lock_policy, mode_mismatch_problem
 from fabric.app.project.placement import Placement
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Place, Problem
@@ -17,26 +17,26 @@ from fabric.providers.contract import DeploymentAddress
 from fabric.providers.diverting import Diverter
 from fabric.state.dev_journal import (
     DevJournal,
+    build_journal_path,
     drop_journal,
-    journal_path,
+    find_diversion_problem,
     keep_journal,
-    wired_problem,
 )
-from fabric.state.records.transaction import LockPolicy, peek
-from fabric.state.records.under_lock import locked
+from fabric.state.records.transaction import LockPolicy, read_unlocked
+from fabric.state.records.under_lock import lock_records
 from fabric.state.store import RecordStore
 from fabric.system.clock import stamp
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 
 OPERATION = "invoke dev"
 
 
 class NotWiredError(FabricError):
-    """Nothing at the provider can be turned by fabric; whoever wants to may do it by hand."""
+    """No route at the provider can be diverted by fabric; users can only do it manually."""
 
 
 class DivertedService(Struct, frozen=True):
-    """Whose users are led, and who leads them."""
+    """A service to divert, and its deployer."""
 
     record_store: RecordStore
     deployer: Diverter
@@ -53,42 +53,42 @@ class DivertedService(Struct, frozen=True):
         return self.record_store.home
 
     def as_recorded(self) -> "DivertedService":
-        """With the record as it is now."""
-        record = peek(self.record_store, self.ref)
+        """Return the service with its current record."""
+        record = read_unlocked(self.record_store, self.ref)
         return replace(self, address=replace(self.address, previous=record))
 
 
 class WiredRoutes(Struct):
-    """The ways in that were turned; `left_alone` is known when they have been turned back."""
+    """The diverted routes. `left_alone` is known after they were restored."""
 
     turned: tuple[str, ...]
     left_alone: tuple[str, ...] = ()
 
 
-def diverted_service(
+def open_diverted_service(
     scope: DeployScope, placement: Placement, lock_timeout: float
 ) -> DivertedService:
-    """Raises where there is nothing that could be turned; asks the provider nothing."""
+    """Open a service to divert. Raises if it has no divertible route. Makes no API call."""
     ref = placement.ref
     record = scope.record(ref)
     if record is None:
-        raise NotWiredError(_not_wired(placement, "not deployed there"))
+        raise NotWiredError(_not_diverted_problem(placement, "not deployed there"))
     if record.mode is not Mode.REAL:
         how = "in simulated mode" if record.mode is Mode.SIMULATED else "by a custom command"
-        raise NotWiredError(_not_wired(placement, f"deployed {how}"))
-    wrong = mismatch(placement, record)
+        raise NotWiredError(_not_diverted_problem(placement, f"deployed {how}"))
+    wrong = mode_mismatch_problem(placement, record)
     if wrong is not None:
         raise FabricError(wrong)
-    return service_of(scope, placement, record, lock_timeout)
+    return build_diverted_service(scope, placement, record, lock_timeout)
 
 
-def service_of(
+def build_diverted_service(
     scope: DeployScope, placement: Placement, record: Record | None, lock_timeout: float
 ) -> DivertedService:
     ref, deployers = placement.ref, scope.tools.deployers
     deployer = deployers.deployer(ref, Mode.REAL)
     if not isinstance(deployer, Diverter):
-        raise NotWiredError(_not_wired(placement, "this provider does not support it"))
+        raise NotWiredError(_not_diverted_problem(placement, "this provider does not support it"))
     return DivertedService(
         scope.transaction.record_store(ref),
         deployer,
@@ -99,57 +99,68 @@ def service_of(
 
 
 @contextlib.contextmanager
-def wired(given: DivertedService, url: str, settings: Settings) -> Iterator[WiredRoutes]:
-    """Under the record's lock; the journal is on the disk before the first call that changes
-    anything, and goes after the last."""
-    with locked(given.record_store, {given.ref: 0}, OPERATION, given.policy):
-        waiting = wired_problem(given.home, given.ref)
+def divert_service_routes(
+    given: DivertedService, url: str, settings: Settings
+) -> Iterator[WiredRoutes]:
+    """Divert the routes under the record's lock.
+
+    The journal is on disk before the first changing call, and is deleted after the last.
+    """
+    with lock_records(given.record_store, {given.ref: 0}, OPERATION, given.policy):
+        waiting = find_diversion_problem(given.home, given.ref)
         if waiting is not None:
             raise FabricError(waiting)
         service = given.as_recorded()
         diversion = service.deployer.diversion(service.address, url, settings.chance(8))
         if diversion is None:
-            raise NotWiredError(_without_ways(service))
-        keep_journal(service.home, _journal(service, diversion, settings))
+            raise NotWiredError(_no_routes_problem(service))
+        keep_journal(service.home, _build_journal(service, diversion, settings))
         routes = WiredRoutes(())
         try:
             routes.turned = tuple(service.deployer.divert(service.address, diversion))
             yield routes
         finally:
-            routes.left_alone = tuple(turned_back(service, diversion))
+            routes.left_alone = tuple(restore_diverted_routes(service, diversion))
 
 
-def turned_back(service: DivertedService, diversion: Diversion) -> Sequence[str]:
-    """Without the lock, too, if that was lost meanwhile: only what is still ours is touched. The
-    journal stays until all of it is done."""
+def restore_diverted_routes(service: DivertedService, diversion: Diversion) -> Sequence[str]:
+    """Restore the routes, even after the lock was lost: only routes that are still diverted by this
+    run are changed.
+
+    The journal stays until all routes are restored.
+    """
     try:
         left = service.deployer.turn_back(service.address, diversion)
     except FabricError as error:
-        raise FabricError(_not_back(service), *error.problems) from error
+        raise FabricError(_not_restored_problem(service), *error.problems) from error
     drop_journal(service.home, service.ref)
     return left
 
 
-def _journal(service: DivertedService, diversion: Diversion, settings: Settings) -> DevJournal:
+def _build_journal(
+    service: DivertedService, diversion: Diversion, settings: Settings
+) -> DevJournal:
     began = stamp(settings.clock)
     region = service.address.region
-    return DevJournal(service.ref, service.provider_id, region, this_process(), began, diversion)
+    return DevJournal(
+        service.ref, service.provider_id, region, identify_this_process(), began, diversion
+    )
 
 
-def _not_wired(placement: Placement, why: str) -> Problem:
+def _not_diverted_problem(placement: Placement, why: str) -> Problem:
     message = f"traffic of {placement.ref.title} is not routed here: {why}"
     hint = "point callers at the tunnel yourself: the functions are served locally"
     return Problem("dev/not-wired", message, hint)
 
 
-def _without_ways(service: DivertedService) -> Problem:
+def _no_routes_problem(service: DivertedService) -> Problem:
     message = f"traffic of {service.ref.title} is not routed here: no function has a route"
     hint = "add an http trigger to a function, then deploy"
     return Problem("dev/not-wired", message, hint)
 
 
-def _not_back(service: DivertedService) -> Problem:
-    path = journal_path(service.home, service.ref)
+def _not_restored_problem(service: DivertedService) -> Problem:
+    path = build_journal_path(service.home, service.ref)
     message = f"{service.ref.title} is still routed to the tunnel: its routes could not be restored"
     stage = service.ref.stage
     hint = (

@@ -1,18 +1,20 @@
-"""What is asked of those who look after functions: from options to a value, slips told at once."""
+"""Parse observation options (logs, metrics, traces) and report invalid ones immediately."""
 
 import datetime
 
 from msgspec import Struct
 
-from fabric.model.moments import moment_of
-from fabric.model.observed import TimeWindow, nanoseconds
+from fabric.model.observed import TimeWindow, convert_to_nanoseconds
 from fabric.model.problems import FabricError, Problem
+from fabric.model.timestamps import parse_moment
 from fabric.providers.observing import LogQuestion
 
 
 class Observing(Struct, frozen=True):
-    """`kind` is logs, metrics or traces. `text` and `level` choose lines; `most` is how many, of
-    the newest. Without `platform` what providers say themselves is left out."""
+    """An observation request. `kind` is logs, metrics or traces. `text` and `level` filter lines.
+
+    `most` is the maximum number of newest lines. Without `platform`, provider messages are omitted.
+    """
 
     kind: str
     window: TimeWindow
@@ -22,19 +24,19 @@ class Observing(Struct, frozen=True):
     platform: bool = False
 
     def question(self, window: TimeWindow | None = None, most: int = 0) -> LogQuestion:
-        """The same of another time, and with another bound."""
+        """Return the query for another time window and limit."""
         return LogQuestion(
             window or self.window, self.text, most or self.most, self.level, self.platform
         )
 
 
-def window_of(since: str, until: str, now: datetime.datetime) -> TimeWindow:
-    """Without an end it goes on to this moment."""
-    begin = moment_of("--since", since, now)
-    end = moment_of("--until", until, now) if until else now
+def parse_time_window(since: str, until: str, now: datetime.datetime) -> TimeWindow:
+    """Parse a time window. It ends now by default."""
+    begin = parse_moment("--since", since, now)
+    end = parse_moment("--until", until, now) if until else now
     if begin >= end:
         message = f"--since {since} is not before " + (f"--until {until}" if until else "now")
         hint = "use an earlier --since, such as --since 2h --until 1h"
         raise FabricError(Problem("usage/bad-time", message, hint))
     # Nothing is kept of the time before clocks begin to count.
-    return TimeWindow(max(nanoseconds(begin), 0), max(nanoseconds(end), 1))
+    return TimeWindow(max(convert_to_nanoseconds(begin), 0), max(convert_to_nanoseconds(end), 1))

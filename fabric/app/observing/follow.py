@@ -1,4 +1,4 @@
-"""`logs --follow`: lines as they come, until it is told to end."""
+"""`logs --follow`: print log lines as they arrive, until stopped."""
 
 import threading
 import time
@@ -10,16 +10,16 @@ from fabric.app.observing.asked import Observing
 from fabric.app.observing.followed_time import FollowedTime, LookBack
 from fabric.app.observing.line_merge import LineMerge
 from fabric.app.observing.local_calls import LONGEST_CALL
-from fabric.app.observing.observe import ending, run_looks
-from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
+from fabric.app.observing.observe import choose_exit_code, run_looks
+from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
-from fabric.app.run_problems import problems_of
+from fabric.app.run_problems import list_run_problems
 from fabric.app.settings import Settings
 from fabric.engine.run_info import MakeListeners
-from fabric.model.observed import SECOND, LogLine, nanoseconds
+from fabric.model.observed import SECOND, LogLine, convert_to_nanoseconds
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import MOST_LINES, LogFollower, Observer, PacedObserver
 from fabric.system.clock import Clock
 
@@ -36,8 +36,7 @@ _LONGEST_PAUSE = 10.0
 
 
 class FollowHearers(Struct, frozen=True):
-    """Who is told: of lines, and says whether he goes on reading; and of what happens to a
-    source."""
+    """Callbacks for lines and source failures. The line callback returns whether to continue."""
 
     lines: Callable[[list[LogLine]], bool]
     note: Callable[[str], None]
@@ -50,19 +49,21 @@ def follow(
     asked: Observing,
     hearers: FollowHearers,
 ) -> Report:
-    """Lines that are there already come first. Told to end, it has done what it was to do."""
+    """Follow the logs. Existing lines come first. A requested stop counts as success."""
     stream = LineStream(settings.clock, hearers.lines)
-    with observed_targets(request, settings) as targets:
+    with open_observed_targets(request, settings) as targets:
         look = _look(asked, targets, stream, hearers.note)
         result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
     stream.end()
     if result.interrupted:
-        return Report(request.command, problems=result.problems, exit_code=ending(result))
-    return Report(request.command, problems=problems_of(result), exit_code=ending(result))
+        return Report(request.command, problems=result.problems, exit_code=choose_exit_code(result))
+    return Report(
+        request.command, problems=list_run_problems(result), exit_code=choose_exit_code(result)
+    )
 
 
 class LineStream:
-    """Lines of all sources on their way to whoever hears them, one at a time. Thread-safe."""
+    """Merges lines of all sources and passes them on one at a time. Thread-safe."""
 
     def __init__(self, clock: Clock, hear: Callable[[list[LogLine]], bool]) -> None:
         self.is_read = True
@@ -71,7 +72,7 @@ class LineStream:
         self._guard = threading.Lock()
 
     def now(self) -> int:
-        return nanoseconds(self._clock.now())
+        return convert_to_nanoseconds(self._clock.now())
 
     def take(self, lines: Iterable[LogLine] = ()) -> None:
         with self._guard:
@@ -89,9 +90,9 @@ class LineStream:
 
 def _look(
     asked: Observing, targets: ObservedTargets, stream: LineStream, note: Callable[[str], None]
-) -> Callable[[ObservedTarget, CallWatch], None]:
-    def look(target: ObservedTarget, watch: CallWatch) -> None:
-        def said(text: str) -> None:
+) -> Callable[[ObservedTarget, CallContext], None]:
+    def look(target: ObservedTarget, watch: CallContext) -> None:
+        def report_notice(text: str) -> None:
             note(f"{target.ref.service} at {target.ref.provider}: {text}")
 
         def is_to_end() -> bool:
@@ -99,33 +100,33 @@ def _look(
 
         try:
             observer = targets.observer(target, asked.kind)
-            own = CallWatch(said, is_to_end)
+            own = CallContext(report_notice, is_to_end)
             FollowedSource(target, observer, asked, stream, own).follow()
         except FabricError as error:
             # Whatever was cut off by the end is no failure of the source.
             if is_to_end():
                 return
             # The others go on, and their end may be far away: it is told at once.
-            note(_gone(target, error.first))
+            note(_describe_failure(target, error.first))
             raise
 
     return look
 
 
-def _gone(target: ObservedTarget, problem: Problem) -> str:
+def _describe_failure(target: ObservedTarget, problem: Problem) -> str:
     whose = f"{target.ref.service} at {target.ref.provider}"
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{whose} is not followed: {problem.message}{hint}"
 
 
 class FollowedSource(Struct, frozen=True):
-    """One service at one provider, followed."""
+    """The followed logs of one service at one provider."""
 
     target: ObservedTarget
     observer: Observer
     asked: Observing
     stream: LineStream
-    watch: CallWatch
+    watch: CallContext
     sleep: Callable[[float], None] = time.sleep
 
     def follow(self) -> None:
@@ -150,7 +151,7 @@ class FollowedSource(Struct, frozen=True):
                     self.watch.hear("connection restored")
                 pause = 0.0
             # What took long is a burden to whoever was asked: he has as long to himself.
-            self._rest(max(pause, self._every, (self.stream.now() - begun) / SECOND))
+            self._pause(max(pause, self._every, (self.stream.now() - begun) / SECOND))
 
     @property
     def _look_back(self) -> LookBack:
@@ -158,7 +159,8 @@ class FollowedSource(Struct, frozen=True):
 
     @property
     def _every(self) -> float:
-        """Logs may be asked for so and so often: the more functions, the rarer."""
+        """Return the poll interval. It grows with the number of functions, within the rate
+        limit."""
         paced = self.observer.every if isinstance(self.observer, PacedObserver) else 0.5
         return max(paced, 0.1 * len(self.target.service.functions))
 
@@ -172,8 +174,8 @@ class FollowedSource(Struct, frozen=True):
         takes = self.asked.question().takes
         self.stream.take([one for one in map(self.target.shown, lines) if takes(one)])
 
-    def _rest(self, seconds: float) -> None:
-        """What waits is told meanwhile."""
+    def _pause(self, seconds: float) -> None:
+        """Pause, and pass on waiting lines meanwhile."""
         while seconds > 0 and not self.watch.is_to_end():
             self.sleep(min(seconds, _TICK))
             seconds -= _TICK

@@ -1,5 +1,7 @@
-"""Which time a source that is followed is asked about next, and which of its lines are new. No
-effects: whoever uses it says what time it is."""
+"""Choose the next time window of a followed source and detect its new lines.
+
+No side effects: the caller passes the current time.
+"""
 
 from collections.abc import Sequence
 
@@ -12,8 +14,10 @@ _AHEAD = 900 * SECOND
 
 
 class LookBack(Struct, frozen=True):
-    """How far back lines are looked for that were not there before: some are told late, and some
-    are stamped by a clock that is behind. `near` at each look, `far` once in `every`."""
+    """How far back late lines are searched, because ingestion and clocks can lag.
+
+    `near` applies to each poll, `far` to every n-th poll, with n = `every`.
+    """
 
     near: int
     far: int
@@ -21,9 +25,10 @@ class LookBack(Struct, frozen=True):
 
 
 class FollowedTime:
-    """A line that can be read no later than `far` after the time it is stamped with is found, and
-    found as new once: whatever its neighbours are stamped with, and however long nobody answered
-    meanwhile."""
+    """Every line that becomes readable within `far` of its timestamp is reported exactly once.
+
+    This holds for any timestamps of other lines and for any outage of the source.
+    """
 
     def __init__(self, since: int, look_back: LookBack) -> None:
         self._since, self._look_back = since, look_back
@@ -38,8 +43,7 @@ class FollowedTime:
         return TimeWindow(self._begin(now), now + _AHEAD)
 
     def new(self, lines: Sequence[LogLine], now: int) -> list[LogLine]:
-        """Of what was answered to the window of that `now`: those that were in no answer
-        before."""
+        """Return the lines of a query at `now` that no earlier response contained."""
         found = []
         for line in lines:
             if line.key not in self._known:
@@ -66,8 +70,8 @@ class FollowedTime:
         return max(self._since, begin)
 
     def _measure(self, lines: Sequence[LogLine]) -> None:
-        """A function whose lines come late, or are stamped so, is looked for further back from the
-        next look on: the others' lines say nothing of its own."""
+        """Search further back for a function whose lines arrive late. Each function is measured
+        separately."""
         if self._read is None:
             return
         most = self._look_back.far - self._look_back.near
@@ -78,5 +82,5 @@ class FollowedTime:
             self._behind[function] = min(max(self._read - at, 0), most)
 
     def _forget(self, before: int) -> None:
-        """What no look reaches any more."""
+        """Forget lines that no window reaches anymore."""
         self._known = {key: at for key, at in self._known.items() if at >= before}

@@ -1,5 +1,7 @@
-"""Lines of many sources in the order of their times, each once. No effects: whoever uses it says
-what time it is."""
+"""Merge lines of many sources by time, without duplicates.
+
+No side effects: the caller passes the current time.
+"""
 
 import heapq
 from collections.abc import Iterable
@@ -10,10 +12,14 @@ LineKey = tuple[str, str, str, str]
 
 
 class LineMerge:
-    """A line waits for `hold` after it was heard of, and lets all that are older out before it. One
-    that comes later than that is told out of order rather than not at all. One that is stamped with
-    a time still to come counts as of the moment at which it was heard of: it lets nobody out before
-    his turn. Lines that were heard of longer ago than `memory` may be told again."""
+    """A line is held for `hold` after its arrival, so that older lines are passed on first.
+
+    Lines that arrive even later are passed on out of order.
+
+    A timestamp in the future counts as the time of arrival, so that no line is passed on too early.
+
+    Duplicates older than `memory` are not detected.
+    """
 
     def __init__(self, hold: int, memory: int) -> None:
         self._hold, self._memory = hold, memory
@@ -38,21 +44,21 @@ class LineMerge:
         ripe = [at for arrived, at in self._arrivals if now - arrived >= self._hold]
         self._arrivals = [one for one in self._arrivals if now - one[0] < self._hold]
         self._forget(now - self._memory)
-        return self._out(max(ripe)) if ripe else []
+        return self._take_until(max(ripe)) if ripe else []
 
     def rest(self) -> list[LogLine]:
-        """All that still wait."""
+        """Return all lines that are still held."""
         self._arrivals = []
-        return self._out(None)
+        return self._take_until(None)
 
-    def _out(self, until: int | None) -> list[LogLine]:
+    def _take_until(self, until: int | None) -> list[LogLine]:
         found = []
         while self._waiting and (until is None or self._waiting[0][0] <= until):
             found.append(heapq.heappop(self._waiting)[-1])
         return found
 
     def _forget(self, before: int) -> None:
-        """The oldest are first: each was put behind all others when it was last heard of."""
+        """Forget old lines. The oldest are first, because each arrival moves a line to the end."""
         while self._heard:
             key = next(iter(self._heard))
             if self._heard[key] >= before:
@@ -60,8 +66,8 @@ class LineMerge:
             del self._heard[key]
 
 
-def in_order(lines: Iterable[LogLine]) -> list[LogLine]:
-    """All at once; of two with one key the first is told."""
+def sort_lines(lines: Iterable[LogLine]) -> list[LogLine]:
+    """Sort the lines. Of two lines with the same key, only the first is kept."""
     every = list(lines)
     merge = LineMerge(0, 0)
     merge.take(every, max((one.at for one in every), default=0))

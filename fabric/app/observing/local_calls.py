@@ -1,4 +1,4 @@
-"""What was called on this machine, as a provider would tell of it: from the log of calls."""
+"""Invocations on this machine, from the call log, in the form of a provider's data."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,12 +7,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.amounts import plural
-from fabric.model.log_levels import level_of
+from fabric.model.amounts import format_count
+from fabric.model.log_levels import find_level
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall, TracedStep
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.state.call_log import CallEntry, noted_calls
+from fabric.state.call_log import CallEntry, read_calls
 
 _MS = 1_000_000
 # No call lasts longer: one that began before the time that is asked about may have said something
@@ -29,41 +29,47 @@ class LocalCalls(Struct, frozen=True):
         self,
         service: ObservedService,
         asked: LogQuestion,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> Iterable[LogLine]:
-        calls = self._calls(service, asked.window.since - LONGEST_CALL, watch)
-        lines = itertools.chain.from_iterable(_lines(service, one) for one in calls)
+        calls = self._list_calls(service, asked.window.since - LONGEST_CALL, watch)
+        lines = itertools.chain.from_iterable(_list_call_lines(service, one) for one in calls)
         return [one for one in lines if asked.window.has(one.at)]
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
-        calls = [one for one in self._calls(service, window.since, watch) if window.has(one.at)]
+        calls = [
+            one for one in self._list_calls(service, window.since, watch) if window.has(one.at)
+        ]
         for function in service.functions:
             own = [one for one in calls if one.function == function.name]
-            yield _numbers(service, function.name, own, window)
+            yield _summarize_calls(service, function.name, own, window)
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        calls = self._calls(service, window.since, watch)
+        calls = self._list_calls(service, window.since, watch)
         return [_trace(service, one) for one in calls if window.has(one.at)]
 
-    def _calls(self, service: ObservedService, since: int, watch: CallWatch) -> list[CallEntry]:
-        found = noted_calls(self.path, since)
+    def _list_calls(
+        self, service: ObservedService, since: int, watch: CallContext
+    ) -> list[CallEntry]:
+        found = read_calls(self.path, since)
         if found.damaged:
-            watch.hear(f"{self.path.name}: skipped {plural(found.damaged, 'line')} without a call")
+            watch.hear(
+                f"{self.path.name}: skipped {format_count(found.damaged, 'line')} without a call"
+            )
         names = {one.name for one in service.functions}
         label = service.address.label
         calls = [one for one in found.entries if one.function in names]
         return [one for one in calls if one.provider in ("", label)]
 
 
-def _lines(service: ObservedService, call: CallEntry) -> Iterator[LogLine]:
-    """A handler's lines have no times of their own: they are told in their order, from the call's
-    beginning on."""
+def _list_call_lines(service: ObservedService, call: CallEntry) -> Iterator[LogLine]:
+    """List the lines of a call in order. They have no timestamps, so all have the call's start
+    time."""
     ended = f"ended after {call.ms} ms" + (f": {call.error}" if call.error else "")
-    said = [(text, level_of(text)) for text in call.lines]
+    said = [(text, find_level(text)) for text in call.lines]
     said += [(call.error, "error")] if call.error else []
     texts = [(f"called as {call.request}", ""), *said, (ended, "")]
     last = len(texts) - 1
@@ -78,7 +84,7 @@ def _lines(service: ObservedService, call: CallEntry) -> Iterator[LogLine]:
         )
 
 
-def _numbers(
+def _summarize_calls(
     service: ObservedService, function: str, calls: Sequence[CallEntry], window: TimeWindow
 ) -> FunctionNumbers:
     times = sorted(one.ms for one in calls)
@@ -88,14 +94,14 @@ def _numbers(
         service.address.label,
         len(calls),
         sum(bool(one.error) for one in calls),
-        percentile(times, 50),
-        percentile(times, 95),
+        compute_percentile(times, 50),
+        compute_percentile(times, 95),
         window.in_parts((one.at, 1) for one in calls),
     )
 
 
-def percentile(ordered: Sequence[int], share: int) -> float | None:
-    """The nearest of those that were seen."""
+def compute_percentile(ordered: Sequence[int], share: int) -> float | None:
+    """Compute a percentile: the nearest observed value."""
     if not ordered:
         return None
     rank = -(-len(ordered) * share // 100)

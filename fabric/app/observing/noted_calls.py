@@ -3,18 +3,17 @@
 from pathlib import Path
 
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.settings import Settings
-from fabric.model.observed import nanoseconds
-from fabric.runtimes.calls.call_end import CallEnd, problem_of
+from fabric.model.observed import convert_to_nanoseconds
+from fabric.runtimes.calls.call_end import CallEnd, build_call_problem
 from fabric.state.call_log import CallEntry, CallLog, call_log_path
 
 _MS = 1_000_000
 
 
 class CallNotes:
-    """Those of one service in one stage; `provider` is the label that its functions are called
-    as."""
+    """The call log of one service and stage. `provider` is the label of its functions."""
 
     def __init__(self, path: Path, provider: str, settings: Settings) -> None:
         self._log = CallLog(path)
@@ -24,20 +23,20 @@ class CallNotes:
         self._log.close()
 
     def note(self, function: str, end: CallEnd) -> None:
-        """What an end says has no secrets in it."""
-        problem = problem_of(function, end)
+        """Record a call. Its end contains no secrets."""
+        problem = build_call_problem(function, end)
         self.put_down(function, end.said, end.ms, problem.message if problem else "")
 
     def put_down(self, function: str, said: str, ms: int, error: str = "") -> None:
-        at = nanoseconds(self._settings.clock.now()) - ms * _MS
+        at = convert_to_nanoseconds(self._settings.clock.now()) - ms * _MS
         request, lines = self._settings.chance(8), tuple(said.splitlines())
         entry = CallEntry(at, function, request, ms, self._provider, error, lines)
         self._log.note(entry)
 
 
-def local_notes(project: Project, settings: Settings) -> CallNotes:
-    """For calls of what was built here, deployed or not."""
+def open_local_calls(project: Project, settings: Settings) -> CallNotes:
+    """Open the call log for functions built here, deployed or not."""
     unit = project.units[0]
-    placement = placement_of(unit, project.workspace, project.home)
+    placement = build_placement(unit, project.workspace, project.home)
     path = call_log_path(Path(placement.home), placement.stage, placement.service)
     return CallNotes(path, placement.provider, settings)

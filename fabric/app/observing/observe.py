@@ -1,5 +1,4 @@
-"""`logs`, `metrics` and `traces`: each service at each provider is a task, and all are asked at
-once."""
+"""`logs`, `metrics` and `traces`: query all services and providers in parallel tasks."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -8,38 +7,38 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from fabric.app.observing.asked import Observing
-from fabric.app.observing.line_merge import in_order
-from fabric.app.observing.targets import ObservedTarget, ObservedTargets, observed_targets
+from fabric.app.observing.line_merge import sort_lines
+from fabric.app.observing.targets import ObservedTarget, ObservedTargets, open_observed_targets
 from fabric.app.request import Request
 from fabric.app.run_graph import GraphJob, run_graph
-from fabric.app.run_problems import problems_of
+from fabric.app.run_problems import list_run_problems
 from fabric.app.session import Session, SessionOptions
 from fabric.app.settings import Settings
 from fabric.engine.result import RunResult
 from fabric.engine.run_info import MakeListeners
-from fabric.graph.observations import observation_graph, observation_id
-from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, moment
+from fabric.graph.observations import build_observation_graph, build_observation_id
+from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, format_moment
 from fabric.model.outcomes.json_struct import JsonStruct
 from fabric.model.outcomes.watched import (
     LogsOutcome,
     MetricsOutcome,
     TracesOutcome,
-    line_row,
-    numbers_row,
+    build_line_row,
+    build_numbers_row,
     trace_row,
 )
 from fabric.model.problems import ExitCode, Problem, exit_code_of
 from fabric.model.project_info import ProjectInfo
 from fabric.model.report import Report
-from fabric.providers.contract import CallWatch
-from fabric.system.clock import file_time_ns
+from fabric.providers.contract import CallContext
+from fabric.system.clock import read_file_time_ns
 from fabric.tasks.observe import ObserveKind
 
-Look: TypeAlias = Callable[[ObservedTarget, CallWatch], None]
+Look: TypeAlias = Callable[[ObservedTarget, CallContext], None]
 
 
 class _Found:
-    """What all tasks found, and what was said besides."""
+    """The results of all tasks, with their notices."""
 
     def __init__(self) -> None:
         self.lines: list[LogLine] = []
@@ -58,21 +57,21 @@ def observe(
     one_trace: str = "",
 ) -> Report:
     found = _Found()
-    with observed_targets(request, settings) as targets:
+    with open_observed_targets(request, settings) as targets:
         look = _look(asked, targets, found)
         result = run_looks(request, settings, (asked.kind, targets, look), make_listeners)
-    problems = problems_of(result)
-    outcome, missing = _outcome(asked, found, one_trace)
+    problems = list_run_problems(result)
+    outcome, missing = _build_outcome(asked, found, one_trace)
     problems = (*problems, *(missing if not problems else ()))
     notes = "\n".join(dict.fromkeys(found.notes))
     # Where nobody could be asked, "there is nothing" would be no answer.
     text = "" if problems and not (found.lines or found.numbers or found.traces) else None
-    code = ending(result) if not result.interrupted else result.exit_code
+    code = choose_exit_code(result) if not result.interrupted else result.exit_code
     return Report(request.command, outcome, text, notes, problems, targets.warnings, code)
 
 
-def ending(result: RunResult) -> ExitCode:
-    """Of several that are asked some may answer: that is no failure, and no success."""
+def choose_exit_code(result: RunResult) -> ExitCode:
+    """Choose the exit code. If only some targets respond, it is neither success nor failure."""
     if not result.problems:
         return ExitCode.OK
     bad = sum(bool(outcome.problems) for _, outcome in result.rows)
@@ -87,12 +86,14 @@ def run_looks(
     work: tuple[str, ObservedTargets, Look],
     make_listeners: MakeListeners,
 ) -> RunResult:
-    """All at once: nothing is computed, and who follows never ends."""
+    """Run all queries in parallel. They use no compute slots, and followed ones never end."""
     kind, targets, look = work
-    graph = observation_graph(kind, [one.ref for one in targets.targets])
-    looks = {observation_id(kind, one.ref): _bound(look, one) for one in targets.targets}
+    graph = build_observation_graph(kind, [one.ref for one in targets.targets])
+    looks = {
+        build_observation_id(kind, one.ref): _bind_target(look, one) for one in targets.targets
+    }
     opening = SessionOptions(
-        file_time_ns(settings.cwd),
+        read_file_time_ns(settings.cwd),
         use_cache=False,
         create=False,
         keeps=False,
@@ -105,12 +106,12 @@ def run_looks(
         return run_graph(request, session, GraphJob(info, graph), make_listeners)
 
 
-def _bound(look: Look, target: ObservedTarget) -> Callable[[CallWatch], None]:
+def _bind_target(look: Look, target: ObservedTarget) -> Callable[[CallContext], None]:
     return lambda watch: look(target, watch)
 
 
 def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
-    def look(target: ObservedTarget, watch: CallWatch) -> None:
+    def look(target: ObservedTarget, watch: CallContext) -> None:
         observer = targets.observer(target, asked.kind)
         own = replace(watch, hear=lambda text: found.notes.append(f"{target.ref.service}: {text}"))
         match asked.kind:
@@ -132,24 +133,24 @@ def _look(asked: Observing, targets: ObservedTargets, found: _Found) -> Look:
     return look
 
 
-def _outcome(
+def _build_outcome(
     asked: Observing, found: _Found, one_trace: str
 ) -> tuple[JsonStruct, tuple[Problem, ...]]:
-    times = (moment(asked.window.since), moment(asked.window.until))
+    times = (format_moment(asked.window.since), format_moment(asked.window.until))
     match asked.kind:
         case "logs":
-            lines = tuple(in_order(found.lines))[-asked.most :]
-            return LogsOutcome(tuple(map(line_row, lines)), *times, lines), ()
+            lines = tuple(sort_lines(found.lines))[-asked.most :]
+            return LogsOutcome(tuple(map(build_line_row, lines)), *times, lines), ()
         case "metrics":
             rows = sorted(found.numbers, key=lambda one: (one.service, one.function, one.provider))
             parts = tuple(one.over_time for one in rows)
-            return MetricsOutcome(tuple(map(numbers_row, rows)), *times, parts), ()
-    traces, missing = _traces(asked, found.traces, one_trace)
+            return MetricsOutcome(tuple(map(build_numbers_row, rows)), *times, parts), ()
+    traces, missing = _select_traces(asked, found.traces, one_trace)
     rows_ = tuple(map(trace_row, traces))
     return TracesOutcome(rows_, *times, as_trees=bool(one_trace)), missing
 
 
-def _traces(
+def _select_traces(
     asked: Observing, found: Sequence[TracedCall], one_trace: str
 ) -> tuple[list[TracedCall], tuple[Problem, ...]]:
     every = sorted(found, key=lambda one: (one.started_at, one.id))

@@ -1,4 +1,4 @@
-"""Whose calls are asked about: the services as they are recorded, and who looks after each."""
+"""The observed services from their records, each with its observer."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.live_records import find_records
 from fabric.app.deploy.placed_deployers import PlacedDeployers
-from fabric.app.deploy.scope import deployers_that_look
+from fabric.app.deploy.scope import build_read_only_deployers
 from fabric.app.observing.local_calls import LocalCalls
 from fabric.app.project.modes import require_enabled
 from fabric.app.project.opened import Project
@@ -18,22 +18,24 @@ from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
 from fabric.config.values import Config
-from fabric.model.catalog import facts_of, titled
+from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.observed import LogLine, TracedCall
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode, Record, RecordRef
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 from fabric.providers.connections import Connections
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.naming import resource_name
+from fabric.providers.naming import format_resource_name
 from fabric.providers.observing import ObservedService, Observer
 from fabric.providers.redaction import Redaction
-from fabric.state.call_log import call_log_path, noted_calls
+from fabric.state.call_log import call_log_path, read_calls
 
 
 class ObservedTarget(Struct, frozen=True):
-    """One service at one provider. Without a record it was never deployed: there may be calls of it
-    on this machine all the same."""
+    """One service at one provider. Without a record it was never deployed.
+
+    Local calls of it can exist in any case.
+    """
 
     ref: RecordRef
     placement: Placement
@@ -47,7 +49,7 @@ class ObservedTarget(Struct, frozen=True):
 
     @property
     def is_here(self) -> bool:
-        """Whether it is called on this machine."""
+        """Return whether it runs on this machine."""
         if self.record is None:
             return self.was_called_here
         return self.record.mode is Mode.SIMULATED
@@ -56,10 +58,10 @@ class ObservedTarget(Struct, frozen=True):
     def was_called_here(self) -> bool:
         """Calls that were noted as another provider's are none of this one."""
         label = self.service.address.label
-        return any(one.provider in ("", label) for one in noted_calls(self.log).entries)
+        return any(one.provider in ("", label) for one in read_calls(self.log).entries)
 
     def shown(self, line: LogLine) -> LogLine:
-        """Without a secret in it."""
+        """Redact secrets in a line."""
         return replace(line, text=self.hide.over(line.text))
 
     def shown_trace(self, trace: TracedCall) -> TracedCall:
@@ -76,22 +78,22 @@ class ObservedTargets(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
     def observer(self, target: ObservedTarget, kind: str) -> Observer:
-        """Raises where there is none, or nothing that it could look after."""
+        """Return the observer. Raises if there is none, or nothing to observe."""
         if target.is_here:
             self._refuse_unready(target, kind)
             return LocalCalls(target.log)
         if target.record is None:
             self._refuse_unready(target, kind)
-            raise FabricError(_not_deployed(target.ref))
-        facts = facts_of(target.placement.provider_id)
+            raise FabricError(_not_deployed_problem(target.ref))
+        facts = find_provider_facts(target.placement.provider_id)
         # A command is the caller's own choice: fabric reads it from the process alone.
         if facts is None or not self.env.get(facts.observe_command_variable(kind)):
             require_enabled(target.placement, target.record.mode, self.env)
         return self.deployers.observer(target.ref, kind)
 
     def _refuse_unready(self, target: ObservedTarget, kind: str) -> None:
-        """Where nothing was called here either, it is told what a look at the provider would
-        need."""
+        """Raise with the missing requirements of provider queries, if no local calls exist
+        either."""
         if target.was_called_here:
             return
         try:
@@ -102,54 +104,60 @@ class ObservedTargets(Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def observed_targets(request: Request, settings: Settings) -> Iterator[ObservedTargets]:
-    project, warnings = _opened(request, settings)
+def open_observed_targets(request: Request, settings: Settings) -> Iterator[ObservedTargets]:
+    project, warnings = _open_observed_project(request, settings)
     live = find_records(project, request.where.provider, settings).all_readable()
     placements = (*live.placements, *live.absent)
     if not placements:
-        raise FabricError(_no_provider(request.where.provider, project))
+        raise FabricError(_unknown_provider_problem(request.where.provider, project))
     configs = {unit.service: unit.config for unit in project.units}
     with contextlib.closing(Connections()) as connections:
-        deployers = deployers_that_look(placements, lambda: project.units, settings, connections)
+        deployers = build_read_only_deployers(
+            placements, lambda: project.units, settings, connections
+        )
         every = [
-            _target(deployers, one, live.records.get(one.ref), configs[one.service])
+            _build_target(deployers, one, live.records.get(one.ref), configs[one.service])
             for one in placements
         ]
-        chosen = _chosen(_met(every), request.functions)
+        chosen = _select_targets(_drop_undeployed(every), request.functions)
         yield ObservedTargets(
             project.workspace, project.stage, deployers, chosen, settings.env, warnings
         )
 
 
-def _opened(request: Request, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
-    """Secrets are hidden, and so they have to be known; a config that cannot be read whole says
-    where its records lie all the same."""
+def _open_observed_project(
+    request: Request, settings: Settings
+) -> tuple[Project, tuple[Problem, ...]]:
+    """Open the project with its secrets, to redact them.
+
+    The record locations are known even if the config cannot be read completely.
+    """
     try:
         return open_project(request.where, settings), ()
     except FabricError as error:
         project = open_project(replace(request.where, only_place=True), settings)
-        return project, (_unknown_secrets(error.first),)
+        return project, (_unknown_secrets_problem(error.first),)
 
 
-def _unknown_secrets(problem: Problem) -> Problem:
+def _unknown_secrets_problem(problem: Problem) -> Problem:
     message = f"secrets cannot be resolved and are not hidden in the output: {problem.message}"
     return Problem("observe/unknown-secrets", message, problem.hint, problem.where)
 
 
-def _target(
+def _build_target(
     deployers: PlacedDeployers, placement: Placement, record: Record | None, config: Config
 ) -> ObservedTarget:
     address = replace(deployers.address(placement.ref), previous=record)
-    service = ObservedService(address, tuple(_functions(address, record, config)))
+    service = ObservedService(address, tuple(_list_observed_functions(address, record, config)))
     return ObservedTarget(
         placement.ref, placement, record, service, deployers.hidden(placement.ref)
     )
 
 
-def _functions(
+def _list_observed_functions(
     address: DeploymentAddress, record: Record | None, config: Config
 ) -> Iterator[LiveFunction]:
-    """Those that are deployed; on this machine those too that are only in the config."""
+    """List the deployed functions, and for local targets also those only in the config."""
     deployed = record.functions if record else ()
     for one in deployed:
         yield LiveFunction(one.name, one.resource_name, one.resource_id, one.endpoint)
@@ -157,11 +165,11 @@ def _functions(
         known = {one.name for one in deployed}
         for function in config.functions:
             if function.name not in known:
-                yield LiveFunction(function.name, resource_name(address, function.name), "")
+                yield LiveFunction(function.name, format_resource_name(address, function.name), "")
 
 
-def _met(every: list[ObservedTarget]) -> list[ObservedTarget]:
-    """Of a service that is deployed elsewhere nobody has to be told where it is not."""
+def _drop_undeployed(every: list[ObservedTarget]) -> list[ObservedTarget]:
+    """Drop undeployed targets of a service that is deployed at another provider."""
     deployed = {one.ref.service for one in every if one.record is not None}
     return [
         one
@@ -170,14 +178,18 @@ def _met(every: list[ObservedTarget]) -> list[ObservedTarget]:
     ]
 
 
-def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[ObservedTarget, ...]:
+def _select_targets(
+    every: list[ObservedTarget], names: frozenset[str]
+) -> tuple[ObservedTarget, ...]:
     if not names:
         return tuple(every)
     known = sorted({one.name for target in every for one in target.service.functions})
     unknown = [name for name in sorted(names) if name not in known]
     if unknown:
         problems = [
-            Problem("usage/unknown-function", f"unknown function `{one}`", _hint(one, known))
+            Problem(
+                "usage/unknown-function", f"unknown function `{one}`", _suggest_service(one, known)
+            )
             for one in unknown
         ]
         raise FabricError(*problems)
@@ -189,18 +201,18 @@ def _chosen(every: list[ObservedTarget], names: frozenset[str]) -> tuple[Observe
     return tuple(found)
 
 
-def _hint(name: str, known: list[str]) -> str:
-    return did_you_mean(name, known) or f"use one of {', '.join(known)}"
+def _suggest_service(name: str, known: list[str]) -> str:
+    return suggest_spelling(name, known) or f"use one of {', '.join(known)}"
 
 
-def _not_deployed(ref: RecordRef) -> Problem:
+def _not_deployed_problem(ref: RecordRef) -> Problem:
     message = f"{ref.title} is not deployed and was not called on this machine"
     return Problem(
         "observe/not-deployed", message, hint="run: fabric deploy, or fabric invoke local"
     )
 
 
-def _no_provider(provider: str, project: Project) -> Problem:
+def _unknown_provider_problem(provider: str, project: Project) -> Problem:
     own = sorted({unit.config.provider.label for unit in project.units})
-    message = f"stage `{project.stage}` has no deployment on {titled(provider)}"
+    message = f"stage `{project.stage}` has no deployment on {format_provider_title(provider)}"
     return Problem("observe/not-deployed", message, hint=f"use one of the config: {', '.join(own)}")

@@ -1,12 +1,12 @@
-"""From files to a graph: configs are read and checked, networkx weaves what they come to."""
+"""From files to a graph: read and check the configs, then build the graph with networkx."""
 
 from collections.abc import Iterable, Sequence
 
 from fabric.app.project.compiled import Compiled
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_of
+from fabric.app.project.place_services import build_placement
 from fabric.app.project.placement import Placement
-from fabric.app.project.plan_rows import service_row
+from fabric.app.project.plan_rows import build_service_row
 from fabric.app.project.project import open_project
 from fabric.app.request import Request
 from fabric.app.settings import Settings
@@ -16,7 +16,7 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.problems import FabricError, Problem
 from fabric.model.project_info import ProjectInfo
-from fabric.model.spelling import nearest
+from fabric.model.spelling import find_nearest
 
 
 def compile_files(request: Request, settings: Settings) -> Compiled:
@@ -31,18 +31,20 @@ def compile_project(project: Project, request: Request) -> Compiled:
         compile_graph(
             project.units, request.verb, functions=request.functions, strict=request.strict
         ),
-        tuple(service_row(unit, request.verb) for unit in project.units),
+        tuple(build_service_row(unit, request.verb) for unit in project.units),
         frozenset(str(path) for path in (*project.sources, *project.looked_for)),
         project.bound_names,
-        _posts(project.units, project, request.where.home),
-        _posts(project.dependencies, project),
+        _list_placements(project.units, project, request.where.home),
+        _list_placements(project.dependencies, project),
         units=project.units,
         may_be_kept=not any(unit.config.asked_managers for unit in project.units),
     )
 
 
-def _posts(units: Iterable[ServiceUnit], project: Project, home: str = "") -> tuple[Placement, ...]:
-    return tuple(placement_of(unit, project.workspace, home) for unit in units)
+def _list_placements(
+    units: Iterable[ServiceUnit], project: Project, home: str = ""
+) -> tuple[Placement, ...]:
+    return tuple(build_placement(unit, project.workspace, home) for unit in units)
 
 
 def _refuse_unplannable(project: Project, verb: Verb) -> None:
@@ -57,10 +59,10 @@ def _refuse_unknown_functions(project: Project, functions: frozenset[str]) -> No
     known = sorted({one.name for unit in project.units for one in unit.config.functions})
     unknown = sorted(functions - set(known))
     if unknown:
-        raise FabricError(*(unknown_function(name, known) for name in unknown))
+        raise FabricError(*(unknown_function_problem(name, known) for name in unknown))
 
 
-def unknown_function(name: str, known: Sequence[str]) -> Problem:
-    guess = nearest(name, known)
+def unknown_function_problem(name: str, known: Sequence[str]) -> Problem:
+    guess = find_nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(known[:12])
     return Problem("usage/unknown-function", f"unknown function `{name}`", hint=hint)

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
 
 class Compiled(Struct, frozen=True):
-    """A graph, and what a plan says of its services.
+    """A graph and the plan's facts of its services.
 
-    `sources` are all paths that were read, or looked for, to get here; `bound_names` the variables.
-    `placements` say where the records of its services lie, `dependencies` where those of services
-    lie that these depend on. `serials` say how far the records are, once they were looked at.
-    Not `may_be_kept`: a secret manager had a say, and nobody can tell whether it says the same.
-    With `is_part` single functions were named: all others are left alone, configured or not.
-    `units` are there if configs were read to get here, for whoever needs them too.
+    `sources` are all paths that were read or searched for; `bound_names` are the variables.
+
+    `placements` locate the records of its services, `dependencies` those of their dependencies.
+    `serials` are the record versions, once read.
+
+    `may_be_kept` is false if a secret manager was used, whose values can change. With `is_part`
+    single functions were named; all others stay unchanged. `units` are set if configs were read.
     """
 
     info: ProjectInfo

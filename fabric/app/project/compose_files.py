@@ -1,9 +1,15 @@
-"""Compose files: what they list, what their patterns match, and which one a config belongs to."""
+"""Compose files: their services, their patterns, and the owner of a config."""
 
 import os
 from pathlib import Path
 
-from fabric.app.project.files import COMPOSE_NAME, config_in, read_file, relative, shown
+from fabric.app.project.files import (
+    COMPOSE_NAME,
+    find_config_in,
+    format_relative,
+    format_shown_path,
+    read_file,
+)
 from fabric.config.compose import load_compose
 from fabric.config.values import Compose, ComposeService
 from fabric.model.problems import Place, Problem
@@ -25,9 +31,9 @@ def include_folders(compose: Compose, base: Path) -> list[Path]:
 
 
 def read_compose(path: Path, cwd: Path) -> Compose:
-    """What a compose file lists, with its `include` patterns expanded to more services."""
-    compose = load_compose(shown(path, cwd), read_file(path, COMPOSE_NAME))
-    listed = {config_in(path.parent / one.config) for one in compose.services}
+    """Read a compose file, with its `include` patterns expanded to services."""
+    compose = load_compose(format_shown_path(path, cwd), read_file(path, COMPOSE_NAME))
+    listed = {find_config_in(path.parent / one.config) for one in compose.services}
     found = dict.fromkeys(
         file
         for pattern in compose.include
@@ -36,37 +42,43 @@ def read_compose(path: Path, cwd: Path) -> Compose:
     )
     return Compose(
         compose.file,
-        (*compose.services, *(ComposeService("", relative(one, path.parent)) for one in found)),
+        (
+            *compose.services,
+            *(ComposeService("", format_relative(one, path.parent)) for one in found),
+        ),
         compose.include,
     )
 
 
-def entry_of(config: Path, owner: Path) -> ComposeService:
-    """The entry by which a compose file names a config."""
+def build_compose_entry(config: Path, owner: Path) -> ComposeService:
+    """Build the entry under which a compose file contains a config."""
     services = read_compose(owner, owner.parent).services
-    paths = [config_in((owner.parent / one.config).resolve()) for one in services]
+    paths = [find_config_in((owner.parent / one.config).resolve()) for one in services]
     return next(one for one, path in zip(services, paths, strict=True) if path == config)
 
 
-def compose_files_above(config: Path) -> list[Path]:
-    """Where a compose file that names this config may lie, the nearest first: no further up than
-    folders are ours, so that nobody else decides what a service gets."""
+def list_parent_compose_files(config: Path) -> list[Path]:
+    """List the parent compose files that can contain this config, nearest first.
+
+    The search ends where a directory belongs to another user, who must not control a service's
+    values.
+    """
     return [Path(folder, COMPOSE_NAME) for folder in reach(str(config.parent))]
 
 
-def not_obeyed(config: Path) -> tuple[Problem, ...]:
-    """A compose file above that is passed over because somebody else may have written it."""
-    within = compose_files_above(config)
+def warn_of_ignored_compose(config: Path) -> tuple[Problem, ...]:
+    """Warn of a parent compose file that is ignored because another user can have written it."""
+    within = list_parent_compose_files(config)
     there = (folder / COMPOSE_NAME for folder in config.parents)
     strange = (
         path
         for path in there
         if os.path.lexists(path) and not (path in within and is_ours(str(path)))
     )
-    return tuple(_not_ours(path) for path in strange)[:1]
+    return tuple(_foreign_compose_problem(path) for path in strange)[:1]
 
 
-def _not_ours(path: Path) -> Problem:
+def _foreign_compose_problem(path: Path) -> Problem:
     return Problem(
         NOT_OURS,
         f"ignoring `{path}`: the file or a directory between it and the config is writable by "
@@ -76,21 +88,23 @@ def _not_ours(path: Path) -> Problem:
     )
 
 
-def owning_compose(config: Path) -> Path | None:
-    """The nearest compose file, beside a config or above it, that names it. One that cannot be
-    read is an error: it may say what the service stands on."""
-    for path in compose_files_above(config):
+def find_owning_compose(config: Path) -> Path | None:
+    """Find the nearest compose file, beside a config or above, that contains it.
+
+    An unreadable one is an error, because it can contain the service's dependencies.
+    """
+    for path in list_parent_compose_files(config):
         if not (path.is_file() and is_ours(str(path))):
             continue
         folder = path.parent
         services = read_compose(path, folder).services
-        if config in {config_in((folder / one.config).resolve()) for one in services}:
+        if config in {find_config_in((folder / one.config).resolve()) for one in services}:
             return path
     return None
 
 
-def unmatched(compose: Compose, base: Path) -> tuple[Problem, ...]:
-    """Patterns that find nothing: a slip in one would drop services without a word."""
+def warn_of_unmatched_patterns(compose: Compose, base: Path) -> tuple[Problem, ...]:
+    """Warn of patterns without a match, because a typo would silently drop services."""
     return tuple(
         Problem(
             "compose/nothing-included",

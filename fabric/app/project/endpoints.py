@@ -1,6 +1,6 @@
-"""Addresses that a project's `.env` names: used only with credentials from the same file.
+"""Endpoints from a project's `.env`: used only with credentials from the same file.
 
-A `.env` comes with a checkout. A token of the user's own must not go to a host that it names.
+A `.env` comes with a checkout. The user's own token must not be sent to a host that it names.
 """
 
 import re
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.hosts import host_of, is_name_in_host
+from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import Problem
-from fabric.model.secrecy import looks_secret
+from fabric.model.secrecy import is_secret_name
 from fabric.model.secret import Secret
 from fabric.system.urls import is_loopback, is_plain
 
@@ -26,10 +26,10 @@ _CONNECTION = "OBJSTORE3_CONNECTION_STRING"
 
 
 class Sources(Struct, frozen=True):
-    """What a `.env` says, and what the process says, which wins; `folder` is where the file is.
+    """The values of a `.env` and of the process, which has priority. `folder` contains the file.
 
-    `switches` are fabric's own variables in the file: they count from the process alone, for a
-    checkout must not decide how fabric runs.
+    `switches` are fabric's own variables in the file. They are ignored, because a checkout must not
+    control how fabric runs.
     """
 
     folder: Path
@@ -41,38 +41,39 @@ class Sources(Struct, frozen=True):
         return self.process.reveal().get(name, self.filed.reveal().get(name, ""))
 
     def is_filed(self, name: str) -> bool:
-        """Whether the file has the last word on a variable."""
+        """Return whether the value of a variable comes from the file."""
         return bool(self.filed.reveal().get(name)) and name not in self.process.reveal()
 
     def names(self) -> set[str]:
         return {*self.filed.reveal(), *self.process.reveal()}
 
 
-def foreign_endpoints(sources: Sources) -> tuple[str, ...]:
-    """The addresses of the file that credentials from elsewhere would go to."""
+def list_foreign_endpoints(sources: Sources) -> tuple[str, ...]:
+    """List endpoints from the file that would receive credentials from elsewhere."""
     return tuple(
         name
         for name in sorted(sources.filed.reveal())
         if sources.is_filed(name)
-        and (found := _endpoint(name, sources.filed.reveal()[name]))
-        and not is_loopback(_host(name, sources.filed.reveal()[name]))
-        and not _comes_with_credentials(name, found["prefix"], sources)
+        and (found := _match_endpoint(name, sources.filed.reveal()[name]))
+        and not is_loopback(_extract_host(name, sources.filed.reveal()[name]))
+        and not _has_credentials_beside(name, found["prefix"], sources)
     )
 
 
-def _endpoint(name: str, text: str) -> re.Match[str] | None:
-    """A region that could be more than a name within a host is an address, too."""
+def _match_endpoint(name: str, text: str) -> re.Match[str] | None:
+    """Match an endpoint. A region with more than a host label counts as an endpoint too."""
     region = None if is_name_in_host(text) else _REGION.fullmatch(name)
     return region or _ENDPOINT.fullmatch(name)
 
 
-def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
-    """A PostgreSQL URL of the file that would have the client send a password of the user's."""
+def list_foreign_databases(sources: Sources, name: str) -> tuple[str, ...]:
+    """List PostgreSQL URLs from the file with which the client would send a password of the
+    user."""
     if not sources.is_filed(name) or not sources.filed.reveal()[name].startswith("postgres"):
         return ()
-    from fabric.state.backends.postgres_target import postgres_target  # psycopg and all
+    from fabric.state.backends.postgres_target import parse_postgres_target  # psycopg and all
 
-    target = postgres_target(sources.filed.reveal()[name])
+    target = parse_postgres_target(sources.filed.reveal()[name])
     own = any(sources.process.reveal().get(one) for one in ("PGPASSWORD", "PGPASSFILE"))
     if target.reads_files or (target.has_other_address and not target.has_password):
         return (name,)
@@ -80,7 +81,7 @@ def foreign_database(sources: Sources, name: str) -> tuple[str, ...]:
     return (name,) if takes_own else ()
 
 
-def foreign_problem(sources: Sources, name: str) -> Problem:
+def foreign_endpoint_problem(sources: Sources, name: str) -> Problem:
     return Problem(
         "credentials/foreign-endpoint",
         f"ignoring `{name}` in `{sources.folder / '.env'}`: its credentials are not in the same "
@@ -89,11 +90,11 @@ def foreign_problem(sources: Sources, name: str) -> Problem:
     )
 
 
-def plain_endpoints(sources: Sources) -> Iterator[str]:
-    """Addresses, whoever names them, that are reached without encryption over a network."""
+def list_plain_endpoints(sources: Sources) -> Iterator[str]:
+    """List endpoints, from any source, that are reached over a network without encryption."""
     for name in sorted(sources.names()):
         text = sources.get(name)
-        if _ENDPOINT.fullmatch(name) and is_plain(_url(name, text)):
+        if _ENDPOINT.fullmatch(name) and is_plain(_extract_url(name, text)):
             yield name
 
 
@@ -106,7 +107,7 @@ def switch_problem(sources: Sources, name: str) -> Problem:
     )
 
 
-def plain_problem(name: str) -> Problem:
+def plain_endpoint_problem(name: str) -> Problem:
     return Problem(
         "config/plain-http",
         f"`{name}` uses plain HTTP: other parties can read and change its requests",
@@ -114,14 +115,17 @@ def plain_problem(name: str) -> Problem:
     )
 
 
-def _comes_with_credentials(name: str, prefix: str | None, sources: Sources) -> bool:
+def _has_credentials_beside(name: str, prefix: str | None, sources: Sources) -> bool:
     if prefix:
-        return _all_filed(sources, [one for one in sources.names() if _is_secret_of(one, prefix)])
+        return _is_all_from_file(
+            sources, [one for one in sources.names() if _is_secret_of(one, prefix)]
+        )
     return _BROUGHT_ALONG.get(name, _has_keys_for_commands)(sources)
 
 
 def _has_keys_for_commands(sources: Sources) -> bool:
-    """Commands of the user read these by themselves, and their own credentials with them."""
+    """Return whether the file has credentials that custom commands read, along with the user's
+    own."""
     own = _present(sources, "CLOUD1")
     return _has_keys(sources, "AWS") and (not own or _has_keys(sources, "CLOUD1"))
 
@@ -131,7 +135,7 @@ def _has_keys_for_store(sources: Sources) -> bool:
 
 
 def _is_secret_of(name: str, prefix: str) -> bool:
-    return name.startswith(f"{prefix}_") and looks_secret(name)
+    return name.startswith(f"{prefix}_") and is_secret_name(name)
 
 
 def _present(sources: Sources, family: str) -> bool:
@@ -141,10 +145,10 @@ def _present(sources: Sources, family: str) -> bool:
 def _has_keys(sources: Sources, family: str) -> bool:
     needed = [f"{family}_{key}" for key in _KEYS[:2]]
     more = [name for key in _KEYS[2:] if sources.get(name := f"{family}_{key}")]
-    return _all_filed(sources, [*needed, *more])
+    return _is_all_from_file(sources, [*needed, *more])
 
 
-def _all_filed(sources: Sources, names: list[str]) -> bool:
+def _is_all_from_file(sources: Sources, names: list[str]) -> bool:
     return bool(names) and all(sources.is_filed(name) for name in names)
 
 
@@ -173,8 +177,8 @@ _BROUGHT_ALONG: Mapping[str, Callable[[Sources], bool]] = {
 }
 
 
-def _url(name: str, text: str) -> str:
-    """An address as it stands in a variable, or in the connection string of objstore3."""
+def _extract_url(name: str, text: str) -> str:
+    """Extract the URL from a variable, or from the connection string of objstore3."""
     if name != _CONNECTION:
         return text
     found = re.search(r"(?:^|;)\s*BlobEndpoint\s*=\s*([^;]*)", text)
@@ -184,5 +188,5 @@ def _url(name: str, text: str) -> str:
     return "http://core.windows.net" if plain else ""
 
 
-def _host(name: str, text: str) -> str:
-    return host_of(_url(name, text))
+def _extract_host(name: str, text: str) -> str:
+    return extract_host(_extract_url(name, text))

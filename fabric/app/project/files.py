@@ -6,10 +6,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.app.project.endpoints import Sources, foreign_endpoints
+from fabric.app.project.endpoints import Sources, list_foreign_endpoints
 from fabric.app.request import CONFIG_NAME
 from fabric.config.dotenv import NO_DOTENV, UnreadLine, parse_dotenv
-from fabric.model.filed_names import reaches_children
+from fabric.model.filed_names import is_passed_to_children
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.secret import Secret
 from fabric.system.disk import read_bytes
@@ -18,75 +18,80 @@ COMPOSE_NAME = "fabric.compose.yml"
 
 
 class NotFoundError(FabricError):
-    """There is no file of ours where one was looked for."""
+    """A file of fabric does not exist."""
 
 
 class EnvPlace(Struct, frozen=True):
-    """Where a service's `.env` files are: beside its config, and beside the compose file.
-    `declared` are the variables that its config reads."""
+    """The locations of a service's `.env` files: beside its config and beside the compose file.
+
+    `declared` are the variables that its config reads.
+    """
 
     folder: Path
     workspace: Path
     declared: frozenset[str] = frozenset()
 
 
-def bound_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
-    """For bindings of a config: the process environment, over the `.env` beside the config, over
-    the one beside the compose file; never fabric's own switches.
+def build_binding_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
+    """Build the environment for config bindings. Priority: process, `.env` of the config, `.env` of
+    the compose file.
 
-    Whoever calls a service takes `calling_environment`.
+    Fabric's own switches in a `.env` are ignored. Clients use `calling_environment` instead.
     """
-    filed = [sources.filed.reveal() for sources in sources_of(place, process)]
+    filed = [sources.filed.reveal() for sources in list_env_sources(place, process)]
     return {**{name: text for one in reversed(filed) for name, text in one.items()}, **process}
 
 
-def calling_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
-    """For clients of providers and backends, and for children: of a `.env` only variables that
-    these read or the config declares, and no addresses that credentials from elsewhere would go
-    to."""
+def build_client_environment(place: EnvPlace, process: Mapping[str, str]) -> dict[str, str]:
+    """Build the environment for provider clients, backends and child processes.
+
+    From a `.env` it contains only variables that these read or the config declares, and no endpoint
+    that would receive credentials from elsewhere.
+    """
     found: dict[str, str] = {}
-    for sources in reversed(sources_of(place, process)):
-        foreign = foreign_endpoints(sources)
+    for sources in reversed(list_env_sources(place, process)):
+        foreign = list_foreign_endpoints(sources)
         found |= {
             name: text
             for name, text in sources.filed.reveal().items()
-            if reaches_children(name, place.declared)
+            if is_passed_to_children(name, place.declared)
         }
         # Nor does the one of the file under it count: that is not what was meant here.
         found = {name: text for name, text in found.items() if name not in foreign}
     return {**found, **process}
 
 
-def filed_names(place: EnvPlace, process: Mapping[str, str]) -> frozenset[str]:
-    """The variables whose values come from a `.env`."""
-    every = {name for one in sources_of(place, process) for name in one.filed.reveal()}
+def list_env_file_names(place: EnvPlace, process: Mapping[str, str]) -> frozenset[str]:
+    """List the variables whose values come from a `.env`."""
+    every = {name for one in list_env_sources(place, process) for name in one.filed.reveal()}
     return frozenset(every - set(process))
 
 
-def sources_of(place: EnvPlace, process: Mapping[str, str]) -> tuple[Sources, ...]:
-    """The file beside the config first; for the other one it belongs to what wins over it."""
-    own = _sources_in(place.folder, process)
+def list_env_sources(place: EnvPlace, process: Mapping[str, str]) -> tuple[Sources, ...]:
+    """List the `.env` sources, the one beside the config first. It counts as process environment
+    for the second."""
+    own = _read_env_sources(place.folder, process)
     if place.workspace == place.folder:
         return (own,)
-    return (own, _sources_in(place.workspace, {**own.filed.reveal(), **process}))
+    return (own, _read_env_sources(place.workspace, {**own.filed.reveal(), **process}))
 
 
-def _sources_in(folder: Path, process: Mapping[str, str]) -> Sources:
+def _read_env_sources(folder: Path, process: Mapping[str, str]) -> Sources:
     path = folder / ".env"
     try:
         found = parse_dotenv(read_bytes(path).decode("utf-8", "replace"))
     except (FileNotFoundError, NotADirectoryError):
         found = NO_DOTENV
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_file_error(path, error) from error
     if found.unread:
-        raise FabricError(*(_unread(path, line) for line in found.unread))
+        raise FabricError(*(_unread_line_problem(path, line) for line in found.unread))
     filed = {name: value for name, value in found.pairs if not name.startswith("FABRIC_")}
     switches = tuple(dict.fromkeys(name for name, _ in found.pairs if name not in filed))
     return Sources(folder, Secret(filed), Secret(process), switches)
 
 
-def _unread(path: Path, line: UnreadLine) -> Problem:
+def _unread_line_problem(path: Path, line: UnreadLine) -> Problem:
     return Problem(
         "config/bad-env-line",
         f"line {line.number} of `{path}` is invalid: {line.why}",
@@ -95,7 +100,7 @@ def _unread(path: Path, line: UnreadLine) -> Problem:
     )
 
 
-def relative(folder: Path, workspace: Path) -> str:
+def format_relative(folder: Path, workspace: Path) -> str:
     if folder.is_relative_to(workspace):
         return folder.relative_to(workspace).as_posix()
     ups = next(
@@ -104,43 +109,43 @@ def relative(folder: Path, workspace: Path) -> str:
     return "../" * ups + folder.relative_to(workspace.parents[ups - 1]).as_posix()
 
 
-def shown(path: Path, cwd: Path) -> str:
-    """A path as people in the working folder would write it."""
+def format_shown_path(path: Path, cwd: Path) -> str:
+    """Format a path relative to the working directory."""
     return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
 
 
-def config_path(path: Path) -> Path:
-    return file_at(path, CONFIG_NAME)
+def resolve_config_path(path: Path) -> Path:
+    return resolve_file(path, CONFIG_NAME)
 
 
-def config_in(path: Path) -> Path:
-    """What cannot be looked at is told by who reads it."""
+def find_config_in(path: Path) -> Path:
+    """Find the config in a directory. Access errors are reported when it is read."""
     return path / CONFIG_NAME if os.path.isdir(path) else path  # noqa: PTH112
 
 
-def config_place(path: Path, *, is_given: bool) -> Path:
-    """Where a config lies; one that is given as text may lie where no file is."""
+def locate_config(path: Path, *, is_given: bool) -> Path:
+    """Return the location of a config. For a config given as text, the file can be missing."""
     if not is_given:
-        return config_path(path)
-    found = config_in(path)
+        return resolve_config_path(path)
+    found = find_config_in(path)
     if not found.parent.is_dir():
-        raise NotFoundError(_not_found(found, CONFIG_NAME))
+        raise NotFoundError(_not_found_problem(found, CONFIG_NAME))
     return found.parent.resolve() / found.name
 
 
-def file_at(path: Path, name: str) -> Path:
-    """The file itself, or the one of this name in a folder; links of the path resolved."""
+def resolve_file(path: Path, name: str) -> Path:
+    """Resolve a path to the file itself or to this name in a directory, following links."""
     try:
         found = path / name if path.is_dir() else path
         is_there = found.is_file()
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_file_error(path, error) from error
     if not is_there:
-        raise NotFoundError(_not_found(found, name))
+        raise NotFoundError(_not_found_problem(found, name))
     return found.parent.resolve() / found.name
 
 
-def _not_found(path: Path, name: str) -> Problem:
+def _not_found_problem(path: Path, name: str) -> Problem:
     code = "compose/not-found" if name == COMPOSE_NAME else "config/not-found"
     flag = "-f" if name == COMPOSE_NAME else "-c"
     is_there = path.exists()
@@ -156,9 +161,9 @@ def read_file(path: Path, name: str) -> bytes:
     try:
         return read_bytes(path)
     except FileNotFoundError as error:
-        raise NotFoundError(_not_found(path, name)) from error
+        raise NotFoundError(_not_found_problem(path, name)) from error
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise _unreadable_file_error(path, error) from error
 
 
 def read_input(path: Path) -> bytes:
@@ -170,7 +175,7 @@ def read_input(path: Path) -> bytes:
         raise FabricError(Problem("input/unreadable", message, where=Place(str(path)))) from error
 
 
-def _unreadable(path: Path, error: OSError) -> FabricError:
+def _unreadable_file_error(path: Path, error: OSError) -> FabricError:
     return FabricError(
         Problem(
             "config/unreadable",

@@ -1,12 +1,11 @@
-"""Configs of projects that were deployed from elsewhere: kept here, for whoever asks about what is
-live of them."""
+"""Stored configs of projects deployed from a remote source, for later commands on them."""
 
 import shutil
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.project.files import config_in
+from fabric.app.project.files import find_config_in
 from fabric.app.request import CONFIG_NAME, Where
 from fabric.app.settings import Settings
 from fabric.model.problems import FabricError, Problem
@@ -16,16 +15,16 @@ _FOLDER = "sources"
 
 
 def keep_config(home: Path, service: str, content: bytes) -> None:
-    """It may hold what is nobody else's business."""
+    """Store the config with private permissions, because it can be confidential."""
     folder = home / _FOLDER / service
     make_folder(folder, 0o700)
     write_atomic(folder / CONFIG_NAME, content, mode=0o600)
 
 
-def or_kept(where: Where, settings: Settings) -> Where:
-    """The same, or the config that was kept where the folder itself has none."""
+def use_kept_config(where: Where, settings: Settings) -> Where:
+    """Use the stored config if the directory has none."""
     home = settings.cwd / ".fabric"
-    asked = config_in(settings.cwd / where.config)
+    asked = find_config_in(settings.cwd / where.config)
     if where.compose or where.home or where.text is not None:
         return where
     sources = asked.parent.parent
@@ -35,17 +34,17 @@ def or_kept(where: Where, settings: Settings) -> Where:
         return where
     kept = sorted((home / _FOLDER).glob(f"*/{CONFIG_NAME}"))
     if len(kept) > 1:
-        raise FabricError(_which(kept))
+        raise FabricError(_several_configs_problem(kept))
     return replace(where, config=str(kept[0]), home=str(home)) if kept else where
 
 
 def drop_config(home: Path, service: str) -> None:
-    """Nothing is live of it any more: nobody has to ask."""
+    """Delete the stored config once none of it is deployed."""
     check_no_links(home / _FOLDER / service)
     shutil.rmtree(home / _FOLDER / service, ignore_errors=True)
 
 
-def _which(kept: list[Path]) -> Problem:
+def _several_configs_problem(kept: list[Path]) -> Problem:
     names = ", ".join(f"-c .fabric/{_FOLDER}/{one.parent.name}" for one in kept)
     message = "several services were deployed from this directory with --source"
     return Problem("usage/which-service", message, hint=f"use one of {names}")

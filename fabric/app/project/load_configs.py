@@ -1,4 +1,4 @@
-"""Configs are read here: one by itself, or all of a compose file, upstreams first."""
+"""Read configs: a single one, or all of a compose file, upstreams first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,36 +6,36 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.app.project.bound_files import BoundFiles, no_files_for_callers
+from fabric.app.project.bound_files import BoundFiles, refuse_file_binding
 from fabric.app.project.endpoints import (
     Sources,
-    foreign_endpoints,
-    foreign_problem,
-    plain_endpoints,
-    plain_problem,
+    foreign_endpoint_problem,
+    list_foreign_endpoints,
+    list_plain_endpoints,
+    plain_endpoint_problem,
     switch_problem,
 )
 from fabric.app.project.files import (
     EnvPlace,
     NotFoundError,
-    bound_environment,
-    config_in,
-    config_path,
+    build_binding_environment,
+    find_config_in,
+    format_shown_path,
+    list_env_sources,
     read_file,
-    shown,
-    sources_of,
+    resolve_config_path,
 )
 from fabric.app.project.managed_secrets import ManagedSecrets
 from fabric.app.project.services import ComposedService
 from fabric.app.project.upstreams import (
-    needs_of,
-    upstream_placeholders,
-    upstreams_first,
-    upstreams_of,
+    build_upstream_placeholders,
+    list_all_upstreams,
+    map_needs,
+    sort_upstreams_first,
 )
 from fabric.app.request import CONFIG_NAME
 from fabric.app.settings import Settings
-from fabric.config.compose import compose_services
+from fabric.config.compose import complete_compose
 from fabric.config.load import ConfigText, load_config
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.back_ends import is_of_other_back_end
@@ -46,16 +46,19 @@ GIVEN_NAME = "request body"
 
 
 class GivenConfig(Struct, frozen=True):
-    """The text of a config that stands where `file` would."""
+    """A config text that replaces the content of `file`."""
 
     file: Path
     text: bytes
 
 
 class ConfigRequest(Struct, frozen=True):
-    """How a config is to be resolved; `upstream_outputs` values beat `.env` and the environment,
-    `params` those of the config. With `only_place` no value is looked for that records need not.
-    Without `reads_secrets` no secret manager is asked. What is `given` is not read from disk."""
+    """How to resolve a config. `upstream_outputs` override `.env` and environment; `params`
+    override config params.
+
+    With `only_place` only values that locate records are resolved. Without `reads_secrets` no
+    secret manager is called. A `given` config is not read from disk.
+    """
 
     stage: str
     provider: str = ""
@@ -73,23 +76,24 @@ class ConfigRequest(Struct, frozen=True):
 def load_all(
     services: Sequence[ComposeService], compose: Path, asked: ConfigRequest, settings: Settings
 ) -> list[ComposedService]:
-    """Every config of a compose file, upstreams first; the problems of all of them at once."""
+    """Load every config of a compose file, upstreams first. Reports the problems of all of them
+    together."""
     found: dict[int, ComposedService] = {}
     by_name: dict[str, ComposedService] = {}
     problems: list[Problem] = []
-    needs = needs_of(services)
-    for one in upstreams_first(services):
+    needs = map_needs(services)
+    for one in sort_upstreams_first(services):
         upstream_services = [
             by_name[name].upstream_service
-            for name in upstreams_of(one.name, needs)
+            for name in list_all_upstreams(one.name, needs)
             if name in by_name
         ]
         try:
-            file = _config_of(one, compose, asked, settings)
+            file = _find_entry_config(one, compose, asked, settings)
             config = load_one(
                 EnvPlace(file.parent, compose.parent),
                 file.name,
-                replace(asked, upstream_outputs=upstream_placeholders(upstream_services)),
+                replace(asked, upstream_outputs=build_upstream_placeholders(upstream_services)),
                 settings,
             )
         except FabricError as error:
@@ -101,35 +105,37 @@ def load_all(
         by_name[found[id(one)].entry.name] = found[id(one)]
     if problems:
         entries = [found[id(one)].entry if id(one) in found else one for one in services]
-        told = dict.fromkeys((*_name_problems(shown(compose, settings.cwd), entries), *problems))
+        told = dict.fromkeys(
+            (*_name_problems(format_shown_path(compose, settings.cwd), entries), *problems)
+        )
         raise FabricError(*told)
     return [found[id(one)] for one in services]
 
 
 def _name_problems(file: str, entries: Sequence[ComposeService]) -> tuple[Problem, ...]:
-    """Why a variable of an upstream is unset may be its name in `dependsOn`: told first."""
+    """Find wrong names in `dependsOn`, which explain unset upstream variables."""
     if not all(one.name for one in entries):
         return ()  # not read, so nobody knows what it is called
     try:
-        compose_services(Compose(file, tuple(entries)))
+        complete_compose(Compose(file, tuple(entries)))
     except FabricError as error:
         return error.problems
     return ()
 
 
-def _config_of(
+def _find_entry_config(
     entry: ComposeService, compose: Path, asked: ConfigRequest, settings: Settings
 ) -> Path:
-    listed = config_in((compose.parent / entry.config).resolve())
+    listed = find_config_in((compose.parent / entry.config).resolve())
     if asked.gives(listed):
         return listed
     try:
-        return config_path(compose.parent / entry.config)
+        return resolve_config_path(compose.parent / entry.config)
     except NotFoundError as error:
-        missing = shown(config_in(compose.parent / entry.config), settings.cwd)
+        missing = format_shown_path(find_config_in(compose.parent / entry.config), settings.cwd)
         message = f"config of service `{entry.name}` not found: {missing}"
         hint = "set `config` to a file, or to a directory that contains fabric.yml"
-        where = Place(shown(compose, settings.cwd))
+        where = Place(format_shown_path(compose, settings.cwd))
         raise FabricError(Problem("compose/missing-config", message, hint, where)) from error
 
 
@@ -138,9 +144,9 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     # A caller wrote one config; those of upstreams are the project's own.
     is_given = asked.given is None or asked.gives(path)
     bindable = settings.bindable if is_given else EVERYTHING
-    env = bound_environment(place, settings.env)
+    env = build_binding_environment(place, settings.env)
     variables = bindable.of(env)
-    file, text = _text_of(path, asked, settings)
+    file, text = _read_config_text(path, asked, settings)
     files = BoundFiles(place.folder)
     reads = asked.reads_secrets and bindable.secrets is SecretUse.READ
     managers = ManagedSecrets(env, settings.env, reads=reads)
@@ -152,7 +158,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             asked.stage,
             asked.provider,
             asked.params,
-            no_files_for_callers if bindable.is_restrained else files.text,
+            refuse_file_binding if bindable.is_restrained else files.text,
             managers.read,
             asked.only_place,
             asked.keeps_router,
@@ -162,7 +168,7 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
             bindable.backend,
         )
     )
-    told = dict.fromkeys(_addresses(config, sources_of(place, settings.env)))
+    told = dict.fromkeys(_warn_of_endpoints(config, list_env_sources(place, settings.env)))
     return replace(
         config,
         warnings=(*config.warnings, *told),
@@ -171,20 +177,20 @@ def load_one(place: EnvPlace, name: str, asked: ConfigRequest, settings: Setting
     )
 
 
-def _text_of(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:
-    """How the config is called, and what it says."""
+def _read_config_text(path: Path, asked: ConfigRequest, settings: Settings) -> tuple[str, bytes]:
+    """Return the display name and text of the config."""
     if asked.given is not None and asked.gives(path):
         return GIVEN_NAME, asked.given.text
-    return shown(path, settings.cwd), read_file(path, CONFIG_NAME)
+    return format_shown_path(path, settings.cwd), read_file(path, CONFIG_NAME)
 
 
-def _addresses(config: Config, found: Iterable[Sources]) -> Iterator[Problem]:
-    """Warns of what has no effect, and of addresses that are open to everybody on the way."""
+def _warn_of_endpoints(config: Config, found: Iterable[Sources]) -> Iterator[Problem]:
+    """Warn of ignored settings and of unencrypted endpoints."""
     for sources in found:
         for name in sources.switches:
             yield switch_problem(sources, name)
-        for name in foreign_endpoints(sources):
-            yield foreign_problem(sources, name)
-        for name in plain_endpoints(sources):
+        for name in list_foreign_endpoints(sources):
+            yield foreign_endpoint_problem(sources, name)
+        for name in list_plain_endpoints(sources):
             if not is_of_other_back_end(config.backend.kind, name):
-                yield plain_problem(name)
+                yield plain_endpoint_problem(name)

@@ -1,4 +1,4 @@
-"""Secrets that a plug-in knows, for references such as `vault://team/token` in a config."""
+"""Secrets from plugins, for references such as `vault://team/token` in a config."""
 
 from collections.abc import Mapping
 
@@ -8,13 +8,15 @@ from fabric.model.secret import Secret
 
 
 class ManagedSecrets:
-    """For one reading of one config: each reference is asked for once, and then forgotten. Where
-    secrets are not to be read, it is only looked whether somebody could."""
+    """The secrets for one load of one config: each reference is fetched once and not stored.
+
+    If secrets are not to be read, only the presence of a plugin is checked.
+    """
 
     def __init__(
         self, bound: Mapping[str, str], process: Mapping[str, str], *, reads: bool
     ) -> None:
-        """`bound` are the variables of bindings: those of the process, over those of `.env`."""
+        """`bound` are the variables of bindings: the process environment over the `.env` files."""
         self._filed = Secret({one: bound[one] for one in bound if one not in process})
         self._process = Secret(process)
         self._reads = reads
@@ -27,13 +29,13 @@ class ManagedSecrets:
     def read(self, scheme: str, reference: str) -> str:
         key = (scheme, reference)
         if key not in self._known:
-            self._known[key] = self._answer(scheme, reference)
+            self._known[key] = self._fetch_secret(scheme, reference)
         found = self._known[key]
         if isinstance(found, FabricError):
             raise found
         return found.reveal()
 
-    def _answer(self, scheme: str, reference: str) -> Secret[str] | FabricError:
+    def _fetch_secret(self, scheme: str, reference: str) -> Secret[str] | FabricError:
         from fabric.system import plugins  # few configs name one
 
         try:
@@ -43,11 +45,11 @@ class ManagedSecrets:
             variables = plugins.PluginVariables(self._process.reveal(), self._filed.reveal())
             return Secret(plugins.read_secret(scheme, reference, variables))
         except FabricError as error:
-            return _in_config(error)
+            return _convert_plugin_error(error)
 
 
-def _in_config(error: FabricError) -> FabricError:
-    """A plug-in that is missing is a slip of the config; one that fails is not."""
+def _convert_plugin_error(error: FabricError) -> FabricError:
+    """Convert a plugin error. A missing plugin is a config error; a failing plugin is not."""
     first = error.first
     if first.code not in ("plugin/unknown", "plugin/other-kind"):
         return error

@@ -1,16 +1,16 @@
-"""Whether a provider is simulated, driven by a command, or real: said by the environment."""
+"""The deploy mode of a provider, simulated, command or real, from environment variables."""
 
 from collections.abc import Mapping
 
 from fabric.app.project.placement import Placement
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.switches import is_on
 
 
-def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
-    facts = facts_of(provider_id)
+def choose_mode(provider_id: str, env: Mapping[str, str]) -> str:
+    facts = find_provider_facts(provider_id)
     if facts is None:
         raise ValueError(f"unknown provider {provider_id}")
     own = facts.real_deploy_variable
@@ -20,13 +20,14 @@ def mode_of(provider_id: str, env: Mapping[str, str]) -> str:
 
 
 def require_enabled(placement: Placement, mode: Mode, env: Mapping[str, str]) -> None:
-    """Raise for the record of a deploy that was not simulated, if the caller enabled no other: a
-    checkout can bring a record, and with it the names of resources that it would have the
-    caller's credentials read."""
-    facts = facts_of(placement.provider_id)
+    """Raise for the record of a real deploy if the user enabled no real mode.
+
+    A checkout can bring a record. Its resource names would be read with the user's credentials.
+    """
+    facts = find_provider_facts(placement.provider_id)
     if mode is Mode.SIMULATED or facts is None:
         return
-    if mode_of(facts.id, env) == "simulated":
+    if choose_mode(facts.id, env) == "simulated":
         message = (
             f"{placement.ref.title} was deployed in real mode, but real mode is not enabled: "
             "no API was called"

@@ -10,12 +10,14 @@ from fabric.model.problems import Problem
 
 
 class Project(Struct, frozen=True):
-    """The services of one run and the folder that all their paths start from.
+    """The services of one run and the directory that all their paths are relative to.
 
-    `sources` are the files whose content decided all this, and `looked_for` those that would have.
-    `dependencies` are services that these depend on and that are no part of this run. `entries` are
-    the units as the compose file lists them. `listed` is all that the compose file lists. `home` is
-    where `.fabric` lies when that is not beside the configs.
+    `sources` are the files that determined the project; `looked_for` are missing files that would
+    have.
+
+    `dependencies` are services outside this run that its services depend on. `entries` are the
+    compose entries of the units; `listed` are all entries. `home` is the location of `.fabric` if
+    it is not beside the configs.
     """
 
     workspace: Path

@@ -6,31 +6,32 @@ from msgspec import Struct
 
 from fabric.config.values import Config, Function
 from fabric.graph.service_unit import FunctionPackages
-from fabric.model.catalog import facts_of
+from fabric.model.catalog import find_provider_facts
 from fabric.model.problems import Problem
-from fabric.runtimes.requirement_files import PackageFolders, listed
-from fabric.runtimes.requirements import pinned_names
+from fabric.runtimes.requirement_files import PackageFolders, read_public_source
+from fabric.runtimes.requirements import list_required_names
 
 
 class ListedPackages(Struct, frozen=True):
-    """A row for each Python function; `looked_at` are paths that decided them, there or not."""
+    """A row for each Python function. `looked_at` are the paths that determined them, existing or
+    not."""
 
     rows: tuple[FunctionPackages, ...]
     looked_at: tuple[Path, ...]
     warnings: tuple[Problem, ...] = ()
 
 
-def packages_of(config: Config, workspace: Path, root: str) -> ListedPackages:
-    facts = facts_of(config.provider.id)
+def list_packages(config: Config, workspace: Path, root: str) -> ListedPackages:
+    facts = find_provider_facts(config.provider.id)
     brought = tuple(name for name, _ in facts.python_packages) if facts else ()
     lookup = PackageFolders(workspace, root)
     places = {one.name: lookup.of(one.entry) for one in config.functions if _is_python(config, one)}
     folders = {one.folder for one in places.values()}
-    sources = {folder: listed(workspace, folder, brought) for folder in sorted(folders)}
+    sources = {folder: read_public_source(workspace, folder, brought) for folder in sorted(folders)}
     rows = []
     for name, found in places.items():
         source = sources[found.folder]
-        names = tuple(sorted(pinned_names(source.text)))
+        names = tuple(sorted(list_required_names(source.text)))
         rows.append(FunctionPackages(name, found.folder, source.text, source.without, names))
     looked_at = {Path(path) for found in places.values() for path in found.looked_at}
     seen = (name for one in sources.values() for name in (*one.seen.files, *one.seen.absent))

@@ -1,4 +1,4 @@
-"""From services to where their records lie."""
+"""Locate the records of services."""
 
 from collections import Counter
 from pathlib import Path
@@ -6,21 +6,21 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from fabric.app.project.placement import Placement
-from fabric.config.rules.env_size import fullest
+from fabric.config.rules.env_size import find_fullest_function
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.records.record import Mode, Record
 
 
-def placement_in(
+def build_placement_in(
     unit: ServiceUnit, workspace: Path, kind: BackendKind, home: str = ""
 ) -> Placement:
-    """Where the record would lie in a back end of another kind than the config's."""
+    """Build the placement of the record in a backend of another kind than the config's."""
     settings = unit.config.backend.settings_of(kind)
-    return replace(placement_of(unit, workspace, home), backend=kind.value, settings=settings)
+    return replace(build_placement(unit, workspace, home), backend=kind.value, settings=settings)
 
 
-def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placement:
+def build_placement(unit: ServiceUnit, workspace: Path, home: str = "") -> Placement:
     config = unit.config
     folder = workspace / unit.root
     return Placement(
@@ -35,13 +35,13 @@ def placement_of(unit: ServiceUnit, workspace: Path, home: str = "") -> Placemen
         config.backend.kind.value,
         config.backend.settings,
         config.labels,
-        _taken(unit),
+        _list_route_numbers(unit),
         str(workspace),
-        _declared(unit),
+        _list_declared_variables(unit),
     )
 
 
-def _declared(unit: ServiceUnit) -> tuple[str, ...]:
+def _list_declared_variables(unit: ServiceUnit) -> tuple[str, ...]:
     """Variables that bindings name, and the one with the address of the backend."""
     config = unit.config
     address = back_end_facts(config.backend.kind).address_setting
@@ -49,18 +49,18 @@ def _declared(unit: ServiceUnit) -> tuple[str, ...]:
     return tuple(sorted({*config.bound_names, *((given,) if given else ())}))
 
 
-def _taken(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
+def _list_route_numbers(unit: ServiceUnit) -> tuple[int, tuple[tuple[str, int], ...]]:
     if not unit.upstream_outputs:
         return 0, ()
-    size, names = fullest(unit.config)
+    size, names = find_fullest_function(unit.config)
     counts: Counter[str] = Counter()
     for name, release in unit.upstream_outputs:
         counts[release] += names[name]
     return size, tuple((release, count) for release, count in counts.items() if count)
 
 
-def as_recorded(own: Placement, record: Record) -> Placement:
-    """A record says itself how it was deployed: that is how it is met again."""
+def apply_recorded_placement(own: Placement, record: Record) -> Placement:
+    """Apply the deploy mode and settings of the record, so that it is found as it was deployed."""
     return replace(
         own,
         provider=record.ref.provider,

@@ -1,4 +1,4 @@
-"""Where the record of a service lies: known without a config once it was compiled."""
+"""The location of a service's record: known without a config after compilation."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,11 +13,14 @@ from fabric.model.task import Pairs
 
 
 class Placement(Struct, frozen=True):
-    """One service at one provider. `folder` holds its config, `home` is its `.fabric`;
-    `labels` are all providers that its config names; `taken` are the bytes of its fullest
-    environment without the addresses of upstreams, and how often that of each release is in it.
-    `workspace` is the folder of the compose file, where there is one; `declared` are the variables
-    that the config reads."""
+    """One service at one provider. `folder` contains its config, `home` is its `.fabric` directory.
+
+    `labels` are all providers of its config. `taken` is the size of its largest environment without
+    upstream addresses, with the number of uses of each address.
+
+    `workspace` is the directory of the compose file, if there is one. `declared` are the variables
+    that the config reads.
+    """
 
     service: str
     stage: str
@@ -36,7 +39,7 @@ class Placement(Struct, frozen=True):
 
     @property
     def is_own_folder(self) -> bool:
-        """Whether its records lie in its project's own folder."""
+        """Return whether its records are in its project directory."""
         return back_end_facts(self.backend).is_own_folder
 
     @property
@@ -49,10 +52,10 @@ class Placement(Struct, frozen=True):
         return RecordRef(self.service, self.stage, self.provider)
 
 
-def packed(placements: Iterable[Placement]) -> tuple[tuple[object, ...], ...]:
+def pack_placements(placements: Iterable[Placement]) -> tuple[tuple[object, ...], ...]:
     return tuple(astuple(placement) for placement in placements)
 
 
-def unpacked(rows: Iterable[Sequence[object]]) -> tuple[Placement, ...]:
+def unpack_placements(rows: Iterable[Sequence[object]]) -> tuple[Placement, ...]:
     names = Placement.__struct_fields__
     return tuple(convert(dict(zip(names, row, strict=True)), Placement) for row in rows)

@@ -9,10 +9,10 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.outcomes.planned import PlannedFunction, PlannedService
-from fabric.model.secrecy import without_userinfo, without_values
+from fabric.model.secrecy import redact_userinfo, redact_values
 
 
-def service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:
+def build_service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:
     config = unit.config
     change = "create" if verb is Verb.DEPLOY else "none"
     secrets = config.secret_values.reveal()
@@ -20,41 +20,43 @@ def service_row(unit: ServiceUnit, verb: Verb) -> PlannedService:
         config.service,
         config.provider.label,
         unit.mode,
-        tuple(_function_row(function, change, secrets) for function in config.functions),
+        tuple(_build_function_row(function, change, secrets) for function in config.functions),
         tuple(warning.message for warning in config.warnings),
     )
 
 
-def _function_row(function: Function, change: str, secrets: frozenset[str]) -> PlannedFunction:
+def _build_function_row(
+    function: Function, change: str, secrets: frozenset[str]
+) -> PlannedFunction:
     return PlannedFunction(
         function.name,
-        tuple(trigger_json(trigger, secrets) for trigger in function.triggers),
-        tuple(without_values(layer, secrets) for layer in function.layers),
+        tuple(encode_trigger(trigger, secrets) for trigger in function.triggers),
+        tuple(redact_values(layer, secrets) for layer in function.layers),
         change,
     )
 
 
-def trigger_json(trigger: Trigger, secrets: frozenset[str]) -> JsonObject:
+def encode_trigger(trigger: Trigger, secrets: frozenset[str]) -> JsonObject:
     """A trigger under the names that the config uses, without a secret in it."""
     kind = type(trigger).__name__.removesuffix("Trigger").lower()
     fields = {
-        _CONFIG_NAMES.get(name, name): without_userinfo(value) if name == "url" else value
+        _CONFIG_NAMES.get(name, name): redact_userinfo(value) if name == "url" else value
         for name, value in asdict(trigger).items()
         if value not in ("", (), 0, None) or name in ("enabled", "batch_size")
     }
     if isinstance(fields.get("pattern"), str):
         fields["pattern"] = json.loads(fields["pattern"])
-    return {"type": kind, **{name: _hidden(value, secrets) for name, value in fields.items()}}
+    return {"type": kind, **{name: _redact_value(value, secrets) for name, value in fields.items()}}
 
 
-def _hidden(value: Json, secrets: frozenset[str]) -> Json:
+def _redact_value(value: Json, secrets: frozenset[str]) -> Json:
     match value:
         case str():
-            return without_values(value, secrets)
+            return redact_values(value, secrets)
         case list() | tuple():
-            return [_hidden(item, secrets) for item in value]
+            return [_redact_value(item, secrets) for item in value]
         case dict():
-            return {key: _hidden(item, secrets) for key, item in value.items()}
+            return {key: _redact_value(item, secrets) for key, item in value.items()}
         case _:
             return value
 

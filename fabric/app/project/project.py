@@ -8,52 +8,54 @@ from msgspec.structs import replace
 
 from fabric.app.project.caller_paths import CallerReach, refuse_ways_out
 from fabric.app.project.compose_files import (
-    compose_files_above,
-    entry_of,
+    build_compose_entry,
+    find_owning_compose,
     include_folders,
-    not_obeyed,
-    owning_compose,
+    list_parent_compose_files,
     read_compose,
-    unmatched,
+    warn_of_ignored_compose,
+    warn_of_unmatched_patterns,
 )
 from fabric.app.project.files import (
     COMPOSE_NAME,
     EnvPlace,
-    config_place,
-    file_at,
+    locate_config,
+    resolve_file,
 )
 from fabric.app.project.load_configs import ConfigRequest, GivenConfig, load_all, load_one
 from fabric.app.project.opened import Project
 from fabric.app.project.services import (
     ComposedService,
-    account_variables,
-    neighbour,
-    unit_of,
+    build_neighbor,
+    build_service_unit,
+    list_account_variables,
     with_outside,
 )
-from fabric.app.project.several_targets import together
-from fabric.app.project.upstreams import needs_of, upstreams_of
+from fabric.app.project.several_targets import merge_targets
+from fabric.app.project.upstreams import list_all_upstreams, map_needs
 from fabric.app.request import Where
 from fabric.app.settings import Settings
-from fabric.config.compose import compose_services
+from fabric.config.compose import complete_compose
 from fabric.config.values import Compose, ComposeService, Config
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.spelling import did_you_mean, nearest
+from fabric.model.spelling import find_nearest, suggest_spelling
 
 
 class RunServices(Struct, frozen=True):
-    """The services of a run, and others that these depend on and that stay as they are."""
+    """The services of a run, and their dependencies that stay unchanged."""
 
     rows: tuple[ComposedService, ...]
     others: tuple[ComposedService, ...]
 
     def upstream_services(self) -> dict[str, tuple[ComposedService, ...]]:
-        """What each service of the run depends on, directly or not."""
+        """Return the direct and indirect dependencies of each service of the run."""
         by_name = {row.entry.name: row for row in (*self.rows, *self.others)}
-        needs = needs_of(row.entry for row in by_name.values())
+        needs = map_needs(row.entry for row in by_name.values())
         return {
             row.entry.name: tuple(
-                by_name[name] for name in upstreams_of(row.entry.name, needs) if name in by_name
+                by_name[name]
+                for name in list_all_upstreams(row.entry.name, needs)
+                if name in by_name
             )
             for row in self.rows
         }
@@ -62,55 +64,63 @@ class RunServices(Struct, frozen=True):
 def open_project(where: Where, settings: Settings) -> Project:
     if where.targets:
         alone = (replace(where, provider=one, targets=()) for one in where.targets)
-        return together([open_project(one, settings) for one in alone], where)
+        return merge_targets([open_project(one, settings) for one in alone], where)
     stage = settings.stage(where.stage)
     opened = _open_compose if where.compose else _open_single
     project = opened(where, stage, settings)
-    notes = (*project.notes, *_unused_params(where, project))
+    notes = (*project.notes, *_find_unused_params(where, project))
     return replace(project, notes=notes, home=where.home)
 
 
-def _unused_params(where: Where, project: Project) -> Iterator[Problem]:
+def _find_unused_params(where: Where, project: Project) -> Iterator[Problem]:
     units = (*project.units, *project.dependencies)
     bound = sorted({name for unit in units for name in unit.config.bound_params})
     for name, _ in where.params:
         if name not in bound:
             message = f"ignoring --param {name}: no config uses `${{param:{name}}}`"
-            yield Problem("config/unused-param", message, did_you_mean(name, bound))
+            yield Problem("config/unused-param", message, suggest_spelling(name, bound))
 
 
 def read_given(where: Where, settings: Settings) -> Config:
-    """The config of a text by itself: no file is looked at but the `.env` of its folder."""
-    path = config_place(settings.cwd / where.config, is_given=True)
+    """Read a config text without other files, except the `.env` of its directory."""
+    path = locate_config(settings.cwd / where.config, is_given=True)
     stage = settings.stage(where.stage)
     place = EnvPlace(path.parent, path.parent)
-    return load_one(place, path.name, _asked(where, stage, path), settings)
+    return load_one(place, path.name, _build_config_request(where, stage, path), settings)
 
 
 def _open_single(where: Where, stage: str, settings: Settings) -> Project:
-    """A service by itself; a compose file above it says what it depends on all the same."""
-    path = config_place(settings.cwd / where.config, is_given=where.text is not None)
-    owner = owning_compose(path)
+    """Open a single service. A parent compose file still defines its dependencies."""
+    path = locate_config(settings.cwd / where.config, is_given=where.text is not None)
+    owner = find_owning_compose(path)
     workspace = owner.parent if owner else path.parent
-    looked_for = _above(path, owner)
+    looked_for = _list_compose_candidates(path, owner)
     if owner is None:
         config = load_one(
-            EnvPlace(path.parent, workspace), path.name, _asked(where, stage, path), settings
+            EnvPlace(path.parent, workspace),
+            path.name,
+            _build_config_request(where, stage, path),
+            settings,
         )
         _refuse_ways_out(config, where, path, workspace, settings)
         row = ComposedService(ComposeService("", ""), path, config)
-        project = _project(workspace, stage, RunServices((row,), ()), settings, looked_for)
-        return replace(project, notes=not_obeyed(path))
-    entry = entry_of(path, owner)
+        project = _build_project(workspace, stage, RunServices((row,), ()), settings, looked_for)
+        return replace(project, notes=warn_of_ignored_compose(path))
+    entry = build_compose_entry(path, owner)
     services = read_compose(owner, owner.parent).services
-    rows = load_all(_with_upstreams(services, [entry]), owner, _asked(where, stage, path), settings)
+    rows = load_all(
+        _with_upstreams(services, [entry]),
+        owner,
+        _build_config_request(where, stage, path),
+        settings,
+    )
     for row in rows:
         if row.file == path:
             _refuse_ways_out(row.config, where, path, workspace, settings)
     run_services = _run_services(
         rows, frozenset(row.entry.name for row in rows if row.file == path)
     )
-    project = _project(workspace, stage, run_services, settings, looked_for)
+    project = _build_project(workspace, stage, run_services, settings, looked_for)
     return replace(project, listed=tuple(services))
 
 
@@ -122,22 +132,22 @@ def _refuse_ways_out(
         refuse_ways_out(config, where.text or b"", file.parent, reach)
 
 
-def _asked(where: Where, stage: str, path: Path) -> ConfigRequest:
+def _build_config_request(where: Where, stage: str, path: Path) -> ConfigRequest:
     given = None if where.text is None else GivenConfig(path, where.text)
-    return replace(_config_request(where, stage), given=given)
+    return replace(_build_default_request(where, stage), given=given)
 
 
-def _config_request(where: Where, stage: str) -> ConfigRequest:
+def _build_default_request(where: Where, stage: str) -> ConfigRequest:
     params = dict(where.params)
     return ConfigRequest(
         stage, where.provider, params, where.only_place, where.keeps_router, where.reads_secrets
     )
 
 
-def _of_interest(
+def _select_needed_entries(
     services: Sequence[ComposeService], names: Sequence[str]
 ) -> Sequence[ComposeService]:
-    """What has to be read for these services: all, unless each of them is listed by its name."""
+    """Select the entries to read for these services: all, unless each is listed by name."""
     chosen = [one for one in services if one.name in names]
     all_listed = names and {one.name for one in chosen} == set(names)
     return _with_upstreams(services, chosen) if all_listed else services
@@ -146,12 +156,12 @@ def _of_interest(
 def _with_upstreams(
     services: Sequence[ComposeService], chosen: Sequence[ComposeService]
 ) -> list[ComposeService]:
-    """These entries and all that they may depend on, in the order of the file.
+    """Select these entries and their possible dependencies, in file order.
 
-    Those that `include` found have no name before they are read: one of them may be meant.
+    Entries from `include` have no name before they are read, so each of them can be meant.
     """
-    needs = needs_of(services)
-    needed = {need for one in chosen for need in upstreams_of(one.name, needs)}
+    needs = map_needs(services)
+    needed = {need for one in chosen for need in list_all_upstreams(one.name, needs)}
     named = {one.name for one in services}
     is_open = not needed <= named
     return [
@@ -160,18 +170,18 @@ def _with_upstreams(
 
 
 def _run_services(rows: Sequence[ComposedService], names: frozenset[str]) -> RunServices:
-    """The services of these names, and beside them just those that they depend on."""
-    needs = needs_of(row.entry for row in rows)
-    needed = {need for name in names for need in upstreams_of(name, needs)} - names
+    """Select the services with these names, and their direct and indirect dependencies."""
+    needs = map_needs(row.entry for row in rows)
+    needed = {need for name in names for need in list_all_upstreams(name, needs)} - names
     return RunServices(
         tuple(row for row in rows if row.entry.name in names),
         tuple(row for row in rows if row.entry.name in needed),
     )
 
 
-def _above(path: Path, owner: Path | None) -> list[Path]:
-    """The compose files that were found or looked for on the way up from a config."""
-    candidates = compose_files_above(path)
+def _list_compose_candidates(path: Path, owner: Path | None) -> list[Path]:
+    """List the compose files that were found or searched for above a config."""
+    candidates = list_parent_compose_files(path)
     if owner is None:
         return candidates
     folders = include_folders(read_compose(owner, owner.parent), owner.parent)
@@ -179,44 +189,54 @@ def _above(path: Path, owner: Path | None) -> list[Path]:
 
 
 def _open_compose(where: Where, stage: str, settings: Settings) -> Project:
-    path = file_at(settings.cwd / where.compose, COMPOSE_NAME)
+    path = resolve_file(settings.cwd / where.compose, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
-    listed = _of_interest(compose.services, where.services)
-    rows = load_all(listed, path, replace(_config_request(where, stage), provider=""), settings)
-    compose_services(Compose(compose.file, tuple(row.entry for row in rows)))
+    listed = _select_needed_entries(compose.services, where.services)
+    rows = load_all(
+        listed, path, replace(_build_default_request(where, stage), provider=""), settings
+    )
+    complete_compose(Compose(compose.file, tuple(row.entry for row in rows)))
     _refuse_twins([(row.entry.name, row.config) for row in rows])
-    chosen = [] if where.nothing else _chosen(rows, where.services)
+    chosen = [] if where.nothing else _select_services(rows, where.services)
     run_services = _run_services(rows, frozenset(row.entry.name for row in chosen))
     looked_for = [path, *include_folders(compose, path.parent)]
-    project = _project(path.parent, stage, run_services, settings, looked_for)
-    return replace(project, notes=unmatched(compose, path.parent), listed=compose.services)
+    project = _build_project(path.parent, stage, run_services, settings, looked_for)
+    return replace(
+        project, notes=warn_of_unmatched_patterns(compose, path.parent), listed=compose.services
+    )
 
 
-def named_services(file: str, settings: Settings, stage: str = "") -> tuple[ComposeService, ...]:
-    """The services of a compose file; those that `include` found go by their config's name."""
-    path = file_at(settings.cwd / file, COMPOSE_NAME)
+def list_compose_services(
+    file: str, settings: Settings, stage: str = ""
+) -> tuple[ComposeService, ...]:
+    """List the services of a compose file. Entries from `include` use their config's name."""
+    path = resolve_file(settings.cwd / file, COMPOSE_NAME)
     services = read_compose(path, settings.cwd).services
-    return services if all(one.name for one in services) else services_in(path, settings, stage)
+    return (
+        services
+        if all(one.name for one in services)
+        else read_stage_services(path, settings, stage)
+    )
 
 
-def services_in(file: Path, settings: Settings, stage: str) -> tuple[ComposeService, ...]:
-    """The services as they are in a stage: every config of it is read, and has to be sound."""
-    path = file_at(file, COMPOSE_NAME)
+def read_stage_services(file: Path, settings: Settings, stage: str) -> tuple[ComposeService, ...]:
+    """List the services of a stage. Every config is read and must be valid."""
+    path = resolve_file(file, COMPOSE_NAME)
     compose = read_compose(path, settings.cwd)
     rows = load_all(compose.services, path, ConfigRequest(settings.stage(stage)), settings)
     return tuple(row.entry for row in rows)
 
 
-def _chosen(rows: list[ComposedService], names: tuple[str, ...]) -> list[ComposedService]:
+def _select_services(rows: list[ComposedService], names: tuple[str, ...]) -> list[ComposedService]:
     known = [row.entry.name for row in rows]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise FabricError(*(_unknown_service(name, known) for name in unknown))
+        raise FabricError(*(_unknown_service_problem(name, known) for name in unknown))
     return [row for row in rows if not names or row.entry.name in names]
 
 
-def _unknown_service(name: str, known: list[str]) -> Problem:
-    guess = nearest(name, known)
+def _unknown_service_problem(name: str, known: list[str]) -> Problem:
+    guess = find_nearest(name, known)
     hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(known[:12])
     return Problem("usage/unknown-service", f"unknown service `{name}`", hint=hint)
 
@@ -237,7 +257,7 @@ def _refuse_twins(rows: list[tuple[str, Config]]) -> None:
         first[config.service] = name
 
 
-def _project(
+def _build_project(
     workspace: Path,
     stage: str,
     run_services: RunServices,
@@ -249,7 +269,9 @@ def _project(
     here = {row.config.service for row in run_services.rows}
     upstream_services = run_services.upstream_services()
     for row in run_services.rows:
-        unit, found = unit_of(row, upstream_services[row.entry.name], workspace, settings)
+        unit, found = build_service_unit(
+            row, upstream_services[row.entry.name], workspace, settings
+        )
         units.append(replace(unit, upstream=tuple(one for one in unit.upstream if one in here)))
         looked += found
     everyone = (*run_services.rows, *run_services.others)
@@ -265,8 +287,8 @@ def _project(
             *sorted({Path(file) for row in everyone for file in row.config.bound_files}),
         ),
         bound_names=frozenset().union(
-            *(row.config.bound_names | set(account_variables(row.config)) for row in everyone)
+            *(row.config.bound_names | set(list_account_variables(row.config)) for row in everyone)
         ),
-        dependencies=tuple(neighbour(row, workspace, settings) for row in run_services.others),
+        dependencies=tuple(build_neighbor(row, workspace, settings) for row in run_services.others),
         entries=tuple(row.entry for row in run_services.rows),
     )

@@ -1,8 +1,8 @@
-"""The project of records that are there: only where they lie has to be known of it."""
+"""A project for commands on existing records, which need only the record locations."""
 
 from msgspec.structs import replace
 
-from fabric.app.project.kept_source import or_kept
+from fabric.app.project.kept_source import use_kept_config
 from fabric.app.project.opened import Project
 from fabric.app.project.project import open_project
 from fabric.app.request import Where
@@ -10,4 +10,4 @@ from fabric.app.settings import Settings
 
 
 def open_recorded(where: Where, settings: Settings) -> Project:
-    return open_project(replace(or_kept(where, settings), only_place=True), settings)
+    return open_project(replace(use_kept_config(where, settings), only_place=True), settings)

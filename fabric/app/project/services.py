@@ -1,4 +1,4 @@
-"""Configs to units: a service as the compiler takes it, with what its upstreams give to it."""
+"""From configs to service units for the compiler, with upstream outputs added."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.files import EnvPlace, calling_environment, relative
-from fabric.app.project.modes import mode_of
-from fabric.app.project.packages import packages_of
-from fabric.app.project.upstreams import UpstreamService, upstream_placeholders
+from fabric.app.project.files import EnvPlace, build_client_environment, format_relative
+from fabric.app.project.modes import choose_mode
+from fabric.app.project.packages import list_packages
+from fabric.app.project.upstreams import UpstreamService, build_upstream_placeholders
 from fabric.app.settings import Settings
-from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, size_of
+from fabric.config.rules.env_size import LONG_ADDRESS, limit_of, measure_environment
 from fabric.config.values import ComposeService, Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.catalog import facts_of, titled
+from fabric.model.catalog import find_provider_facts, format_provider_title
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.model.task import Pairs
 from fabric.model.task_id import name_of
 
@@ -24,7 +24,7 @@ _NAMED_AT_ONCE = 6
 
 
 class ComposedService(Struct, frozen=True):
-    """One service of a compose file, under the name that it goes by, with its config."""
+    """One service of a compose file with its name and config."""
 
     entry: ComposeService
     file: Path
@@ -35,23 +35,25 @@ class ComposedService(Struct, frozen=True):
         return UpstreamService(self.entry.name, self.config.service, self.config.provider.label)
 
 
-def unit_of(
+def build_service_unit(
     row: ComposedService, upstreams: Sequence[ComposedService], workspace: Path, settings: Settings
 ) -> tuple[ServiceUnit, tuple[Path, ...]]:
     """The service, and the paths that say which packages it needs."""
     _refuse_same_variables(row, [one.upstream_service for one in upstreams])
     config, upstream_services = _with_outputs(row, [one.upstream_service for one in upstreams])
-    root = relative(row.file.parent, workspace)
-    listed = packages_of(config, workspace, root)
+    root = format_relative(row.file.parent, workspace)
+    listed = list_packages(config, workspace, root)
     if listed.warnings:
         config = replace(config, warnings=(*config.warnings, *listed.warnings))
     unit = ServiceUnit(
         config,
         root,
-        mode_of(config.provider.id, settings.env),
+        choose_mode(config.provider.id, settings.env),
         listed.rows,
         tuple(one.service for one in upstream_services),
-        _account(config, calling_environment(EnvPlace(row.file.parent, workspace), settings.env)),
+        _read_account_values(
+            config, build_client_environment(EnvPlace(row.file.parent, workspace), settings.env)
+        ),
         upstream_outputs=tuple(
             (name, one.release) for one in upstream_services for name in one.variables
         ),
@@ -61,27 +63,27 @@ def unit_of(
 
 
 def with_outside(unit: ServiceUnit, here: Collection[str]) -> ServiceUnit:
-    """Releases that the unit stands on and that are no tasks of this run."""
+    """Add the releases outside this run that the unit depends on."""
     releases = dict.fromkeys(release for _, release in unit.upstream_outputs)
     outside = (one for one in releases if name_of(one).service not in here)
     return replace(unit, outside=tuple(outside))
 
 
-def neighbour(row: ComposedService, workspace: Path, settings: Settings) -> ServiceUnit:
-    """A service that is no part of the run: only its record is looked at."""
-    mode = mode_of(row.config.provider.id, settings.env)
-    return ServiceUnit(row.config, relative(row.file.parent, workspace), mode)
+def build_neighbor(row: ComposedService, workspace: Path, settings: Settings) -> ServiceUnit:
+    """Build a service outside the run. Only its record is read."""
+    mode = choose_mode(row.config.provider.id, settings.env)
+    return ServiceUnit(row.config, format_relative(row.file.parent, workspace), mode)
 
 
-def account_variables(config: Config) -> tuple[str, ...]:
-    facts = facts_of(config.provider.id)
+def list_account_variables(config: Config) -> tuple[str, ...]:
+    facts = find_provider_facts(config.provider.id)
     return facts.account_variables if facts else ()
 
 
 def _refuse_same_variables(
     row: ComposedService, upstream_services: Sequence[UpstreamService]
 ) -> None:
-    """Names that differ in a sign alone would be one variable, and one address would be lost."""
+    """Reject service names that give the same variable, because one address would be lost."""
     first: dict[str, str] = {}
     for upstream_service in upstream_services:
         variable = upstream_service.variables[0]
@@ -100,20 +102,23 @@ def _refuse_same_variables(
 def _with_outputs(
     row: ComposedService, upstream_services: Sequence[UpstreamService]
 ) -> tuple[Config, Sequence[UpstreamService]]:
-    """What upstreams give is in the environment of every function, whatever else says so; where
-    the provider has no room for all of it, what comes from afar and is not asked for gives way."""
-    full = _given(row.config, upstream_placeholders(upstream_services))
-    crowded = _crowded(full)
+    """Add upstream outputs to the environment of every function; they override other values.
+
+    If the provider's size limit is too small, unreferenced outputs of indirect upstreams are
+    omitted.
+    """
+    full = _add_upstream_outputs(row.config, build_upstream_placeholders(upstream_services))
+    crowded = _find_crowded_function(full)
     far = [one for one in upstream_services if crowded and not _is_wanted(one, row)]
     if not far:
         return full, upstream_services
     near = [one for one in upstream_services if one not in far]
-    config = _given(row.config, upstream_placeholders(near))
-    warning = _left_out(row, far, crowded)
+    config = _add_upstream_outputs(row.config, build_upstream_placeholders(near))
+    warning = _no_outputs_problem(row, far, crowded)
     return replace(config, warnings=(*config.warnings, warning)), near
 
 
-def _given(config: Config, outputs: Mapping[str, str]) -> Config:
+def _add_upstream_outputs(config: Config, outputs: Mapping[str, str]) -> Config:
     if not outputs:
         return config
     functions = tuple(
@@ -123,10 +128,12 @@ def _given(config: Config, outputs: Mapping[str, str]) -> Config:
     return replace(config, functions=functions)
 
 
-def _crowded(config: Config) -> str:
-    """The first function whose environment may pass what the provider allows."""
+def _find_crowded_function(config: Config) -> str:
+    """Find the first function whose environment can exceed the provider's limit."""
     limit = limit_of(config.provider.id)
-    crowded = (one for one in config.functions if size_of(one.env, LONG_ADDRESS) > limit > 0)
+    crowded = (
+        one for one in config.functions if measure_environment(one.env, LONG_ADDRESS) > limit > 0
+    )
     return next((one.name for one in crowded), "")
 
 
@@ -135,20 +142,22 @@ def _is_wanted(upstream_service: UpstreamService, row: ComposedService) -> bool:
     return is_bound or upstream_service.name in row.entry.depends_on
 
 
-def _left_out(row: ComposedService, far: Sequence[UpstreamService], function: str) -> Problem:
+def _no_outputs_problem(
+    row: ComposedService, far: Sequence[UpstreamService], function: str
+) -> Problem:
     names = [one.name for one in far]
     more = f" and {len(names) - _NAMED_AT_ONCE} more" if len(names) > _NAMED_AT_ONCE else ""
     config = row.config
     message = (
         f"`{row.entry.name}` does not receive the URLs of {', '.join(names[:_NAMED_AT_ONCE])}"
         f"{more}: the environment of `{function}` could exceed {limit_of(config.provider.id):,} "
-        f"bytes, the limit of {titled(config.provider.id)}"
+        f"bytes, the limit of {format_provider_title(config.provider.id)}"
     )
     hint = f"add the services it calls to `dependsOn`, or bind `${{env:{far[0].variables[0]}}}`"
     return Problem("config/upstreams-left-out", message, hint, Place(config.file))
 
 
-def _account(config: Config, env: Mapping[str, str]) -> Pairs:
-    """Which account, and which address of the provider's API, the surroundings mean."""
-    names = account_variables(config)
-    return tuple((name, without_userinfo(env[name])) for name in names if env.get(name))
+def _read_account_values(config: Config, env: Mapping[str, str]) -> Pairs:
+    """Read the account and API endpoint from the environment."""
+    names = list_account_variables(config)
+    return tuple((name, redact_userinfo(env[name])) for name in names if env.get(name))

@@ -1,4 +1,4 @@
-"""One service as it is for each of several targets, together."""
+"""Merge one service for several targets into one project."""
 
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
@@ -11,8 +11,8 @@ from fabric.app.request import Where
 T = TypeVar("T")
 
 
-def together(found: Sequence[Project], where: Where) -> Project:
-    """What is built for one target lies apart from what is built for the others."""
+def merge_targets(found: Sequence[Project], where: Where) -> Project:
+    """Merge the targets. Each target has a separate build output directory."""
     units = tuple(
         replace(
             unit,
@@ -30,14 +30,14 @@ def together(found: Sequence[Project], where: Where) -> Project:
     return replace(
         found[0],
         units=units,
-        sources=_distinct(project.sources for project in found),
-        looked_for=_distinct(project.looked_for for project in found),
+        sources=_merge_distinct(project.sources for project in found),
+        looked_for=_merge_distinct(project.looked_for for project in found),
         bound_names=frozenset().union(*(project.bound_names for project in found)),
         dependencies=tuple(dependencies.values()),
         entries=tuple(entry for project in found for entry in project.entries),
-        notes=_distinct(project.notes for project in found),
+        notes=_merge_distinct(project.notes for project in found),
     )
 
 
-def _distinct(rows: Iterable[Iterable[T]]) -> tuple[T, ...]:
+def _merge_distinct(rows: Iterable[Iterable[T]]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(one for row in rows for one in row))

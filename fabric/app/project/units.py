@@ -1,4 +1,4 @@
-"""The services of a compiled request with their configs, read when somebody asks."""
+"""The services of a compiled request with their configs, read on demand."""
 
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from fabric.graph.service_unit import ServiceUnit
 
 
-def units_of(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
-    """As they were compiled, or read now if the graph was kept from last time."""
+def list_units(work: Compiled, request: Request, settings: Settings) -> tuple["ServiceUnit", ...]:
+    """Return the compiled units, or read the configs if the graph came from the cache."""
     if work.units:
         return work.units
     from fabric.app.project.project import open_project  # YAML and all: only where it is needed

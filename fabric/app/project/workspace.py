@@ -1,4 +1,4 @@
-"""Where the memo and the journals of a working folder lie, without reading a config."""
+"""Find the cache and run logs of a working directory without reading a config."""
 
 from pathlib import Path
 
@@ -7,9 +7,11 @@ from fabric.ownership import reach
 _MARKS = ("fabric.compose.yml", "fabric.yml")
 
 
-def workspace_of(cwd: Path) -> Path:
-    """The nearest folder upwards that has a cache, else one with a compose file or config; no
-    further than folders are ours."""
+def find_workspace(cwd: Path) -> Path:
+    """Find the nearest parent with a cache, otherwise with a compose file or config.
+
+    The search ends at directories of other users.
+    """
     folders = [Path(folder) for folder in reach(str(cwd))]
     for folder in folders:
         if (folder / ".fabric" / "cache").is_dir():

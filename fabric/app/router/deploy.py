@@ -1,4 +1,4 @@
-"""`router deploy`: all targets of the fabric, and then the name that leads to them."""
+"""`router deploy`: deploy all targets, then update DNS."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,13 +6,13 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.protected import AskFor, confirm_stage
-from fabric.app.deploy.scope import NamesOf
+from fabric.app.deploy.production_guard import AskFor, confirm_stage
+from fabric.app.deploy.scope import OpenDnsSync
 from fabric.app.request import Request
-from fabric.app.router.kept_names import names_of
+from fabric.app.router.kept_names import make_dns_factory
 from fabric.app.router.look_before import look_before
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
+from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router
 from fabric.app.settings import Settings
 from fabric.model.outcomes.deployed import DeployOutcome, ServiceEnd
 from fabric.model.outcomes.routed import RouterDeployOutcome
@@ -20,11 +20,11 @@ from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 
 # One run over all targets, with who keeps their name, and who is asked for a protected stage.
-DeployTogether = Callable[[Request, NamesOf, AskFor], Report]
+DeployTogether = Callable[[Request, OpenDnsSync, AskFor], Report]
 
 
 class RouterDeploy(Struct, frozen=True):
-    """`sync` is what the flag says: the config may say so too."""
+    """Options of a router deploy. `sync` is the flag; the config can also enable it."""
 
     request: Request
     asked: RouterRequest
@@ -34,7 +34,7 @@ class RouterDeploy(Struct, frozen=True):
 
 
 class _AgreedTargets(Struct, frozen=True):
-    """Which targets there are, whether their name is led to them, and who is asked from here on."""
+    """The targets, whether DNS follows them, and the prompt for later confirmations."""
 
     labels: tuple[str, ...]
     syncs: bool
@@ -44,23 +44,25 @@ class _AgreedTargets(Struct, frozen=True):
 def deploy_targets(
     order: RouterDeploy, settings: Settings, deploy_together: DeployTogether
 ) -> Report:
-    """What would keep the name from being changed is told before anything is deployed. The name
-    stays as it is where a target could not be deployed."""
-    targets = _prepared(order, settings)
+    """Deploy all targets. DNS problems are reported before anything is deployed.
+
+    DNS stays unchanged if a target could not be deployed.
+    """
+    targets = _prepare_targets(order, settings)
     change = replace(order.change, agrees=lambda _: True)
     done: list[Synced] = []
     looked: list[Synced] = []
     where = replace(order.request.where, targets=targets.labels, leads_name=targets.syncs)
     report = deploy_together(
         replace(order.request, where=where),
-        partial(names_of, change=change, told=done.append),
+        partial(make_dns_factory, change=change, told=done.append),
         targets.ask,
     )
     problems: tuple[Problem, ...] = report.problems
     if targets.syncs and not problems and not done:
         # All was as it should be, as far as is written down here: whether it is, is looked at.
         try:
-            looked.append(_looked_at(order, change, settings))
+            looked.append(_preview_sync(order, change, settings))
         except FabricError as error:
             problems = error.problems
     return _report(order, report, problems, (done, looked))
@@ -69,15 +71,15 @@ def deploy_targets(
 def plan_targets(
     order: RouterDeploy, settings: Settings, plan_together: Callable[[Request], Report]
 ) -> Report:
-    """All targets and their name as the run would take them: looked at, not asked for."""
+    """Plan all targets and DNS changes, without prompts."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
         where = replace(order.request.where, targets=scope.labels, leads_name=syncs)
     return plan_together(replace(order.request, where=where))
 
 
-def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
-    """A protected stage is named once, whatever it is named for."""
+def _prepare_targets(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
+    """Prepare the targets. A protected stage is confirmed once for everything."""
     with open_router(order.asked, settings) as scope:
         syncs = order.sync or scope.router.auto_apply
         if not syncs:
@@ -91,15 +93,15 @@ def _prepared(order: RouterDeploy, settings: Settings) -> _AgreedTargets:
 
 
 def _refuse_reason(change: DnsChange) -> None:
-    """A reason is for the name, and kept in its history."""
+    """Reject a reason without a DNS change, because it is stored in the DNS history."""
     if change.consent.reason:
         hint = "add --sync-dns, or set `extensions.router.autoApply: true`"
         raise FabricError(Problem("usage/no-effect", "--reason has no effect here", hint))
 
 
-def _looked_at(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:
+def _preview_sync(order: RouterDeploy, change: DnsChange, settings: Settings) -> Synced:
     with open_router(order.asked, settings) as scope:
-        return synced(scope, change, settings)
+        return sync_router(scope, change, settings)
 
 
 def _report(
@@ -108,7 +110,7 @@ def _report(
     problems: tuple[Problem, ...],
     synced_names: tuple[list[Synced], list[Synced]],
 ) -> Report:
-    """Names that were led as part of the run have told their warnings there."""
+    """Build the report. DNS changes within the run have already reported their warnings."""
     done, looked = synced_names
     deployed = report.outcome if isinstance(report.outcome, DeployOutcome) else None
     told = (*report.warnings, *(warning for one in looked for warning in one.warnings))
@@ -132,7 +134,7 @@ def _report(
 
 
 def _exit_code(problems: tuple[Problem, ...], rows: Sequence[ServiceEnd]) -> ExitCode:
-    """Targets that are live beside a name that did not follow are a part of what was asked."""
+    """Choose the exit code. Deployed targets with a failed DNS update count as partial."""
     if not problems:
         return ExitCode.OK
     first = exit_code_of(problems[0])

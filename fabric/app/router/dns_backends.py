@@ -1,4 +1,4 @@
-"""Who keeps the name: the back end of the config, or a file in its place."""
+"""Open the DNS backend: the config's, or a file in simulated mode."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from fabric.model.problems import Problem
 from fabric.model.switches import is_on
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.providers.dns_registry import DNS_FACTS, dns_backend_of, dns_kind_of
+from fabric.providers.dns_registry import DNS_FACTS, build_dns_backend, choose_dns_kind
 from fabric.providers.zone_file.backend import ZoneFile
 from fabric.router.settings import RouterSettings
 
@@ -23,8 +23,8 @@ class OpenedBackend(Struct, frozen=True):
 def open_dns_backend(
     router: RouterSettings, files: RouterFiles, env: Mapping[str, str], connections: Connections
 ) -> OpenedBackend:
-    """A name is kept for real where deploys are, and somebody may: else in a file."""
-    kind = dns_kind_of(router.provider, env)
+    """Open the real DNS backend in real mode with credentials, otherwise a file."""
+    kind = choose_dns_kind(router.provider, env)
     facts = DNS_FACTS[kind]
     zone = files.zone_path
     if facts.is_file:
@@ -37,7 +37,7 @@ def open_dns_backend(
     if missing:
         instead = ZoneFile(kind, zone, facts.wanted)
         return OpenedBackend(instead, is_simulated=True, warnings=(_unset(router, missing),))
-    return OpenedBackend(dns_backend_of(kind, env, connections), is_simulated=False)
+    return OpenedBackend(build_dns_backend(kind, env, connections), is_simulated=False)
 
 
 def _unset(router: RouterSettings, missing: tuple[str, ...]) -> Problem:

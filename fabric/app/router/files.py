@@ -1,4 +1,4 @@
-"""The files of a router: what its endpoints are to get, and what was done before."""
+"""The files of a router: its target state and its history."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,11 +8,11 @@ from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
 from msgspec.json import format as formatted
 
-from fabric.app.target_state import TARGET_STATE, history_path, target_state_path
+from fabric.app.router_targets import TARGET_STATE, build_history_path, build_target_state_path
 from fabric.model.outcomes.routed import SyncEntry, TargetState
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.router.history import with_newest
-from fabric.system.disk import file_lock, read_bytes, remove, write_atomic
+from fabric.system.disk import lock_file, read_bytes, remove, write_atomic
 
 T = TypeVar("T")
 _VERSION = 1
@@ -32,7 +32,7 @@ _HISTORY = Decoder(SyncHistory)
 
 
 class RouterFiles(Struct, frozen=True):
-    """Those of one service and stage, in its `.fabric`."""
+    """The router files of one service and stage, in its `.fabric` directory."""
 
     home: Path
     service: str
@@ -40,11 +40,11 @@ class RouterFiles(Struct, frozen=True):
 
     @property
     def state_path(self) -> Path:
-        return target_state_path(self.home, self.stage)
+        return build_target_state_path(self.home, self.stage)
 
     @property
     def history_path(self) -> Path:
-        return history_path(self.home, self.stage)
+        return build_history_path(self.home, self.stage)
 
     @property
     def zone_path(self) -> Path:
@@ -60,7 +60,7 @@ class RouterFiles(Struct, frozen=True):
         _write(self.state_path, state)
 
     def put_back(self, state: TargetState | None) -> None:
-        """What was wanted before is wanted again; nothing, where nothing was."""
+        """Restore the previous target state, or delete it if there was none."""
         if state is None:
             remove(self.state_path)
         else:
@@ -74,7 +74,7 @@ class RouterFiles(Struct, frozen=True):
         return found.entries
 
     def readable_history(self) -> tuple[SyncEntry, ...]:
-        """Nothing, where it cannot be read: that is told of by who writes it."""
+        """Return the history, or nothing if it cannot be read. Its writer reports that."""
         try:
             return self.history()
         except FabricError as error:
@@ -83,8 +83,9 @@ class RouterFiles(Struct, frozen=True):
             return ()
 
     def add(self, entry: SyncEntry) -> Problem | None:
-        """A history that cannot be read is put aside, and said so: a new one begins."""
-        with file_lock(self.history_path.with_name(f".{self.history_path.name}.lock")):
+        """Append to the history. An unreadable history is renamed with a warning, and a new one
+        begins."""
+        with lock_file(self.history_path.with_name(f".{self.history_path.name}.lock")):
             damage = None
             try:
                 entries = self.history()

@@ -2,33 +2,33 @@
 
 from msgspec.structs import replace
 
-from fabric.app.deploy.health import health_url
+from fabric.app.deploy.health import build_health_url
 from fabric.app.router.scope import RoutedTarget, RouterScope
-from fabric.model.hosts import target_of
+from fabric.model.hosts import extract_request_target
 from fabric.model.outcomes.routed import EndpointRow
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import Weights
-from fabric.system.http_check import called
-from fabric.system.parallel import for_each
+from fabric.system.http_check import call_function
+from fabric.system.parallel import run_for_each
 
 _SECONDS = 5.0
 # Redirects are followed, as edge1's monitors do: what is answered in the end counts.
 _GOOD, _OTHER = 200, 300
 
 
-def checked_endpoints(scope: RouterScope, shares: Weights | None = None) -> tuple[EndpointRow, ...]:
-    """Real ones are asked, all at once; a simulated one has nobody behind its address."""
+def check_endpoints(scope: RouterScope, shares: Weights | None = None) -> tuple[EndpointRow, ...]:
+    """Check all real endpoints in parallel. Simulated endpoints have no server."""
     weights = dict(shares or scope.weights())
     found: dict[str, EndpointRow] = {}
 
     def look(target: RoutedTarget) -> None:
-        found[target.label] = _row(scope, target, weights[target.label])
+        found[target.label] = _build_endpoint_row(scope, target, weights[target.label])
 
-    for_each(scope.targets, look)
+    run_for_each(scope.targets, look)
     return tuple(found[label] for label in scope.labels)
 
 
-def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
+def _build_endpoint_row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
     row = EndpointRow(
         target.label,
         target.provider_id,
@@ -42,9 +42,9 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
     if not target.url or target.is_simulated:
         return row
     said = scope.config.targets.health_check_url
-    url = health_url(target_of(said) if said else "", target.url)
+    url = build_health_url(extract_request_target(said) if said else "", target.url)
     try:
-        answer = called("GET", url, b"", _SECONDS)
+        answer = call_function("GET", url, b"", _SECONDS)
     except FabricError as error:
         return replace(row, healthy=False, checked=True, detail=error.first.message)
     is_good = _GOOD <= answer.status < _OTHER
@@ -57,8 +57,8 @@ def _row(scope: RouterScope, target: RoutedTarget, weight: int) -> EndpointRow:
     )
 
 
-def unhealthy_warnings(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
-    """Traffic that is led to who is not well is lost: it is said, and the user decides."""
+def warn_of_unhealthy(rows: tuple[EndpointRow, ...]) -> tuple[Problem, ...]:
+    """Warn of unhealthy endpoints that receive traffic. The user decides."""
     return tuple(
         Problem(
             "router/unhealthy-endpoint",

@@ -1,4 +1,4 @@
-"""Names that a deploy brings in line: looked at and led elsewhere as part of its graph."""
+"""DNS updates as tasks of a deploy graph."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.deploy_work import DeployWork, config_file
-from fabric.app.deploy.scope import MakeNames
+from fabric.app.deploy.deploy_work import DeployWork, find_config_file
+from fabric.app.deploy.scope import DnsSyncFactory
 from fabric.app.request import Where
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, last_known, synced
+from fabric.app.router.sync import DnsChange, Synced, find_last_entry, sync_router
 from fabric.model.names import Digest
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.task_inputs import DnsSyncInputs
@@ -23,7 +23,7 @@ _DEPLOYED = DnsChange("dns-sync", "deploy", consent=ChangeConsent("deployed"))
 
 
 class NamesAsked(Struct, frozen=True):
-    """What the run is over, how its names are changed, and who hears of it."""
+    """The selected services, the DNS change, and the result callback."""
 
     where: Where
     lock_timeout: float
@@ -32,7 +32,7 @@ class NamesAsked(Struct, frozen=True):
 
 
 class KeptNames:
-    """`record` knows what this run has released, before it is written."""
+    """DNS updates of a run. `record` returns this run's releases before they are written."""
 
     def __init__(self, work: DeployWork, record: RecordOf, asked: NamesAsked) -> None:
         self._work = work
@@ -40,30 +40,30 @@ class KeptNames:
         self._asked = asked
 
     def standing(self, inputs: DnsSyncInputs) -> NameStanding:
-        with self._opened(inputs) as scope:
+        with self._open_scope(inputs) as scope:
             missing = tuple(one.label for one in scope.targets if not one.host)
             if missing:
                 return NameStanding(Digest(""), "", missing)
-            last = last_known(scope)
+            last = find_last_entry(scope)
             wanted = scope.desired(scope.weights()).digest
             return NameStanding(wanted, last.desired if last else "")
 
     def sync(self, inputs: DnsSyncInputs) -> NameSynced:
-        with self._opened(inputs) as scope:
-            done = synced(scope, self._asked.change, self._work.settings)
+        with self._open_scope(inputs) as scope:
+            done = sync_router(scope, self._asked.change, self._work.settings)
             wanted = scope.desired(tuple(done.outcome.weights.items())).digest
         shares = ", ".join(f"{label} {share} %" for label, share in done.outcome.weights.items())
         self._asked.told(done)
         return NameSynced(wanted, f"{done.outcome.hostname}: {shares}", done.warnings)
 
     @contextlib.contextmanager
-    def _opened(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
+    def _open_scope(self, inputs: DnsSyncInputs) -> Iterator[RouterScope]:
         own = RecordRef(inputs.service, inputs.stage, inputs.provider)
         where = replace(
             self._asked.where, stage=inputs.stage, provider="", targets=(), leads_name=False
         )
         if where.compose:
-            file = str(config_file(self._work, own))
+            file = str(find_config_file(self._work, own))
             where = Where(file, stage=inputs.stage, params=where.params)
         asked = RouterRequest("router dns-sync", where, self._asked.lock_timeout)
         together = (one for one in self._work.placements if one.service == inputs.service)
@@ -72,12 +72,12 @@ class KeptNames:
             yield scope
 
 
-def names_of(
+def make_dns_factory(
     where: Where,
     lock_timeout: float = 0.0,
     change: DnsChange = _DEPLOYED,
     told: Callable[[Synced], None] = lambda _: None,
-) -> MakeNames:
-    """For a run over what is meant by `where`; `told` hears what was done."""
+) -> DnsSyncFactory:
+    """Build the DNS factory for a run over `where`. `told` receives each result."""
     asked = NamesAsked(where, lock_timeout, change, told)
     return lambda work, record: KeptNames(work, record, asked)

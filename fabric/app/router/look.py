@@ -1,12 +1,12 @@
-"""What `fabric router` shows: endpoints, history, and how requests would be spread."""
+"""Read-only `fabric router` commands: endpoints, history and traffic simulation."""
 
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.app.router.health import checked_endpoints
+from fabric.app.router.health import check_endpoints
 from fabric.app.router.scope import RouterRequest, open_router
-from fabric.app.router.sync import looked_at
+from fabric.app.router.sync import inspect_drift
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
     ChaosOutcome,
@@ -15,31 +15,31 @@ from fabric.model.outcomes.routed import (
     RouterStatusOutcome,
     ScenarioRow,
     SimulateOutcome,
-    foreign_rows,
+    list_foreign_rows,
 )
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
-from fabric.router.chaos import ChaosScenario, Verdict, chaos_scenarios, watch_of
-from fabric.router.diff import foreign_problem, summary_of
-from fabric.router.history import trend_of
-from fabric.router.routing_warnings import routing_warnings
-from fabric.router.simulate import simulated_shares
+from fabric.router.chaos import ChaosScenario, Verdict, list_scenarios, watch_of
+from fabric.router.diff import foreign_problem, summarize_actions
+from fabric.router.history import compute_trend
+from fabric.router.routing_warnings import list_routing_warnings
+from fabric.router.simulate import simulate_shares
 from fabric.system.named_file import write_named
 
 
-def endpoints(asked: RouterRequest, settings: Settings) -> Report:
+def report_endpoints(asked: RouterRequest, settings: Settings) -> Report:
     with open_router(asked, settings) as scope:
-        rows = checked_endpoints(scope)
+        rows = check_endpoints(scope)
     outcome = EndpointsOutcome(scope.config.service, scope.config.stage, rows)
     return Report(asked.command, outcome, warnings=scope.warnings)
 
 
-def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Report:
-    """The same as a picture, on the screen or in a file."""
+def draw_endpoints(asked: RouterRequest, settings: Settings, form: str, out: str) -> Report:
+    """Draw the endpoints, on the screen or to a file."""
     from fabric.views.pictures.router_picture import ROUTER_FORMS
 
     _refuse_own(settings.cwd / asked.where.config, settings.cwd / out, out)
-    report = status(asked, settings)
+    report = report_router_status(asked, settings)
     if not isinstance(report.outcome, RouterStatusOutcome):
         return report
     drawn = ROUTER_FORMS[form](report.outcome)
@@ -50,21 +50,21 @@ def picture(asked: RouterRequest, settings: Settings, form: str, out: str) -> Re
 
 
 def _refuse_own(config: Path, path: Path, out: str) -> None:
-    """A picture is written over pictures, and not over what it is drawn from."""
+    """Reject output files that are inputs of the diagram."""
     if out and path.resolve() == config.resolve():
         message = f"refusing to overwrite the config with --out {out}; nothing was written"
         raise FabricError(Problem("usage/own-file", message, "use another file"))
 
 
-def status(asked: RouterRequest, settings: Settings) -> Report:
-    """The name, its endpoints, and whether the back end has what is wanted."""
+def report_router_status(asked: RouterRequest, settings: Settings) -> Report:
+    """Report the hostname, its endpoints, and whether the DNS backend is in sync."""
     with open_router(asked, settings) as scope:
-        rows = checked_endpoints(scope)
+        rows = check_endpoints(scope)
         desired = scope.desired(scope.weights())
         unknown = [one for one in scope.targets if not one.host]
-        drift = looked_at(scope, desired) if not unknown else None
+        drift = inspect_drift(scope, desired) if not unknown else None
         foreign = tuple(foreign_problem(one) for one in drift.foreign) if drift else ()
-        told = (*foreign, *routing_warnings(desired, scope.backend.kind))
+        told = (*foreign, *list_routing_warnings(desired, scope.backend.kind))
         warnings = (*scope.warnings, *scope.at_config(told))
     outcome = RouterStatusOutcome(
         scope.config.service,
@@ -76,36 +76,36 @@ def status(asked: RouterRequest, settings: Settings) -> Report:
         scope.router.ttl,
         scope.config.targets.routing or "round-robin",
         rows,
-        summary_of(drift.actions) if drift else None,
-        foreign_rows(drift.foreign) if drift else (),
+        summarize_actions(drift.actions) if drift else None,
+        list_foreign_rows(drift.foreign) if drift else (),
     )
     return Report(asked.command, outcome, warnings=warnings)
 
 
-def dns_history(asked: RouterRequest, settings: Settings) -> Report:
+def report_dns_history(asked: RouterRequest, settings: Settings) -> Report:
     with open_router(asked, settings) as scope:
         entries = scope.files.history()
-    outcome = HistoryOutcome(entries, trend_of(entries))
+    outcome = HistoryOutcome(entries, compute_trend(entries))
     return Report(asked.command, outcome, warnings=scope.warnings)
 
 
 def simulate(asked: RouterRequest, settings: Settings, requests: int) -> Report:
-    """Nobody is asked: what the weights come to for so many requests."""
+    """Simulate the traffic split of N requests from the weights. Makes no call."""
     with open_router(asked, settings) as scope:
-        shares = simulated_shares(scope.weights(), requests)
+        shares = simulate_shares(scope.weights(), requests)
     return Report(asked.command, SimulateOutcome(requests, dict(shares)), warnings=scope.warnings)
 
 
-def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
-    """Nobody is asked here either. A scenario that fails is a failure of the command."""
+def verify_chaos(asked: RouterRequest, settings: Settings) -> Report:
+    """Simulate endpoint failures without calls. A failed scenario fails the command."""
     with open_router(asked, settings) as scope:
         weights = scope.weights()
         watch = watch_of(scope.backend.kind, scope.desired(weights).check_path)
-        scenarios = chaos_scenarios(weights, watch)
+        scenarios = list_scenarios(weights, watch)
     rows = tuple(
         ScenarioRow(one.down, one.verdict, dict(one.shares), one.detail) for one in scenarios
     )
-    failed = tuple(_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
+    failed = tuple(_scenario_problem(one) for one in scenarios if one.verdict is Verdict.FAIL)
     return Report(
         asked.command,
         ChaosOutcome(rows),
@@ -114,6 +114,6 @@ def chaos_verify(asked: RouterRequest, settings: Settings) -> Report:
     )
 
 
-def _problem(scenario: ChaosScenario) -> Problem:
+def _scenario_problem(scenario: ChaosScenario) -> Problem:
     message = f"with {', '.join(scenario.down)} down: {scenario.detail}"
     return Problem("router/no-takeover", message, "add more labels to `fabric.targets`")

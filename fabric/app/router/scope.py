@@ -1,4 +1,4 @@
-"""One router: its config, its endpoints as they are recorded, and who keeps the name."""
+"""One router: its config, its recorded endpoints and its DNS backend."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.project.files import calling_environment
+from fabric.app.project.files import build_client_environment
 from fabric.app.request import Where
 from fabric.app.router.dns_backends import open_dns_backend
 from fabric.app.router.files import RouterFiles
@@ -16,17 +16,17 @@ from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, open_scope
 from fabric.config.values import Config
 from fabric.graph.service_unit import ServiceUnit
-from fabric.model.hosts import routable_host, target_of
+from fabric.model.hosts import extract_request_target, extract_routable_host
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Lifecycle, Mode, Record, RecordRef
 from fabric.model.routing import DesiredRouting, EndpointShare, Weights
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.providers.connections import Connections
 from fabric.providers.dns_contract import DnsBackend
-from fabric.router.history import last_applied, weights_in
-from fabric.router.settings import RouterSettings, router_settings, target_labels
-from fabric.router.weights import even_weights, kept_weights
-from fabric.state.records.transaction import LockPolicy, peek
+from fabric.router.history import find_last_applied, read_weights
+from fabric.router.settings import RouterSettings, list_target_labels, read_router_settings
+from fabric.router.weights import divide_evenly, merge_weights
+from fabric.state.records.transaction import LockPolicy, read_unlocked
 from fabric.state.store import RecordStore
 
 # In the place of a provider: the lock of a name lies beside those of the records.
@@ -35,7 +35,7 @@ NOTHING_KNOWN: Mapping[str, Record | None] = MappingProxyType({})
 
 
 class RouterRequest(Struct, frozen=True):
-    """What the user said: which router, and how long a lock is waited for."""
+    """The selected router and the lock timeout."""
 
     command: str
     where: Where
@@ -43,7 +43,7 @@ class RouterRequest(Struct, frozen=True):
 
 
 class RoutedTarget(Struct, frozen=True):
-    """One target of the fabric; without an address it is not deployed."""
+    """One target of the fabric. Without an address it is not deployed."""
 
     label: str
     provider_id: str
@@ -52,11 +52,11 @@ class RoutedTarget(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        return routable_host(self.url)
+        return extract_routable_host(self.url)
 
 
 class RouterScope(Struct, frozen=True):
-    """`backend` is who keeps the name; `is_simulated` where that is a file in its stead."""
+    """A router. `backend` is its DNS backend; with `is_simulated` it is a file."""
 
     config: Config
     router: RouterSettings
@@ -95,25 +95,27 @@ class RouterScope(Struct, frozen=True):
         return found[0] if found else word
 
     def weights(self) -> Weights:
-        """Those of the target state; where that is lost, of the last that was applied; where
-        nothing was, of what the back end has."""
-        known = dict(self._known_weights())
-        return kept_weights(known, self.labels, self.router.canary.percent)
+        """Return the weights of the target state, otherwise of the last applied change, otherwise
+        of the backend."""
+        known = dict(self._read_known_weights())
+        return merge_weights(known, self.labels, self.router.canary.percent)
 
-    def _known_weights(self) -> Weights:
+    def _read_known_weights(self) -> Weights:
         state = self.files.state()
         if state is not None:
             return tuple((one.label, one.weight) for one in state.endpoints)
-        last = last_applied(self.files.readable_history())
+        last = find_last_applied(self.files.readable_history())
         if last is not None:
-            return weights_in(last.after)
-        there = self.backend.read(self.desired(even_weights(self.labels)))
+            return read_weights(last.after)
+        there = self.backend.read(self.desired(divide_evenly(self.labels)))
         return tuple(pair for part in there if part.is_ours for pair in part.weights)
 
     def desired(self, weights: Weights) -> DesiredRouting:
         urls = {one.label: one.url for one in self.targets}
         targets = self.config.targets
-        check = target_of(targets.health_check_url) if targets.health_check_enabled else ""
+        check = (
+            extract_request_target(targets.health_check_url) if targets.health_check_enabled else ""
+        )
         return DesiredRouting(
             self.router.hostname.lower(),
             self.owner,
@@ -124,22 +126,27 @@ class RouterScope(Struct, frozen=True):
         )
 
     def led_away(self, label: str) -> "RouterScope":
-        """Without the endpoints that have no address any more, where the name was led before and
-        this label has one: until then the name leads to nobody in part."""
+        """Drop endpoints without an address, if DNS pointed to them before and this label has an
+        address.
+
+        Until then part of the traffic has no server.
+        """
         missing = tuple(one.label for one in self.targets if not one.host)
         if not missing or label in missing or self.files.state() is None:
             return self
         there = tuple(one for one in self.targets if one.host)
-        return replace(self, targets=there, warnings=(*self.warnings, _left_out(missing)))
+        return replace(self, targets=there, warnings=(*self.warnings, _no_targets_problem(missing)))
 
     def at_config(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-        """What is to be mended there, with its place."""
+        """Add the config place to these problems."""
         place = Place(self.config.file)
         return tuple(one if one.where else replace(one, where=place) for one in problems)
 
     def require_addresses(self) -> None:
-        """Nothing is led to who is nowhere."""
-        missing = tuple(_no_address(one, self.config) for one in self.targets if not one.host)
+        """Raise if an endpoint without an address would receive traffic."""
+        missing = tuple(
+            _no_address_problem(one, self.config) for one in self.targets if not one.host
+        )
         if missing:
             raise FabricError(*missing)
 
@@ -156,12 +163,13 @@ def open_router(
     )
     with contextlib.ExitStack() as stack:
         found = stack.enter_context(open_scope(main, settings))
-        router = router_settings(found.config)
+        router = read_router_settings(found.config)
         targets = tuple(
-            _target(label, main, settings, known) for label in target_labels(found.config)
+            _build_target(label, main, settings, known)
+            for label in list_target_labels(found.config)
         )
         files = RouterFiles(Path(found.placement.home), found.service, found.one.stage)
-        env = calling_environment(found.placement.env_place, settings.env)
+        env = build_client_environment(found.placement.env_place, settings.env)
         connections = stack.enter_context(contextlib.closing(Connections()))
         opened = open_dns_backend(router, files, env, connections)
         yield RouterScope(
@@ -179,14 +187,14 @@ def open_router(
         )
 
 
-def _target(
+def _build_target(
     label: str, main: StateRequest, settings: Settings, known: Mapping[str, Record | None]
 ) -> RoutedTarget:
-    """Each target may keep its records in a back end of its own."""
+    """Build a target. Each target can have its own state backend."""
     where = replace(main.where, provider=label)
     with open_scope(replace(main, where=where), settings) as scope:
         scope.refuse_unknown()
-        record = known[label] if label in known else peek(scope.record_store, scope.one)
+        record = known[label] if label in known else read_unlocked(scope.record_store, scope.one)
         provider_id = scope.placement.provider_id
     is_live = record is not None and record.lifecycle is not Lifecycle.REMOVING
     if record is None or not is_live:
@@ -195,31 +203,31 @@ def _target(
 
 
 def _check_elsewhere(config: Config) -> Iterator[Problem]:
-    """How each endpoint is can be asked at that endpoint only."""
+    """Reject health checks of an address other than the endpoint."""
     said = config.targets.health_check_url
     if "://" in said:
         yield Problem(
             "router/check-address",
-            f"`fabric.healthCheck.url` is a full URL: only its path `{target_of(said)}` is used, "
-            "with the URL of each endpoint",
+            "`fabric.healthCheck.url` is a full URL: only its path "
+            f"`{extract_request_target(said)}` is used, with the URL of each endpoint",
             hint="set only the path",
             where=Place(config.file),
         )
 
 
-def _left_out(labels: tuple[str, ...]) -> Problem:
+def _no_targets_problem(labels: tuple[str, ...]) -> Problem:
     listed = ", ".join(f"`{one}`" for one in labels)
     message = f"endpoints without a URL receive no traffic: {listed}"
     hint = "deploy them, or remove the labels from `fabric.targets`"
     return Problem("router/left-out", message, hint)
 
 
-def _no_address(target: RoutedTarget, config: Config) -> Problem:
+def _no_address_problem(target: RoutedTarget, config: Config) -> Problem:
     if target.url:
         return Problem(
             "router/bad-address",
             f"the URL of endpoint `{target.label}` has no valid hostname: "
-            f"{without_userinfo(target.url)}",
+            f"{redact_userinfo(target.url)}",
             hint="fix the URL that the custom deploy command returns, then deploy "
             f"`{target.label}` with --force",
             where=Place(config.file),

@@ -1,4 +1,4 @@
-"""`router dns-shift --steps`: a share that grows step by step, and goes back by itself."""
+"""`router dns-shift --steps`: increase a weight step by step, with automatic rollback."""
 
 import contextlib
 import time
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.deploy.protected import AskFor, confirm_stage
-from fabric.app.router.health import checked_endpoints
+from fabric.app.deploy.production_guard import AskFor, confirm_stage
+from fabric.app.router.health import check_endpoints
 from fabric.app.router.scope import RouterRequest, RouterScope, open_router
-from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, synced
+from fabric.app.router.sync import DnsChange, Synced, refuse_unasked, sync_router
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import ShiftStep, StepsOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
 from fabric.model.report import Report
 from fabric.model.routing import Weights
-from fabric.router.steps import steps_of, steps_up
-from fabric.router.weights import shifted
+from fabric.router.steps import parse_steps, select_steps_up
+from fabric.router.weights import shift_weight
 
 # While it waits the endpoint is asked so often, at least.
 _ASKED_EVERY = 10.0
@@ -26,8 +26,7 @@ _BACK_PAUSES = (1.0, 4.0)
 
 
 class StepPlan(Struct, frozen=True):
-    """Which endpoint goes up which steps, with how many seconds between them. Who follows it hears
-    of each step."""
+    """The endpoint, the steps, and the seconds between them. A callback receives each step."""
 
     label: str
     steps: str
@@ -37,22 +36,23 @@ class StepPlan(Struct, frozen=True):
 
 
 class _OvertakenError(FabricError):
-    """Somebody else has led the name elsewhere meanwhile."""
+    """Another process changed DNS in the meantime."""
 
 
-def dns_shift_in_steps(
+def shift_dns_in_steps(
     asked: RouterRequest, settings: Settings, change: DnsChange, plan: StepPlan, ask: AskFor
 ) -> Report:
-    """Between two steps, and after the last, the endpoint has to be well, and the back end has to
-    take each of them; else all of it goes back to what it was at first. What somebody else has
-    changed meanwhile is left as it is."""
+    """Shift step by step. After each step the endpoint must be healthy and the backend must accept.
+
+    Otherwise all weights are restored. Changes by another process in the meantime are left alone.
+    """
     with open_router(asked, settings) as scope:
         before = scope.weights()
         plan = replace(plan, label=scope.label_of(plan.label))
-        said = steps_of(plan.steps, len(scope.labels) - 1)
+        said = parse_steps(plan.steps, len(scope.labels) - 1)
         for percent in said:
-            shifted(before, plan.label, percent)
-        steps = steps_up(said, (plan.label, dict(before)[plan.label]))
+            shift_weight(before, plan.label, percent)
+        steps = select_steps_up(said, (plan.label, dict(before)[plan.label]))
         if not change.dry_run:
             refuse_unasked(scope, change)
             confirm_stage(scope.units, scope.config.stage, settings, ask)
@@ -64,7 +64,7 @@ def dns_shift_in_steps(
 
 
 class _Climb:
-    """One shift in steps: `_holds` are the shares as far as they are known."""
+    """One stepwise shift. `_holds` are the weights as far as they are known."""
 
     def __init__(
         self,
@@ -84,28 +84,28 @@ class _Climb:
         self._warnings: dict[Problem, None] = {}
 
     def report(self, steps: tuple[int, ...]) -> Report:
-        """However it ends: which steps were gone, and what holds now."""
+        """Report the steps made and the final weights, however the shift ended."""
         try:
-            problems = self._climbed(steps)
+            problems = self._run_steps(steps)
         except _OvertakenError as error:
-            return self._told(error.problems, went_back=False)
+            return self._build_report(error.problems, went_back=False)
         except KeyboardInterrupt:
-            return self._told((self._interrupted(),), went_back=False)
+            return self._build_report((self._interruption_problem(),), went_back=False)
         if not problems or not self._rows or self._change.dry_run:
-            return self._told(problems, went_back=False)
+            return self._build_report(problems, went_back=False)
         try:
             hindrances = self._back(problems[0])
         except KeyboardInterrupt:
-            return self._told((self._interrupted(), *problems), went_back=False)
-        return self._told((*problems, *hindrances), went_back=not hindrances)
+            return self._build_report((self._interruption_problem(), *problems), went_back=False)
+        return self._build_report((*problems, *hindrances), went_back=not hindrances)
 
-    def _climbed(self, steps: tuple[int, ...]) -> tuple[Problem, ...]:
-        """What ended it before its time."""
+    def _run_steps(self, steps: tuple[int, ...]) -> tuple[Problem, ...]:
+        """Run the steps. Returns the problems that stopped it early."""
         try:
-            problem = self._illness()
+            problem = self._check_health()
             for percent in steps if problem is None else ():
-                self._step(percent)
-                problem = self._watched()
+                self._run_step(percent)
+                problem = self._watch_endpoint()
                 if problem is not None:
                     break
         except _OvertakenError:
@@ -114,44 +114,44 @@ class _Climb:
             return error.problems
         return (problem,) if problem else ()
 
-    def _step(self, percent: int) -> None:
+    def _run_step(self, percent: int) -> None:
         plan = self._plan
-        done = self._set(shifted(self._before, plan.label, percent))
+        done = self._set(shift_weight(self._before, plan.label, percent))
         self._rows.append(ShiftStep(percent, done.outcome.id, done.outcome.weights))
         plan.tell(f"{plan.label}: {percent} %")
 
     def _set(self, wanted: Weights) -> Synced:
         expected = self._holds
 
-        def chosen(scope: RouterScope) -> Weights:
+        def choose_weights(scope: RouterScope) -> Weights:
             # A dry run leaves everything as it was at first.
             if not self._change.dry_run and dict(scope.weights()) != dict(expected):
-                raise _OvertakenError(_overtaken())
+                raise _OvertakenError(_overtaken_problem())
             return wanted
 
         with open_router(self._asked, self._settings) as scope:
-            done = synced(scope, self._change, self._settings, chosen)
+            done = sync_router(scope, self._change, self._settings, choose_weights)
         self._holds = tuple(done.outcome.weights.items())
         self._warnings.update(dict.fromkeys(done.warnings))
         return done
 
-    def _watched(self) -> Problem | None:
-        """The endpoint is asked while it waits, and once more at the end."""
+    def _watch_endpoint(self) -> Problem | None:
+        """Check the endpoint during the wait and once at the end."""
         left = 0.0 if self._change.dry_run else self._plan.every
         while left > 0:
             pause = min(left, _ASKED_EVERY)
             self._plan.sleep(pause)
             left -= pause
-            problem = self._illness() if left > 0 else None
+            problem = self._check_health() if left > 0 else None
             if problem is not None:
                 return problem
-        return self._illness()
+        return self._check_health()
 
-    def _illness(self) -> Problem | None:
+    def _check_health(self) -> Problem | None:
         if self._change.dry_run:
             return None
         with open_router(self._asked, self._settings) as scope:
-            row = next(one for one in checked_endpoints(scope) if one.label == self._plan.label)
+            row = next(one for one in check_endpoints(scope) if one.label == self._plan.label)
         if row.healthy:
             return None
         message = f"unhealthy endpoint `{row.label}`: {row.detail}"
@@ -159,8 +159,11 @@ class _Climb:
         return Problem("router/unhealthy", message, hint)
 
     def _back(self, why: Problem) -> tuple[Problem, ...]:
-        """What kept it from going back, if anything did: it is tried more than once, for until then
-        callers meet an endpoint that is not well."""
+        """Restore the weights, with retries, because traffic goes to an unhealthy endpoint until
+        then.
+
+        Returns the problem if this failed.
+        """
         self._plan.tell(f"{why.message}: restoring the previous weights")
         for pause in (*_BACK_PAUSES, None):
             try:
@@ -169,7 +172,7 @@ class _Climb:
                 return error.problems
             except FabricError as error:
                 if pause is None:
-                    return (*error.problems, self._stuck())
+                    return (*error.problems, self._no_progress_problem())
                 self._plan.tell(f"{error.first.message}: retrying in {pause:.0f} s")
                 self._plan.sleep(pause)
             else:
@@ -179,7 +182,7 @@ class _Climb:
     def _share(self, weights: Weights) -> int:
         return dict(weights)[self._plan.label]
 
-    def _stuck(self) -> Problem:
+    def _no_progress_problem(self) -> Problem:
         label, first = self._plan.label, self._share(self._before)
         message = (
             f"the previous weights were not restored: `{label}` keeps {self._share(self._holds)} %"
@@ -189,8 +192,9 @@ class _Climb:
         )
         return Problem("router/not-back", message, hint)
 
-    def _interrupted(self) -> Problem:
-        """A change that was cut short is as the state says, or will be by the next sync."""
+    def _interruption_problem(self) -> Problem:
+        """Return the problem of an interrupted change. The state, or the next sync, determines its
+        end."""
         label = self._plan.label
         with contextlib.suppress(FabricError), open_router(self._asked, self._settings) as scope:
             self._holds = self._holds if self._change.dry_run else scope.weights()
@@ -204,7 +208,7 @@ class _Climb:
         )
         return Problem("run/interrupted", message, hint)
 
-    def _told(self, problems: tuple[Problem, ...], *, went_back: bool) -> Report:
+    def _build_report(self, problems: tuple[Problem, ...], *, went_back: bool) -> Report:
         outcome = StepsOutcome(
             self._plan.label,
             tuple(self._rows),
@@ -221,7 +225,7 @@ class _Climb:
         )
 
 
-def _overtaken() -> Problem:
+def _overtaken_problem() -> Problem:
     message = "another process changed the weights during the shift: nothing was restored"
     hint = "run: fabric router dns-history, then shift again"
     return Problem("router/overtaken", message, hint)

@@ -1,4 +1,4 @@
-"""A name brought to where it is to lead: looked at, agreed to, done, and written down."""
+"""Update DNS: compare, confirm, apply and record in the history."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.app.router.health import checked_endpoints, unhealthy_warnings
+from fabric.app.router.health import check_endpoints, warn_of_unhealthy
 from fabric.app.router.scope import RouterScope
 from fabric.app.settings import Settings
 from fabric.model.outcomes.routed import (
@@ -16,7 +16,7 @@ from fabric.model.outcomes.routed import (
     SyncEntry,
     SyncOutcome,
     TargetState,
-    action_rows,
+    list_action_rows,
     share_rows,
 )
 from fabric.model.problems import FabricError, Problem
@@ -24,21 +24,21 @@ from fabric.model.routing import DesiredRouting, RouterPart, Weights
 from fabric.providers.dns_contract import READ_BY_NAME, NotEverywhereError
 from fabric.router.diff import (
     Drift,
-    drift_of,
-    forbidden_verbs,
+    compute_drift,
     foreign_problem,
-    summary_of,
+    list_forbidden_verbs,
+    summarize_actions,
 )
-from fabric.router.history import former_names, last_applied
+from fabric.router.history import find_last_applied, list_former_names
 from fabric.router.routing_warnings import (
-    left_over_warnings,
-    routing_warnings,
-    unseen_shift_warnings,
+    list_ineffective_shift_warnings,
+    list_leftover_warnings,
+    list_routing_warnings,
 )
 from fabric.router.settings import ChangeConsent, refuse_change
-from fabric.state.records.under_lock import locked
+from fabric.state.records.under_lock import lock_records
 from fabric.system.clock import stamp
-from fabric.system.disk import LOCK_SECONDS, file_lock, make_folder
+from fabric.system.disk import LOCK_SECONDS, lock_file, make_folder
 
 NO_CONSENT = ChangeConsent()
 Agrees = Callable[[str], bool]
@@ -46,8 +46,8 @@ Choose = Callable[[RouterScope], Weights]
 
 
 class DnsChange(Struct, frozen=True):
-    """A change that is asked for: under which name it goes down in the history, set off by what.
-    Whether it is only a dry run, and what whoever asks has to say for it."""
+    """A requested change: its history name and trigger, the dry-run flag, and the required
+    confirmation."""
 
     operation: str
     trigger: str = "command"
@@ -61,11 +61,13 @@ class Synced(Struct, frozen=True):
     warnings: tuple[Problem, ...] = ()
 
 
-def synced(
+def sync_router(
     scope: RouterScope, change: DnsChange, settings: Settings, choose: Choose | None = None
 ) -> Synced:
-    """`choose` says the weights; without it those stay that hold. They are chosen under the lock:
-    of two who shift at once the second sees what the first has done."""
+    """Apply the weights from `choose`, or keep the current ones.
+
+    They are chosen under the lock, so that parallel shifts see each other's result.
+    """
     choose = choose or RouterScope.weights
     scope.require_addresses()
     step = _Step(scope, change, settings)
@@ -76,7 +78,7 @@ def synced(
     refuse_simulated(scope)
     operation = f"router {change.operation}"
     with (
-        locked(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
+        lock_records(scope.record_store, {scope.ref: 0}, operation, scope.lock_policy),
         _name_locked(scope, settings),
     ):
         return step.done(choose(scope))
@@ -84,52 +86,53 @@ def synced(
 
 @contextlib.contextmanager
 def _name_locked(scope: RouterScope, settings: Settings) -> Iterator[None]:
-    """Services know nothing of each other's records: of two that lead one name from this machine
-    the second has to see what the first has done. From elsewhere, back ends see to it."""
+    """Lock the hostname on this machine, because services do not share records.
+
+    Across machines the DNS backends detect conflicts.
+    """
     folder = settings.name_locks
     if scope.is_simulated or folder is None:
         yield
         return
     make_folder(folder, 0o700)
     name = scope.router.hostname.lower().replace("*", "_")
-    with file_lock(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
+    with lock_file(folder / f"{name}.lock", max(LOCK_SECONDS, scope.lock_policy.terms.wait)):
         yield
 
 
 def refuse_unasked(scope: RouterScope, change: DnsChange) -> None:
-    """All that has to be said before the name is changed, by whoever asks for it."""
+    """Require all confirmations before DNS changes."""
     refuse_change(scope.router, scope.config.stage, change.consent, scope.env)
     if not change.agrees(f"Change DNS of {scope.router.hostname} ({scope.backend.place})?"):
         raise FabricError(Problem("router/declined", "nothing was changed"))
 
 
-def drift_in(scope: RouterScope, desired: DesiredRouting) -> Drift:
-    """What would have to be done; a FabricError where somebody else is in the way."""
-    drift = looked_at(scope, desired)
+def compute_router_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
+    """Compute the required changes. Raises FabricError on foreign DNS records."""
+    drift = inspect_drift(scope, desired)
     if drift.foreign:
         raise FabricError(*scope.at_config(foreign_problem(one) for one in drift.foreign))
     return drift
 
 
-def looked_at(scope: RouterScope, desired: DesiredRouting) -> Drift:
-    """What differs, and what somebody else has in its place."""
-    there = (*scope.backend.read(desired), *_left_at_former_names(scope, desired))
-    return drift_of(scope.backend.want(desired), there)
+def inspect_drift(scope: RouterScope, desired: DesiredRouting) -> Drift:
+    """Compute the drift, including foreign DNS records in its place."""
+    there = (*scope.backend.read(desired), *_list_former_parts(scope, desired))
+    return compute_drift(scope.backend.want(desired), there)
 
 
-def _left_at_former_names(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
-    """Where a back end is asked for one name, those that the history knows are asked for too; a
-    zone that is gone has nothing of ours."""
+def _list_former_parts(scope: RouterScope, desired: DesiredRouting) -> Iterator[RouterPart]:
+    """List leftovers at previous hostnames from the history. A deleted zone has none."""
     if scope.backend.kind not in READ_BY_NAME:
         return
-    for name in former_names(scope.files.readable_history(), desired.hostname):
+    for name in list_former_names(scope.files.readable_history(), desired.hostname):
         with contextlib.suppress(FabricError):
             parts = scope.backend.read(replace(desired, hostname=name))
             yield from (one for one in parts if one.is_ours)
 
 
 class _Step:
-    """One change of one name."""
+    """One change of one hostname."""
 
     def __init__(self, scope: RouterScope, change: DnsChange, settings: Settings) -> None:
         self._scope = scope
@@ -139,31 +142,33 @@ class _Step:
     def done(self, weights: Weights) -> Synced:
         scope = self._scope
         desired = scope.desired(weights)
-        drift = drift_in(scope, desired)
+        drift = compute_router_drift(scope, desired)
         before = scope.files.state()
-        rows = self._asked(weights)
-        state = self._state(desired, before, rows)
-        entry = self._entry(desired, drift, before)
+        rows = self._check_endpoint_health(weights)
+        state = self._build_state(desired, before, rows)
+        entry = self._build_entry(desired, drift, before)
         late: tuple[Problem, ...] = ()
         if not self._change.dry_run:
             refuse_policy(scope, drift)
             late = _apply(scope, desired, drift, state)
-        last = None if drift.changes or self._change.dry_run else last_known(scope)
+        last = None if drift.changes or self._change.dry_run else find_last_entry(scope)
         damage = None
         if last is not None and last.desired == desired.digest:
             entry = replace(entry, id=last.id)  # nothing was done that history does not know
         else:
             damage = scope.files.add(entry)
         told = (
-            *routing_warnings(desired, scope.backend.kind),
-            *left_over_warnings(drift.actions, scope.backend.kind),
-            *unseen_shift_warnings(desired, _weights(before), scope.backend.kind),
-            *unhealthy_warnings(rows),
+            *list_routing_warnings(desired, scope.backend.kind),
+            *list_leftover_warnings(drift.actions, scope.backend.kind),
+            *list_ineffective_shift_warnings(
+                desired, _read_state_weights(before), scope.backend.kind
+            ),
+            *warn_of_unhealthy(rows),
         )
         warnings = (*scope.warnings, *scope.at_config(told), *late, *((damage,) if damage else ()))
-        return Synced(self._outcome(entry, desired, state), warnings)
+        return Synced(self._build_outcome(entry, desired, state), warnings)
 
-    def _entry(
+    def _build_entry(
         self, desired: DesiredRouting, drift: Drift, before: TargetState | None
     ) -> SyncEntry:
         clock, change = self._settings.clock, self._change
@@ -174,28 +179,30 @@ class _Step:
             change.trigger,
             change.dry_run,
             stamp(clock),
-            tuple(RoutedShare(one.label, one.url, one.weight) for one in _endpoints(before)),
-            action_rows(drift.actions),
+            tuple(
+                RoutedShare(one.label, one.url, one.weight) for one in _list_state_endpoints(before)
+            ),
+            list_action_rows(drift.actions),
             share_rows(desired.shares),
-            summary_of(drift.actions),
+            summarize_actions(drift.actions),
             desired.hostname,
             change.consent.reason,
             desired.digest,
         )
 
-    def _asked(self, weights: Weights) -> tuple[EndpointRow, ...]:
-        """Only where the config says that endpoints are to be asked."""
+    def _check_endpoint_health(self, weights: Weights) -> tuple[EndpointRow, ...]:
+        """Check the endpoints, if the config enables health checks."""
         is_asked = self._scope.config.targets.health_check_enabled
-        return checked_endpoints(self._scope, weights) if is_asked else ()
+        return check_endpoints(self._scope, weights) if is_asked else ()
 
-    def _state(
+    def _build_state(
         self, desired: DesiredRouting, before: TargetState | None, rows: tuple[EndpointRow, ...]
     ) -> TargetState:
-        """Times tell when an endpoint's own part was last another one."""
+        """Build the target state. Its times record the last weight change of each endpoint."""
         found = {one.label: one.healthy for one in rows}
         now = stamp(self._settings.clock)
         providers = {one.label: one.provider_id for one in self._scope.targets}
-        was = {one.label: one for one in _endpoints(before)}
+        was = {one.label: one for one in _list_state_endpoints(before)}
         kept = []
         for one in desired.shares:
             old = was.get(one.label)
@@ -206,7 +213,7 @@ class _Step:
         config = self._scope.config
         return TargetState(config.service, config.stage, tuple(kept))
 
-    def _outcome(
+    def _build_outcome(
         self, entry: SyncEntry, desired: DesiredRouting, state: TargetState
     ) -> SyncOutcome:
         scope, config = self._scope, self._scope.config
@@ -228,24 +235,26 @@ class _Step:
         )
 
 
-def last_known(scope: RouterScope) -> SyncEntry | None:
-    return last_applied(scope.files.readable_history())
+def find_last_entry(scope: RouterScope) -> SyncEntry | None:
+    return find_last_applied(scope.files.readable_history())
 
 
-def _endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
+def _list_state_endpoints(state: TargetState | None) -> tuple[RoutedEndpoint, ...]:
     return state.endpoints if state else ()
 
 
-def _weights(state: TargetState | None) -> Weights:
-    return tuple((one.label, one.weight) for one in _endpoints(state))
+def _read_state_weights(state: TargetState | None) -> Weights:
+    return tuple((one.label, one.weight) for one in _list_state_endpoints(state))
 
 
 def _apply(
     scope: RouterScope, desired: DesiredRouting, drift: Drift, state: TargetState
 ) -> tuple[Problem, ...]:
-    """What is wanted is written down first: whoever comes after a crash goes on to it. Where the
-    back end refuses, what was wanted before holds on. What it took and is not everywhere yet is
-    done, and only warned of."""
+    """Write the target state first, so that a run after a crash continues it.
+
+    If the backend rejects the change, the previous target state is restored. Slow propagation only
+    causes a warning.
+    """
     before = scope.files.state()
     scope.files.write_state(state)
     if not drift.changes:
@@ -261,7 +270,7 @@ def _apply(
 
 
 def refuse_simulated(scope: RouterScope) -> None:
-    """Nobody is behind the address of a simulated deployment."""
+    """Reject simulated endpoints, which have no server."""
     nowhere = [one.label for one in scope.targets if one.is_simulated]
     if nowhere and not scope.is_simulated:
         message = (
@@ -274,7 +283,7 @@ def refuse_simulated(scope: RouterScope) -> None:
 
 def refuse_policy(scope: RouterScope, drift: Drift) -> None:
     policy = scope.router.mutation_policy
-    forbidden = [one for one in drift.changes if one.action in forbidden_verbs(policy)]
+    forbidden = [one for one in drift.changes if one.action in list_forbidden_verbs(policy)]
     if forbidden:
         names = ", ".join(f"{one.action} {one.resource} `{one.name}`" for one in forbidden[:3])
         message = f"`mutationPolicy: {policy}` forbids these changes: {names}; nothing was changed"

@@ -1,7 +1,7 @@
-"""Keeps the answer to a command line for the next time it is given, and what led to it.
+"""Store the answer to a command line and its inputs for the next identical call.
 
-Nothing changed until then: stage 0 gives the answer. A few files changed: the run starts from
-what is kept, and only looks at what these files reach.
+If nothing changed, stage 0 repeats the answer. If a few files changed, the run starts from the
+stored state and checks only their dependents.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,18 +15,18 @@ from fabric.app.session import Session
 from fabric.app.shortcuts.command_line import CommandLine
 from fabric.app.shortcuts.start import Start, WarmStart
 from fabric.engine.memory.memo import STAMP
-from fabric.engine.output_folders import stays_away
+from fabric.engine.output_folders import is_left_unwritten
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts import last_run, last_run_file
 from fabric.engine.shortcuts.answers import (
     AnswerChange,
     AskedCommand,
     Basis,
-    basis_of,
-    prefix_of,
+    collect_basis,
+    compute_path_prefix,
+    list_result_traces,
     renew_answer,
     store_answer,
-    traces_of,
 )
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.traces import Trace
@@ -36,8 +36,8 @@ from fabric.model.task_inputs import INPUTS_BY_KIND, BuildInputs
 from fabric.tasks.build import BuildKind
 
 
-def had_nothing_to_do(result: RunResult) -> RunResult:
-    """The same run, had nothing been to do: what the next one would find."""
+def mark_all_cached(result: RunResult) -> RunResult:
+    """Mark all tasks as cached: the result that the next run would have."""
     settled = tuple(
         Outcome(Status.SKIPPED, UP_TO_DATE, one.output, trace=one.trace) for _, one in result.rows
     )
@@ -51,7 +51,7 @@ def had_nothing_to_do(result: RunResult) -> RunResult:
 def keep_answer(
     command_line: CommandLine, session: Session, start: Start, result: RunResult, report: Report
 ) -> None:
-    """After a run that left nothing to do; `report` is what the next one would be told."""
+    """Store the answer after a run. `report` is the result of the next identical run."""
     if not session.settings.takes_shortcuts:
         return
     match start.origin:
@@ -64,19 +64,19 @@ def keep_answer(
 def _store(
     command_line: CommandLine, session: Session, work: Compiled, result: RunResult, report: Report
 ) -> None:
-    pairs = traces_of(result)
+    pairs = list_result_traces(result)
     if pairs is None or session.cache_problem or not work.may_be_kept:
         return
-    basis = basis_of(pairs, _sources(work, session), _away(session))
-    asked = _asked(command_line, work.bound_names, session)
-    folder, files = _answers_of(command_line, session), session.stores.files
+    basis = collect_basis(pairs, _list_sources(work, session), _make_absence_test(session))
+    asked = _build_asked_command(command_line, work.bound_names, session)
+    folder, files = _locate_answers(command_line, session), session.stores.files
     salt = store_answer(folder, asked, basis, files, command_line.shown(report))
     if salt is None or result.warnings:
         return  # a run that began with the rest of it would not tell them again
-    prefix = prefix_of(files, command_line.cwd)
+    prefix = compute_path_prefix(files, command_line.cwd)
     recall = session.stores.trace_store.traces
-    kept = last_run.last_run_of(salt, work.info, result, recall, prefix)
-    last_run_file.save_last_run(_last_run_files(command_line, session, folder), kept)
+    kept = last_run.pack_finished_run(salt, work.info, result, recall, prefix)
+    last_run_file.save_last_run(_build_last_run_files(command_line, session, folder), kept)
 
 
 def _renew(
@@ -93,20 +93,20 @@ def _renew(
     # First: rows are made when they are read, and a piece of them may be damaged.
     answer = command_line.shown(report)
     files, before = session.stores.files, warm.before
-    prefix = prefix_of(files, command_line.cwd)
+    prefix = compute_path_prefix(files, command_line.cwd)
     dropped = before.only_of({number for number, _ in rows}, prefix, INPUTS_BY_KIND)
     fresh = [(result.graph.tasks[number].inputs, one.trace) for number, one in rows if one.trace]
-    asked = _asked(command_line, frozenset(warm.moved_files.names), session)
-    change = AnswerChange(basis_of(fresh, (), _away(session)), dropped)
+    asked = _build_asked_command(command_line, frozenset(warm.moved_files.names), session)
+    change = AnswerChange(collect_basis(fresh, (), _make_absence_test(session)), dropped)
     salt = renew_answer(warm.moved_files, asked, change, files, answer)
     if salt is None:
         return
-    again = last_run.renewed_run(before, salt, warm.part, result, prefix)
+    again = last_run.update_packed_run(before, salt, warm.part, result, prefix)
     folder = warm.moved_files.folder
-    last_run_file.save_renewed_run(_last_run_files(command_line, session, folder), again)
+    last_run_file.save_renewed_run(_build_last_run_files(command_line, session, folder), again)
 
 
-def _last_run_files(
+def _build_last_run_files(
     command_line: CommandLine, session: Session, folder: str
 ) -> last_run_file.LastRunFiles:
     seal = session.place.seal
@@ -120,8 +120,8 @@ def keep_preview(
     report: Report,
     names: frozenset[str] = frozenset(),
 ) -> None:
-    """After a look: it also hangs on what is remembered, so on the memo's stamp, on the entries
-    that builds would begin with, and on the variables of these `names`."""
+    """Store the answer of a preview. It also depends on the memo, the entry files and the variables
+    `names`."""
     if command_line is None or seen.sources is None or not session.settings.takes_shortcuts:
         return
     if not session.cache.is_dir() or session.cache_problem or not seen.work.may_be_kept:
@@ -130,9 +130,9 @@ def keep_preview(
     # Every remembered run, not only the newest: one that did not match may come to match.
     recall = session.stores.trace_store.traces
     rows = [(task.inputs, one) for task in work.graph.tasks for one in recall(task.id)]
-    found = basis_of(rows, _sources(work, session))
+    found = collect_basis(rows, _list_sources(work, session))
     looked = {path: session.stores.files.digest(path) for path in (*found.contents, *found.absent)}
-    stored = _stored_contents(rows, looked, session)
+    stored = _list_stored_contents(rows, looked, session)
     basis = Basis(
         {path: digest for path, digest in looked.items() if digest},
         frozenset(path for path, digest in looked.items() if not digest),
@@ -140,23 +140,25 @@ def keep_preview(
         found.sources | seen.entries | stored | {str(session.cache / "memo" / STAMP)},
         found.places,
     )
-    asked = _asked(command_line, work.bound_names | names, session)
-    folder, files = _answers_of(command_line, session), session.stores.files
+    asked = _build_asked_command(command_line, work.bound_names | names, session)
+    folder, files = _locate_answers(command_line, session), session.stores.files
     store_answer(folder, asked, basis, files, command_line.shown(report))
 
 
-def _away(session: Session) -> Callable[[TaskInputs], bool]:
-    return lambda inputs: stays_away(inputs, session.stores.files)
+def _make_absence_test(session: Session) -> Callable[[TaskInputs], bool]:
+    return lambda inputs: is_left_unwritten(inputs, session.stores.files)
 
 
-def _asked(command_line: CommandLine, names: frozenset[str], session: Session) -> AskedCommand:
+def _build_asked_command(
+    command_line: CommandLine, names: frozenset[str], session: Session
+) -> AskedCommand:
     return AskedCommand(command_line.argv, command_line.cwd, names, session.settings.called_with)
 
 
-def _stored_contents(
+def _list_stored_contents(
     rows: Iterable[tuple[TaskInputs, Trace]], looked: Mapping[str, str], session: Session
 ) -> set[str]:
-    """The files of the store that outputs would be put right from: they have to stay."""
+    """List the stored contents needed to restore outputs; they must not be deleted."""
     return {
         session.stores.blobs.path(one.digest)
         for inputs, trace in rows
@@ -165,15 +167,15 @@ def _stored_contents(
     }
 
 
-def _answers_of(command_line: CommandLine, session: Session) -> str:
-    """Where stage 0 will look. From elsewhere than the project's own folders it does not."""
+def _locate_answers(command_line: CommandLine, session: Session) -> str:
+    """Return where stage 0 searches. Outside the project's directories it does not search."""
     in_cache = str(session.cache / manifest.FOLDER)
     folders = stage_zero.answer_folders(command_line.cwd, session.settings.env)
     return in_cache if in_cache in folders or not folders else folders[-1]
 
 
-def _sources(compiled: Compiled, session: Session) -> Iterable[str]:
-    """Configs and all that was looked at to find them, and what decided the tools."""
+def _list_sources(compiled: Compiled, session: Session) -> Iterable[str]:
+    """List the configs, all paths searched for them, and the inputs of tool selection."""
     build = session.registry["build"]
     tools: set[str] = set()
     if isinstance(build, BuildKind):

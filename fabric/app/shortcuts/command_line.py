@@ -1,4 +1,4 @@
-"""A command line that may be given again, and what its answer would look like then."""
+"""A repeatable command line and the output format of its answer."""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
-"""A request to its compiled graph: kept from last time, or from all its files.
+"""Compile a request: from the cached graph, or from all files.
 
-Files are read again only when a config, or a variable that one is bound to, is not what it was.
+Files are read again only if a config or a bound variable changed.
 """
 
 import contextlib
@@ -9,30 +9,30 @@ from pathlib import Path
 
 from msgspec.structs import astuple, replace
 
-from fabric.app.cache_place import cache_to_read, caches_above, usable_cache
+from fabric.app.cache_place import cache_to_read, list_parent_caches, open_usable_cache
 from fabric.app.project.compiled import Compiled
-from fabric.app.project.placement import packed, unpacked
+from fabric.app.project.placement import pack_placements, unpack_placements
 from fabric.app.request import Request
 from fabric.app.settings import Settings
-from fabric.engine.leftovers import marked
+from fabric.engine.leftovers import mark_writing
 from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts import kept_graph
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task_inputs import INPUTS_BY_KIND
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 
 _MOST_OF_CALLERS = 256
 
 
-def compiled(request: Request, settings: Settings) -> Compiled:
-    return replace(_compiled(request, settings), is_part=bool(request.functions))
+def compile_or_load(request: Request, settings: Settings) -> Compiled:
+    return replace(_compile_afresh(request, settings), is_part=bool(request.functions))
 
 
-def _compiled(request: Request, settings: Settings) -> Compiled:
-    started_ns = file_time_ns(settings.cwd)
-    asked = _asked(request, settings)
+def _compile_afresh(request: Request, settings: Settings) -> Compiled:
+    started_ns = read_file_time_ns(settings.cwd)
+    asked = _list_request_facts(request, settings)
     cache = _cache(request, settings)
-    found = _kept(cache, asked, settings) if cache else None
+    found = _load_compiled(cache, asked, settings) if cache else None
     if found:
         return found
     from fabric.app.project.compile_files import compile_files
@@ -40,22 +40,22 @@ def _compiled(request: Request, settings: Settings) -> Compiled:
     made = compile_files(request, settings)
     if cache and made.may_be_kept:
         _keep(cache, asked, (made, settings, started_ns))
-    return _told_of_cache(made, settings)
+    return _add_cache_problem(made, settings)
 
 
 def _cache(request: Request, settings: Settings) -> SealedPath | None:
-    """Where graphs are kept: the first cache from the config's folder upwards."""
+    """Return the cache for graphs: the first one above the config's directory."""
     if not settings.takes_shortcuts:
         return None
-    above = caches_above(_base(request, settings), settings)
-    return next(filter(None, (usable_cache(one, settings) for one in above)), None)
+    above = list_parent_caches(_find_base_folder(request, settings), settings)
+    return next(filter(None, (open_usable_cache(one, settings) for one in above)), None)
 
 
-def _kept(cache: SealedPath, asked: Sequence[str], settings: Settings) -> Compiled | None:
+def _load_compiled(cache: SealedPath, asked: Sequence[str], settings: Settings) -> Compiled | None:
     kept = kept_graph.load(cache, asked, settings.env, INPUTS_BY_KIND)
     if kept is None:
         return None
-    placements, dependencies = map(unpacked, kept.placements)
+    placements, dependencies = map(unpack_placements, kept.placements)
     return Compiled(
         kept.info, kept.graph, kept.services, kept.sources, kept.names, placements, dependencies
     )
@@ -65,33 +65,33 @@ def _keep(cache: SealedPath, asked: Sequence[str], found: tuple[Compiled, Settin
     made, settings, started_ns = found
     kept = kept_graph.KeptGraph(
         made.info, made.graph, made.services, made.sources, made.bound_names,
-        (packed(made.placements), packed(made.dependencies)),
+        (pack_placements(made.placements), pack_placements(made.dependencies)),
     )  # fmt: skip
     # No session is open yet, whose marker would tell what a kill left here.
-    with marked(cache.path, ()):
+    with mark_writing(cache.path, ()):
         kept_graph.save(cache, asked, settings.env, kept, started_ns)
     if not settings.bindable.is_own:
         with contextlib.suppress(OSError):  # of others that were at it meanwhile
             kept_graph.keep_newest(cache.path, _MOST_OF_CALLERS)
 
 
-def _told_of_cache(work: Compiled, settings: Settings) -> Compiled:
+def _add_cache_problem(work: Compiled, settings: Settings) -> Compiled:
     problem = cache_to_read(Path(work.info.workspace), settings).problem
     if problem is None:
         return work
     return replace(work, info=replace(work.info, warnings=(*work.info.warnings, problem)))
 
 
-def _base(request: Request, settings: Settings) -> Path:
-    """The folder of the config or compose file that is asked for."""
+def _find_base_folder(request: Request, settings: Settings) -> Path:
+    """Return the directory of the requested config or compose file."""
     path = settings.cwd / (request.where.compose or request.where.config)
     return path if path.is_dir() else path.parent
 
 
-def _asked(request: Request, settings: Settings) -> tuple[str, ...]:
-    """Everything of a request that the graph depends on."""
+def _list_request_facts(request: Request, settings: Settings) -> tuple[str, ...]:
+    """List everything in a request that the graph depends on."""
     where = request.where
-    text = "" if where.text is None else digest_bytes(where.text)
+    text = "" if where.text is None else hash_bytes(where.text)
     words = map(str, astuple(replace(where, text=None)))
     given = (text, *map(str, astuple(settings.bindable))) if text else ()
     verb = f"{request.verb} strict" if request.strict else request.verb

@@ -1,7 +1,6 @@
-"""What a build starts from: all that its files come to, or what an edit reaches of the last run.
+"""The start of a build: from all files, or from the last run and an edit.
 
-This is the one place that knows of a warm start: everybody else is given a graph, what is known of
-it, and a result over all tasks.
+Only this module knows warm starts. Others get a graph, known outcomes and a result over all tasks.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from fabric.model.task_inputs import INPUTS_BY_KIND
 
 
 class WarmStart(Struct, frozen=True):
-    """What stage 0 saw move, the last run, and what of it that reaches."""
+    """The changed files from stage 0, the last run, and its affected part."""
 
     moved_files: stage_zero.MovedFiles
     before: last_run.LastRun
@@ -31,7 +30,8 @@ class WarmStart(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """`graph` is to be run; `known` are outcomes of tasks in it that nothing has reached."""
+    """The start of a build. `graph` is to be run; `known` are outcomes of unaffected tasks in
+    it."""
 
     info: ProjectInfo
     graph: TaskGraph
@@ -40,7 +40,7 @@ class Start(Struct, frozen=True):
 
     @property
     def is_warm(self) -> bool:
-        """Few files and tasks will be asked for: no index of them all is worth its loading."""
+        """Return whether few files and tasks are needed, so that no full index is loaded."""
         return isinstance(self.origin, WarmStart)
 
     @property
@@ -51,29 +51,29 @@ class Start(Struct, frozen=True):
         return self.origin.before.count - len(self.graph)
 
     def whole(self, result: RunResult) -> RunResult:
-        """The result of this graph as one of all tasks of the project."""
+        """Extend the result of this graph to all tasks of the project."""
         match self.origin:
             case WarmStart(before=before, part=part):
-                return last_run.whole(before, part, result, INPUTS_BY_KIND)
+                return last_run.complete_result(before, part, result, INPUTS_BY_KIND)
             case _:
                 return result
 
 
-def cold_start(work: Compiled) -> Start:
+def start_cold(work: Compiled) -> Start:
     return Start(work.info, work.graph, {}, work)
 
 
-def warm_start(
+def start_warm(
     command_line: CommandLine | None, request: Request, settings: Settings
 ) -> Start | None:
-    """Where just a few files moved since a stored answer; None to begin with all of them."""
+    """Start from a stored answer if few files changed. Returns None for a full start."""
     if command_line is None or request.out or not settings.takes_shortcuts:
         return None
-    warm = _reached(command_line)
+    warm = _find_reached_part(command_line)
     return Start(warm.before.info, warm.part.graph, warm.part.known, warm) if warm else None
 
 
-def _reached(command_line: CommandLine) -> WarmStart | None:
+def _find_reached_part(command_line: CommandLine) -> WarmStart | None:
     """The part of the last run that today's edits reach."""
     seen = stage_zero.last
     if seen is None:
@@ -84,7 +84,7 @@ def _reached(command_line: CommandLine) -> WarmStart | None:
         return None
     try:
         dirty = before.dirty(manifest.moved(seen.paths, seen.before, seen.now))
-        part = None if dirty is None else last_run.reached(before, dirty, INPUTS_BY_KIND)
+        part = None if dirty is None else last_run.find_reached_tasks(before, dirty, INPUTS_BY_KIND)
     except DamagedPieceError:
         return None
     return WarmStart(seen, before, part) if part else None

@@ -5,9 +5,9 @@ from pathlib import Path
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
 from fabric.app.state.change import Agrees
-from fabric.app.state.outside import restored_backup
+from fabric.app.state.outside import parse_backup
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.recorded import BackupOutcome, RestoreOutcome, saved
+from fabric.model.outcomes.recorded import BackupOutcome, RestoreOutcome, describe_saved_record
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.model.report import Report
@@ -19,37 +19,37 @@ from fabric.system.clock import stamp
 from fabric.system.named_file import write_named
 
 
-def backup(asked: StateRequest, settings: Settings, out: str) -> Report:
-    """Every record, or no file at all: half a backup would look like a whole one."""
+def write_backup(asked: StateRequest, settings: Settings, out: str) -> Report:
+    """Write every record to a backup, or no file at all, because a partial backup is misleading."""
     with open_scope(asked, settings) as scope:
         records = tuple(list_records_in(scope.record_store, scope.refs()).required().values())
-        path = _path(scope, settings, out)
+        path = _choose_backup_path(scope, settings, out)
         store = scope.record_store.stores.state
         if not records:
-            raise FabricError(_nothing(scope, "to back up"))
+            raise FabricError(_empty_backup_problem(scope, "to back up"))
         now = stamp(settings.clock)
         content = encode_backup(Backup(scope.service, store.kind, now, records))
         write_named(path, content, mode=0o600, durable=True)
-    rows = tuple(saved(record) for record in records)
+    rows = tuple(describe_saved_record(record) for record in records)
     return Report(asked.command, BackupOutcome(str(path), scope.service, rows))
 
 
 def restore_backup(asked: StateRequest, settings: Settings, file: str, agrees: Agrees) -> Report:
-    """What is in the file takes the place of what is stored; other records stay as they are."""
+    """Replace stored records by those of the backup; other records stay unchanged."""
     with open_scope(asked, settings) as scope:
-        path = _path(scope, settings, file)
-        records = _chosen(scope, restored_backup(read_input(path), file or str(path)))
+        path = _choose_backup_path(scope, settings, file)
+        records = _select_records(scope, parse_backup(read_input(path), file or str(path)))
         refuse_other_lineages(scope.record_store, records)
         names = ", ".join(record.ref.title for record in records)
         if not agrees(f"Restore {names} from {path}?"):
             raise FabricError(Problem("state/declined", "nothing was restored"))
         done, warnings = restore(scope.record_store, records, scope.lock_policy)
-    rows = tuple(saved(record) for record in sorted(done, key=lambda one: one.ref))
+    rows = tuple(describe_saved_record(record) for record in sorted(done, key=lambda one: one.ref))
     return Report(asked.command, RestoreOutcome(rows), warnings=warnings)
 
 
-def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
-    """What of a backup the flags mean; a backup of other services is for another project."""
+def _select_records(scope: StateScope, found: Backup) -> tuple[Record, ...]:
+    """Select the records of a backup. Raises if the backup belongs to other services."""
     others = sorted({one.ref.service for one in found.records} - {scope.service})
     if others:
         message = f"the backup contains `{others[0]}`, not `{scope.service}`"
@@ -61,15 +61,15 @@ def _chosen(scope: StateScope, found: Backup) -> tuple[Record, ...]:
         if scope.stage in ("", one.ref.stage) and scope.provider in ("", one.ref.provider)
     )
     if not chosen:
-        raise FabricError(_nothing(scope, "in the backup"))
+        raise FabricError(_empty_backup_problem(scope, "in the backup"))
     return chosen
 
 
-def _path(scope: StateScope, settings: Settings, said: str) -> Path:
+def _choose_backup_path(scope: StateScope, settings: Settings, said: str) -> Path:
     return settings.cwd / said if said else scope.record_store.home / BACKUP_NAME
 
 
-def _nothing(scope: StateScope, where: str) -> Problem:
+def _empty_backup_problem(scope: StateScope, where: str) -> Problem:
     narrowed = ", ".join(word for word in (scope.stage, scope.provider) if word)
     of = f"`{scope.service}`" + (f" ({narrowed})" if narrowed else "")
     return Problem("state/not-found", f"no state of {of} found {where}")

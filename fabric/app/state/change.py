@@ -7,56 +7,56 @@ from msgspec.structs import replace
 
 from fabric.app.project.files import read_input
 from fabric.app.settings import Settings
-from fabric.app.state.outside import pushed_record
+from fabric.app.state.outside import parse_pushed_record
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
 from fabric.model.outcomes.recorded import ForgetOutcome, PushOutcome, UnlockOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.report import Report
-from fabric.state.locks.document import holder_document
+from fabric.state.locks.document import describe_holder
 from fabric.state.locks.force_unlock import unlock
-from fabric.state.records.listing import holder_of
+from fabric.state.records.listing import read_lock_holder
 from fabric.state.records.replace import (
-    found_before,
-    lineage_problem,
+    find_lineage_problem,
+    find_serial_problem,
+    make_successor,
     put,
-    serial_problem,
-    successor,
+    read_before,
 )
-from fabric.state.records.transaction import peek
-from fabric.state.records.under_lock import locked
-from fabric.state.records.unwritten import drop_unwritten, unwritten_path
+from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.under_lock import lock_records
+from fabric.state.records.unwritten import build_unwritten_path, drop_unwritten
 from fabric.state.upkeep.forget import forget
 
 Agrees = Callable[[str], bool]
 
 
 def push(asked: StateRequest, settings: Settings, file: str, *, force: bool) -> Report:
-    """A record from a file into the back end: as a rule one that could not be written before."""
-    path = settings.cwd / file if file else _errored(asked, settings)
+    """Write a record file to the backend, usually after a failed write."""
+    path = settings.cwd / file if file else _find_errored_state(asked, settings)
     content = read_input(path)
-    record = pushed_record(content, file or str(path))
-    with open_scope(_for_record(asked, record.ref), settings) as scope:
+    record = parse_pushed_record(content, file or str(path))
+    with open_scope(_narrow_to_record(asked, record.ref), settings) as scope:
         _refuse_other_service(record.ref, scope)
-        pushed = _pushed(scope, record, force=force)
+        pushed = _push_record(scope, record, force=force)
         drop_unwritten(scope.record_store.home, record.ref, content)
     ref = record.ref
     outcome = PushOutcome(ref.service, ref.stage, ref.provider, pushed.serial, str(path))
     return Report(asked.command, outcome)
 
 
-def _errored(asked: StateRequest, settings: Settings) -> Path:
-    """What a run could not write, if there is such a thing for the record that is meant."""
+def _find_errored_state(asked: StateRequest, settings: Settings) -> Path:
+    """Find the unwritten record of the selected one, if it exists."""
     with open_scope(asked, settings) as scope:
-        path = unwritten_path(scope.record_store.home, scope.one)
+        path = build_unwritten_path(scope.record_store.home, scope.one)
     if path.exists():
         return path
     message = f"no unsaved state found for {scope.one.title}"
     raise FabricError(Problem("state/nothing-to-push", message, "set --file FILE to push a file"))
 
 
-def _for_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
-    """The file says which stage and provider it is of; flags may only say the same."""
+def _narrow_to_record(asked: StateRequest, ref: RecordRef) -> StateRequest:
+    """Use the stage and provider of the file. Different flags are an error."""
     where = asked.where
     for flag, said, own in (
         ("--stage", where.stage, ref.stage),
@@ -78,25 +78,25 @@ def _refuse_other_service(ref: RecordRef, scope: StateScope) -> None:
         raise FabricError(Problem("state/other-service", message, hint))
 
 
-def _pushed(scope: StateScope, record: Record, *, force: bool) -> Record:
+def _push_record(scope: StateScope, record: Record, *, force: bool) -> Record:
     record_store, ref = scope.record_store, record.ref
-    with locked(record_store, {ref: record.fence}, "state push", scope.lock_policy) as fences:
-        before = found_before(record_store, ref)
-        problem = lineage_problem(record, before)
+    with lock_records(record_store, {ref: record.fence}, "state push", scope.lock_policy) as fences:
+        before = read_before(record_store, ref)
+        problem = find_lineage_problem(record, before)
         if not force:
-            problem = problem or serial_problem(record, before)
+            problem = problem or find_serial_problem(record, before)
         if problem:
             raise FabricError(problem)
-        new = successor(record, before, fences[ref])
+        new = make_successor(record, before, fences[ref])
         put(record_store, new, before)
     return new
 
 
 def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
-    """Forget a record. Nobody asks the provider: what is there stays there."""
+    """Delete a record from state. Makes no API call; its resources stay."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
-        if found_before(scope.record_store, ref).version is None:
+        if read_before(scope.record_store, ref).version is None:
             scope.refuse_unknown()
         if not agrees(f"Remove {ref.title} from state? Its cloud resources are not deleted."):
             raise FabricError(Problem("state/declined", "nothing was removed from state"))
@@ -105,17 +105,17 @@ def remove_record(asked: StateRequest, settings: Settings, agrees: Agrees) -> Re
 
 
 def force_unlock(asked: StateRequest, settings: Settings, agrees: Agrees) -> Report:
-    """Take a lock from whoever holds it; where nobody does, that is no error."""
+    """Remove a lock from its holder. A free lock is not an error."""
     with open_scope(asked, settings) as scope:
         ref = scope.one
-        holder = holder_of(scope.record_store, ref)
+        holder = read_lock_holder(scope.record_store, ref)
         if holder is None:
-            if peek(scope.record_store, ref) is None:
+            if read_unlocked(scope.record_store, ref) is None:
                 scope.refuse_unknown()
             return Report(asked.command, UnlockOutcome(unlocked=False, title=ref.title))
         by = f"{holder.process.who} (pid {holder.process.pid}, `{holder.operation}`)"
         if not agrees(f"{ref.title} is locked by {by}. Remove the lock?"):
             raise FabricError(Problem("state/declined", "the lock was not removed"))
         unlock(scope.record_store.stores.locks, ref, holder)
-    outcome = UnlockOutcome(unlocked=True, title=ref.title, by=by, holder=holder_document(holder))
+    outcome = UnlockOutcome(unlocked=True, title=ref.title, by=by, holder=describe_holder(holder))
     return Report(asked.command, outcome)

@@ -1,7 +1,7 @@
-"""`state list`, `show` and `pull`: what is recorded. Takes no lock, changes nothing."""
+"""`state list`, `show` and `pull`: show recorded state. Takes no lock and changes nothing."""
 
 from fabric.app.settings import Settings
-from fabric.app.state.scope import StateRequest, StateScope, absent, open_scope
+from fabric.app.state.scope import StateRequest, StateScope, absent_record_error, open_scope
 from fabric.model.outcomes.recorded import (
     ListedRecord,
     RecordOutcome,
@@ -11,18 +11,18 @@ from fabric.model.outcomes.recorded import (
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_json import decode_at
 from fabric.model.report import Report
-from fabric.state.contract import state_key
-from fabric.state.locks.document import holder_document
-from fabric.state.records.listing import holder_of, list_records_in
-from fabric.state.records.transaction import peek
-from fabric.state.records.unwritten import unwritten_path
+from fabric.state.contract import build_state_key
+from fabric.state.locks.document import describe_holder
+from fabric.state.records.listing import list_records_in, read_lock_holder
+from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.unwritten import build_unwritten_path
 
 
 def list_records(asked: StateRequest, settings: Settings) -> Report:
-    """All records of the service; those that cannot be read are problems beside the others."""
+    """List all records of the service. Unreadable records are reported as problems."""
     with open_scope(asked, settings) as scope:
         found = list_records_in(scope.record_store, scope.refs())
-        rows = tuple(_row(scope, record) for record in found.records.values())
+        rows = tuple(_build_record_row(scope, record) for record in found.records.values())
         backend = scope.record_store.stores.state
         outcome = RecordsOutcome(scope.service, backend.kind, rows, backend.place)
         warnings = scope.project.warnings
@@ -32,7 +32,7 @@ def list_records(asked: StateRequest, settings: Settings) -> Report:
     return Report(asked.command, outcome, problems=problems, warnings=warnings)
 
 
-def _row(scope: StateScope, record: Record) -> ListedRecord:
+def _build_record_row(scope: StateScope, record: Record) -> ListedRecord:
     return ListedRecord(
         record.ref.stage,
         record.ref.provider,
@@ -43,20 +43,20 @@ def _row(scope: StateScope, record: Record) -> ListedRecord:
         tuple(one.name for one in record.functions),
         record.endpoint,
         record.updated_at,
-        locked=holder_of(scope.record_store, record.ref) is not None,
+        locked=read_lock_holder(scope.record_store, record.ref) is not None,
     )
 
 
 def show(asked: StateRequest, settings: Settings) -> Report:
-    """One record as people read it: what is live, what is unfinished, and what came before."""
+    """Show one record: the deployed state, unfinished work and history."""
     with open_scope(asked, settings) as scope:
         ref, place = scope.one, scope.record_store.stores.state.place
-        record = peek(scope.record_store, ref)
+        record = read_unlocked(scope.record_store, ref)
         if record is None:
-            raise absent(scope, ref)
-        is_unwritten = unwritten_path(scope.record_store.home, ref).exists()
-        holder = holder_of(scope.record_store, ref)
-        lock = holder_document(holder) if holder else None
+            raise absent_record_error(scope, ref)
+        is_unwritten = build_unwritten_path(scope.record_store.home, ref).exists()
+        holder = read_lock_holder(scope.record_store, ref)
+        lock = describe_holder(holder) if holder else None
         outcome = RecordOutcome(record, lock, is_unwritten, place)
         warnings = scope.project.warnings
     return Report(asked.command, outcome, warnings=warnings)
@@ -65,16 +65,16 @@ def show(asked: StateRequest, settings: Settings) -> Report:
 def pull(asked: StateRequest, settings: Settings) -> Report:
     """The document as it is stored, once it is known to be sound."""
     with open_scope(asked, settings) as scope:
-        content = _stored(scope, scope.one)
+        content = _read_stored_record(scope, scope.one)
     return Report(asked.command, StoredOutcome(content.decode()))
 
 
-def _stored(scope: StateScope, ref: RecordRef) -> bytes:
+def _read_stored_record(scope: StateScope, ref: RecordRef) -> bytes:
     backend = scope.record_store.stores.state
-    stored = backend.read(state_key(ref))
+    stored = backend.read(build_state_key(ref))
     if (
         stored is None
-        or decode_at(stored.content, f"{backend.place}/{state_key(ref)}", ref).is_stub
+        or decode_at(stored.content, f"{backend.place}/{build_state_key(ref)}", ref).is_stub
     ):
-        raise absent(scope, ref)
+        raise absent_record_error(scope, ref)
     return stored.content

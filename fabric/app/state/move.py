@@ -1,9 +1,9 @@
-"""`state migrate`: the records of a service to a back end of another kind."""
+"""`state migrate`: copy the records of a service to another backend."""
 
 from msgspec.structs import replace
 
 from fabric.app.settings import Settings
-from fabric.app.state.scope import StateRequest, kind_of, open_scope
+from fabric.app.state.scope import StateRequest, open_scope, parse_backend_kind
 from fabric.model.outcomes.recorded import CopiedRecord, MigrateOutcome
 from fabric.model.problems import FabricError, Problem
 from fabric.model.report import Report
@@ -12,8 +12,8 @@ from fabric.state.upkeep.migrate import migrate
 
 
 def migrate_records(asked: StateRequest, settings: Settings, source: str, target: str) -> Report:
-    """Both stores are open at once; the config goes on using its own until it says otherwise."""
-    kinds = kind_of(source, "--from"), kind_of(target, "--to")
+    """Migrate. Both stores are open; the config keeps its backend until the user edits it."""
+    kinds = parse_backend_kind(source, "--from"), parse_backend_kind(target, "--to")
     if source == target:
         message = f"--from and --to are both `{source}`"
         raise FabricError(Problem("usage/same-backend", message, "use two different kinds"))

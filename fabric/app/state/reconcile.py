@@ -9,48 +9,48 @@ from msgspec.structs import replace
 
 from fabric.app.deploy.scope import ScopeOptions, open_deploy_scope
 from fabric.app.project.modes import require_enabled
-from fabric.app.project.place_services import as_recorded
-from fabric.app.project.services_beside import services_in
+from fabric.app.project.place_services import apply_recorded_placement
+from fabric.app.project.services_beside import list_service_names
 from fabric.app.settings import Settings
 from fabric.app.state.scope import StateRequest, StateScope, open_scope
-from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, known
+from fabric.model.outcomes.recorded import ReconciledRecord, ReconcileOutcome, describe_record
 from fabric.model.problems import ExitCode, FabricError, Problem, exit_code_of
-from fabric.model.records.receipt import describes, entries_of
+from fabric.model.records.receipt import is_receipt_for, list_receipt_entries
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.model.report import Report
 from fabric.providers.contract import Deployer, DeploymentAddress, LiveFunction, ServiceInspector
-from fabric.state.records.archives import lost_archives
-from fabric.state.records.listing import RecordListing, list_records_in, refs_in
+from fabric.state.records.archives import list_lost_archives
+from fabric.state.records.listing import RecordListing, list_record_refs, list_records_in
 from fabric.state.records.receipts import (
+    build_receipt_path,
     deploy_record_path,
     read_document,
-    receipt_path,
     write_receipts,
 )
-from fabric.state.records.transaction import peek
-from fabric.state.records.under_lock import locked
-from fabric.state.records.unwritten import unwritten_path
+from fabric.state.records.transaction import read_unlocked
+from fabric.state.records.under_lock import lock_records
+from fabric.state.records.unwritten import build_unwritten_path
 from fabric.state.upkeep.reconcile import (
     Evidence,
-    findings,
+    find_divergences,
     has_receipt_drift,
-    summed_up,
+    summarize_divergences,
 )
-from fabric.system.schemas import listed, misfits
+from fabric.system.schemas import find_misfits, format_misfits
 
 _FOREIGN = "deploy/foreign"
 
 
 class _Looked(Struct, frozen=True):
-    """All that was looked at, and what could not be."""
+    """The inspected records, and those that could not be inspected."""
 
     evidence: tuple[Evidence, ...]
     problems: tuple[Problem, ...]
 
 
 class _AtProvider(Struct, frozen=True):
-    """The digests of the code of functions, None for what is not there, what else is lost, and
-    what somebody else has there."""
+    """The state at the provider: code hashes by function (None if missing), other missing
+    resources, and foreign resources."""
 
     live: Mapping[str, str | None] = {}
     lost: tuple[str, ...] = ()
@@ -58,32 +58,34 @@ class _AtProvider(Struct, frozen=True):
 
 
 def reconcile(asked: StateRequest, settings: Settings, *, fix: bool) -> Report:
-    """Repairs nothing, but with `fix` the receipts: they can be made anew from the records."""
+    """Compare state with reality. Only with `fix`, receipts are rewritten from the records."""
     with open_scope(asked, settings) as scope:
         looked = _look(scope, settings)
         fixed = [one.ref for one in looked.evidence if fix and has_receipt_drift(one)]
         if fixed:
-            _fix(scope, [one for one in looked.evidence if one.ref in fixed])
+            _repair_records(scope, [one for one in looked.evidence if one.ref in fixed])
             looked = _look(scope, settings)
         warnings = scope.project.warnings
-    entries = tuple(_entry(one) for one in looked.evidence)
-    outcome = ReconcileOutcome(entries, tuple(map(known, fixed)) if fix else UNSET)
+    entries = tuple(_build_reconciled_record(one) for one in looked.evidence)
+    outcome = ReconcileOutcome(entries, tuple(map(describe_record, fixed)) if fix else UNSET)
     code = exit_code_of(looked.problems[0]) if looked.problems else ExitCode.OK
     return Report(
         asked.command, outcome, problems=looked.problems, warnings=warnings, exit_code=code
     )
 
 
-def _entry(evidence: Evidence) -> ReconciledRecord:
-    said, ref = summed_up(findings(evidence)), evidence.ref
+def _build_reconciled_record(evidence: Evidence) -> ReconciledRecord:
+    said, ref = summarize_divergences(find_divergences(evidence)), evidence.ref
     return ReconciledRecord(ref.service, ref.stage, ref.provider, said.status, said.detail)
 
 
 def _look(scope: StateScope, settings: Settings) -> _Looked:
     stage = scope.one.stage
-    everything = list_records_in(scope.record_store, refs_in(scope.record_store, _searched(scope)))
+    everything = list_records_in(
+        scope.record_store, list_record_refs(scope.record_store, _name_searched_place(scope))
+    )
     refs = {ref for ref in everything.refs if ref.stage == stage and _is_ours(ref, scope)}
-    refs |= {ref for ref in _receipted(scope) if ref.service == scope.service}
+    refs |= {ref for ref in _list_receipt_refs(scope) if ref.service == scope.service}
     chosen = sorted(ref for ref in refs if scope.provider in ("", ref.provider))
     unreadable = set(everything.refs) - set(everything.records)
     problems: list[Problem] = []
@@ -93,42 +95,42 @@ def _look(scope: StateScope, settings: Settings) -> _Looked:
         if record is None and ref in unreadable:
             continue  # a problem of its own, or a stub that says nothing yet
         try:
-            found = _at_provider(scope, record, settings)
+            found = _inspect_provider(scope, record, settings)
         except FabricError as error:
             problems += error.problems  # nobody has looked: there is nothing to say of it
             continue
-        evidence.append(_evidence(scope, ref, everything, found))
+        evidence.append(_collect_evidence(scope, ref, everything, found))
     return _Looked(tuple(evidence), (*everything.problems, *problems))
 
 
-def _searched(scope: StateScope) -> str:
-    """Only a folder of our own tells of services that no config names any more."""
+def _name_searched_place(scope: StateScope) -> str:
+    """Return the searched place. Only an own directory shows services without a config."""
     return "" if scope.record_store.is_own_folder else scope.service
 
 
 def _is_ours(ref: RecordRef, scope: StateScope) -> bool:
-    """Configs may share a folder: what another one of them names is its own affair."""
-    return ref.service == scope.service or ref.service not in services_in(
+    """Return whether the record is this config's. Configs can share a directory."""
+    return ref.service == scope.service or ref.service not in list_service_names(
         Path(scope.placement.folder)
     )
 
 
-def _receipted(scope: StateScope) -> Iterator[RecordRef]:
-    """What this machine's own files say that there is."""
+def _list_receipt_refs(scope: StateScope) -> Iterator[RecordRef]:
+    """List the records that this machine's files mention."""
     stage, home = scope.one.stage, scope.record_store.home
-    for row in entries_of(read_document(receipt_path(home, stage))):
+    for row in list_receipt_entries(read_document(build_receipt_path(home, stage))):
         yield RecordRef(str(row.get("service")), stage, str(row.get("provider")))
     for path in home.glob("deploy/*/deployment.json"):
         ref = RecordRef(scope.service, stage, path.parent.name)
-        if describes(read_document(path), ref):
+        if is_receipt_for(read_document(path), ref):
             yield ref
 
 
-def _evidence(
+def _collect_evidence(
     scope: StateScope, ref: RecordRef, everything: RecordListing, found: _AtProvider
 ) -> Evidence:
     home, record = scope.record_store.home, everything.records.get(ref)
-    receipt = read_document(receipt_path(home, ref.stage))
+    receipt = read_document(build_receipt_path(home, ref.stage))
     deploy_record = read_document(deploy_record_path(home, ref.provider))
     rivals = [one for one in everything.records.values() if one.ref.provider == ref.provider]
     return Evidence(
@@ -137,22 +139,22 @@ def _evidence(
         receipt,
         deploy_record,
         record is not None and record.updated_at == max(one.updated_at for one in rivals),
-        lost_archives(scope.record_store, record) if record else (),
-        _functions(scope, ref),
+        list_lost_archives(scope.record_store, record) if record else (),
+        _list_config_functions(scope, ref),
         found.live,
-        unwritten_path(home, ref).exists(),
-        _misfit("receipt", receipt),
-        _misfit("deploy-record", deploy_record),
+        build_unwritten_path(home, ref).exists(),
+        _find_first_misfit("receipt", receipt),
+        _find_first_misfit("deploy-record", deploy_record),
         found.lost,
         found.foreign,
     )
 
 
-def _misfit(schema: str, document: object) -> str:
-    return "" if document is None else listed(misfits(schema, document))
+def _find_first_misfit(schema: str, document: object) -> str:
+    return "" if document is None else format_misfits(find_misfits(schema, document))
 
 
-def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
+def _list_config_functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     config = scope.config
     labels = {config.provider.label, *(one.label for one in config.overrides)}
     if ref.service != config.service or ref.provider not in labels:
@@ -160,39 +162,43 @@ def _functions(scope: StateScope, ref: RecordRef) -> frozenset[str] | None:
     return frozenset(one.name for one in config.functions)
 
 
-def _at_provider(scope: StateScope, record: Record | None, settings: Settings) -> _AtProvider:
-    """What a real provider has; in the other modes there is nobody to ask. Raises where nobody
-    answers, or another place is meant than the one where it lies."""
+def _inspect_provider(scope: StateScope, record: Record | None, settings: Settings) -> _AtProvider:
+    """Inspect the real provider; other modes have none.
+
+    Raises if the provider does not respond or the location differs from the record's.
+    """
     if record is None or record.mode is not Mode.REAL:
         return _AtProvider()
-    placement = as_recorded(scope.placement, record)
+    placement = apply_recorded_placement(scope.placement, record)
     require_enabled(placement, record.mode, settings.env)
     with open_deploy_scope(
         [placement], settings, ScopeOptions(lambda: scope.project.units)
     ) as deploy_scope:
         deployer = deploy_scope.tools.deployers.deployer(record.ref, record.mode)
         full_address = deploy_scope.tools.deployers.full_address(record.ref)
-        return _looked_at(deployer, replace(full_address, previous=record), record)
+        return _inspect_functions(deployer, replace(full_address, previous=record), record)
 
 
-def _looked_at(deployer: Deployer, address: DeploymentAddress, record: Record) -> _AtProvider:
+def _inspect_functions(
+    deployer: Deployer, address: DeploymentAddress, record: Record
+) -> _AtProvider:
     found: dict[str, LiveFunction | None] = {}
     foreign: list[str] = []
     for one in record.functions:
-        with _noting(foreign):
+        with _collect_foreign(foreign):
             found[one.name] = deployer.find(address, one.name)
     live = {name: one.artifact_sha256 if one else None for name, one in found.items()}
     lost: list[str] = []
     if isinstance(deployer, ServiceInspector):
         there = [one for one in found.values() if one is not None]
-        with _noting(foreign):
+        with _collect_foreign(foreign):
             lost += deployer.missing(address, there)
     return _AtProvider(live, tuple(lost), tuple(dict.fromkeys(foreign)))
 
 
 @contextlib.contextmanager
-def _noting(foreign: list[str]) -> Iterator[None]:
-    """What stands there under a name of ours, and is not ours: the look itself has succeeded."""
+def _collect_foreign(foreign: list[str]) -> Iterator[None]:
+    """Collect foreign resources under fabric's names. The inspection itself succeeds."""
     try:
         yield
     except FabricError as error:
@@ -201,13 +207,13 @@ def _noting(foreign: list[str]) -> Iterator[None]:
         foreign += (one.message for one in error.problems)
 
 
-def _fix(scope: StateScope, drifted: list[Evidence]) -> None:
+def _repair_records(scope: StateScope, drifted: list[Evidence]) -> None:
     record_store = scope.record_store
-    with locked(
+    with lock_records(
         record_store, {one.ref: 0 for one in drifted}, "state reconcile", scope.lock_policy
     ):
         for one in drifted:
-            record = peek(record_store, one.ref)
-            own = one.deploy_record is None or describes(one.deploy_record, one.ref)
+            record = read_unlocked(record_store, one.ref)
+            own = one.deploy_record is None or is_receipt_for(one.deploy_record, one.ref)
             if record is not None:
                 write_receipts(record_store.home, record, last=own and one.is_last_deploy)

@@ -1,4 +1,4 @@
-"""Which records a `state` command means, and the store that they lie in."""
+"""The records that a `state` command selects, and their store."""
 
 import contextlib
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.app.deploy.back_ends import BackEnds
-from fabric.app.deploy.deploy_work import options_of
+from fabric.app.deploy.deploy_work import format_record_options
 from fabric.app.deploy.scope import lock_policy
 from fabric.app.project.opened import Project
-from fabric.app.project.place_services import placement_in, placement_of
+from fabric.app.project.place_services import build_placement, build_placement_in
 from fabric.app.project.placement import Placement
 from fabric.app.project.recorded import open_recorded
 from fabric.app.request import Where
@@ -20,9 +20,9 @@ from fabric.graph.service_unit import ServiceUnit
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
-from fabric.model.spelling import did_you_mean
-from fabric.state.records.listing import refs_in
-from fabric.state.records.missing import missing_problem
+from fabric.model.spelling import suggest_spelling
+from fabric.state.records.listing import list_record_refs
+from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import LockPolicy
 from fabric.state.store import RecordStore
 
@@ -30,7 +30,7 @@ _UNKNOWN = "usage/unknown-provider"
 
 
 class StateRequest(Struct, frozen=True):
-    """What the user said; an empty word means what the config says."""
+    """The user's selection; an empty field means the config's value."""
 
     command: str
     where: Where
@@ -40,9 +40,11 @@ class StateRequest(Struct, frozen=True):
 
 
 class StateScope(Struct, frozen=True):
-    """One service's records in one back end. `stage` and `provider` are empty for all of them;
-    `one` is the single record that is meant by a command on one. `unknown` is what speaks against
-    the provider: the config does not name it, but it may have left something."""
+    """One service's records in one backend. Empty `stage` and `provider` select all.
+
+    `one` is the record of a command on a single record. `unknown` is the problem of a provider that
+    the config does not contain, although it can have records.
+    """
 
     project: Project
     placement: Placement
@@ -54,7 +56,7 @@ class StateScope(Struct, frozen=True):
     unknown: tuple[Problem, ...] = ()
 
     def refuse_unknown(self) -> None:
-        """To be asked where nothing was found: then the name of the provider is a slip."""
+        """Raise if nothing was found and the provider name is unknown."""
         if self.unknown:
             raise FabricError(*self.unknown)
 
@@ -67,16 +69,16 @@ class StateScope(Struct, frozen=True):
         return self.project.units[0].config
 
     def lost(self, ref: RecordRef) -> Problem | None:
-        """Why a record that is not there should be."""
-        return missing_problem(self.record_store, ref, self.lock_policy.options)
+        """Return why a missing record should exist."""
+        return find_missing_problem(self.record_store, ref, self.lock_policy.options)
 
     def refs(self) -> tuple[RecordRef, ...]:
-        return refs_in(self.record_store, self.service, self.stage, self.provider)
+        return list_record_refs(self.record_store, self.service, self.stage, self.provider)
 
 
 @contextlib.contextmanager
 def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
-    project, unknown = _project(asked.where, settings)
+    project, unknown = _open_state_project(asked.where, settings)
     placement = _post(project.units[0], project, asked.backend)
     service = asked.service or placement.service
     label = asked.where.provider if unknown else placement.provider
@@ -92,7 +94,8 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
             label if asked.where.provider else "",
             replace(
                 lock_policy(settings, asked.lock_timeout),
-                options=lambda ref: options_of(ref, project.sources[0], settings) + elsewhere,
+                options=lambda ref: format_record_options(ref, project.sources[0], settings)
+                + elsewhere,
             ),
             unknown,
         )
@@ -100,8 +103,8 @@ def open_scope(asked: StateRequest, settings: Settings) -> Iterator[StateScope]:
         back_ends.close()
 
 
-def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
-    """A provider that the config knows no more may have left records all the same."""
+def _open_state_project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, ...]]:
+    """Open the project. A provider that the config no longer contains can still have records."""
     try:
         return open_recorded(where, settings), ()
     except FabricError as error:
@@ -113,29 +116,35 @@ def _project(where: Where, settings: Settings) -> tuple[Project, tuple[Problem, 
 
 def _post(unit: ServiceUnit, project: Project, kind: str) -> Placement:
     if not kind:
-        return placement_of(unit, project.workspace, project.home)
-    return placement_in(unit, project.workspace, kind_of(kind, "--backend"), project.home)
+        return build_placement(unit, project.workspace, project.home)
+    return build_placement_in(
+        unit, project.workspace, parse_backend_kind(kind, "--backend"), project.home
+    )
 
 
-def kind_of(text: str, option: str) -> BackendKind:
+def parse_backend_kind(text: str, option: str) -> BackendKind:
     kinds = tuple(BackendKind)
     if text in kinds:
         return BackendKind(text)
     problem = Problem(
         "usage/unknown-backend",
         f"unknown state backend for {option}: `{text}`" if text else f"{option} is required",
-        hint=did_you_mean(text, kinds) if text else "use one of " + ", ".join(kinds),
+        hint=suggest_spelling(text, kinds) if text else "use one of " + ", ".join(kinds),
     )
     raise FabricError(problem)
 
 
-def absent(scope: StateScope, ref: RecordRef) -> FabricError:
-    """Why there is no such record: it never was, or it is lost."""
+def absent_record_error(scope: StateScope, ref: RecordRef) -> FabricError:
+    """Return the error for a missing record: never written, or lost."""
     lost = scope.lost(ref)
-    return FabricError(lost) if lost else not_found(ref, scope.record_store.stores.state.place)
+    return (
+        FabricError(lost)
+        if lost
+        else record_not_found_error(ref, scope.record_store.stores.state.place)
+    )
 
 
-def not_found(ref: RecordRef, place: str) -> FabricError:
+def record_not_found_error(ref: RecordRef, place: str) -> FabricError:
     return FabricError(
         Problem(
             "state/not-found",

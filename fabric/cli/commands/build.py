@@ -5,9 +5,9 @@ from typing import Annotated, TypeAlias
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, examples
+from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, format_examples
 from fabric.cli.run_options import RunFlags
 
 Part: TypeAlias = Annotated[
@@ -37,12 +37,12 @@ class ComposeBuildFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric build                              build the functions that changed
 fabric build --function hello --no-cache  rebuild one function
 """),
 )
-@flags_of(BuildFlags)
+@pass_flags(BuildFlags)
 def build(flags: BuildFlags) -> int:
     """Build the functions that changed.
 
@@ -54,12 +54,12 @@ def build(flags: BuildFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric package                    write one reproducible archive per function
 fabric package --out dist --json  copy the archives to dist and print their hashes
 """),
 )
-@flags_of(BuildFlags)
+@pass_flags(BuildFlags)
 def package(flags: BuildFlags) -> int:
     """Build functions and package them into archives.
 
@@ -70,19 +70,19 @@ def package(flags: BuildFlags) -> int:
 
 
 def run_verb(verb: str, command: str, flags: BuildFlags | ComposeBuildFlags) -> int:
-    """One verb for one service or a compose file; the flags say which."""
+    """Run a verb for the service or compose file that the flags select."""
     from msgspec.structs import replace
 
     from fabric.app.build import build as build_services
-    from fabric.cli.perform import Order, outlets_of, perform, run_request
-    from fabric.graph.shards import shard_in
+    from fabric.cli.perform import Order, list_outlets, perform, run_request
+    from fabric.graph.shards import parse_shard
     from fabric.model.names import Verb
 
     request = run_request(Verb(verb), command, flags.chosen, flags.run)
     if flags.shard:
-        request = replace(request, shard=shard_in(flags.shard))
+        request = replace(request, shard=parse_shard(flags.shard))
     plain = flags.chosen.is_plain and flags.run.is_plain and not flags.shard
-    order = Order(request, flags.screen, outlets_of(flags.run), may_be_kept=plain)
+    order = Order(request, flags.screen, list_outlets(flags.run), may_be_kept=plain)
     return perform(
         order,
         lambda one, caller: build_services(

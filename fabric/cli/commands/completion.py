@@ -5,9 +5,9 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ScreenFlags, examples
+from fabric.cli.options import ScreenFlags, format_examples
 
 _SHELLS = ("bash", "zsh", "fish")
 # As click's, but for words with a colon, such as names of tasks: bash cuts them in pieces, and puts
@@ -82,12 +82,12 @@ class CompletionFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 eval "$(fabric completion bash)"                          in ~/.bashrc
 fabric completion fish > ~/.config/fish/conf.d/fabric.fish
 """),
 )
-@flags_of(CompletionFlags)
+@pass_flags(CompletionFlags)
 def completion(flags: CompletionFlags) -> int:
     """Print a completion script for bash, zsh or fish.
 
@@ -97,24 +97,24 @@ def completion(flags: CompletionFlags) -> int:
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 
-    script = _script(flags.shell)
+    script = _build_script(flags.shell)
     outcome = DocumentOutcome({"shell": flags.shell, "script": script}, script)
     return answer(flags.screen, lambda _: Report("completion", outcome))
 
 
-def _script(shell: str) -> str:
+def _build_script(shell: str) -> str:
     match shell:
         case "bash":
             return _BASH.strip("\n")
         case "zsh":
             return _ZSH.strip("\n")
         case _:
-            return "\n\n".join(_fish(name) for name in ("fabric", "fabricd"))
+            return "\n\n".join(_build_fish_script(name) for name in ("fabric", "fabricd"))
 
 
-def _fish(name: str) -> str:
+def _build_fish_script(name: str) -> str:
     from click.shell_completion import FishComplete
 
-    from fabric.cli.main import root
+    from fabric.cli.main import build_root
 
-    return FishComplete(root(), {}, name, f"_{name.upper()}_COMPLETE").source().strip()
+    return FishComplete(build_root(), {}, name, f"_{name.upper()}_COMPLETE").source().strip()

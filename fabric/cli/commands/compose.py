@@ -8,10 +8,10 @@ from fabric.cli.commands.build import ComposeBuildFlags, run_verb
 from fabric.cli.commands.deploy import ComposeDeployFlags, run_deploy
 from fabric.cli.commands.plan import ComposePlanFlags, show_plan
 from fabric.cli.commands.remove import ComposeRemoveFlags, run_remove
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ComposeFile, ComposeFlags, ScreenFlags, Stage, examples
+from fabric.cli.options import ComposeFile, ComposeFlags, ScreenFlags, Stage, format_examples
 
 compose = LazyGroup(
     name="compose",
@@ -39,25 +39,28 @@ class PastFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose plan                            all services in dependency order
 fabric compose plan --graph svg --out all.svg  write the task graph as SVG
 """),
 )
-@flags_of(ComposePlanFlags)
+@pass_flags(ComposePlanFlags)
 def plan(flags: ComposePlanFlags) -> int:
-    """Show which tasks of all services would run and why. Changes nothing."""
+    """Show which tasks of all services would run and why.
+
+    No task runs and nothing deployed is changed.
+    """
     return show_plan("compose plan", flags)
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose build                   build what changed in all services
 fabric compose build --affected        build what changed since the branch left main
 """),
 )
-@flags_of(ComposeBuildFlags)
+@pass_flags(ComposeBuildFlags)
 def build(flags: ComposeBuildFlags) -> int:
     """Build the functions of all services in parallel."""
     return run_verb("build", "compose build", flags)
@@ -65,12 +68,12 @@ def build(flags: ComposeBuildFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose package                    package all services
 fabric compose package --concurrency 50%  use half of the CPU cores
 """),
 )
-@flags_of(ComposeBuildFlags)
+@pass_flags(ComposeBuildFlags)
 def package(flags: ComposeBuildFlags) -> int:
     """Package the functions of all services in parallel."""
     return run_verb("package", "compose package", flags)
@@ -78,12 +81,12 @@ def package(flags: ComposeBuildFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose deploy --concurrency 16   deploy what changed in dependency order
 fabric compose deploy --service api --with-dependents --rollback-on-failure
 """),
 )
-@flags_of(ComposeDeployFlags)
+@pass_flags(ComposeDeployFlags)
 def deploy(flags: ComposeDeployFlags) -> int:
     """Deploy all services in dependency order.
 
@@ -95,12 +98,12 @@ def deploy(flags: ComposeDeployFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose remove                    delete all services of stage dev
 fabric compose remove --stage pr-7 --yes
 """),
 )
-@flags_of(ComposeRemoveFlags)
+@pass_flags(ComposeRemoveFlags)
 def remove(flags: ComposeRemoveFlags) -> int:
     """Delete all services, dependents first."""
     return run_remove("compose remove", flags)
@@ -108,30 +111,30 @@ def remove(flags: ComposeRemoveFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose outputs
 fabric compose outputs --service api --json
 """),
 )
-@flags_of(OutputsFlags)
+@pass_flags(OutputsFlags)
 def outputs(flags: OutputsFlags) -> int:
     """Show the endpoints and outputs of all deployed services."""
-    from fabric.app.compose import outputs as outputs_of
-    from fabric.cli.perform import Order, perform, question
+    from fabric.app.compose import report_outputs as outputs_of
+    from fabric.cli.perform import Order, build_question_request, perform
 
-    order = Order(question("compose outputs", flags.chosen.where), flags.screen)
+    order = Order(build_question_request("compose outputs", flags.chosen.where), flags.screen)
     return perform(order, lambda one, caller: outputs_of(one, caller.settings))
 
 
 @click.command(
     cls=GroupedCommand,
     name="list",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose list
 fabric compose list --json
 """),
 )
-@flags_of(ListFlags)
+@pass_flags(ListFlags)
 def list_services(flags: ListFlags) -> int:
     """List services, their configs and their dependencies.
 
@@ -145,15 +148,18 @@ def list_services(flags: ListFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric compose runs
 fabric compose runs --json
 """),
 )
-@flags_of(PastFlags)
+@pass_flags(PastFlags)
 def runs(flags: PastFlags) -> int:
-    """List past runs of all services, newest first. The newest 20 runs are kept."""
-    from fabric.app.runs import compose_runs
+    """List past runs of all services, newest first.
+
+    The newest 20 runs are kept.
+    """
+    from fabric.app.runs import report_compose_runs
     from fabric.cli.answer import answer
 
-    return answer(flags.screen, lambda settings: compose_runs(flags.compose, settings))
+    return answer(flags.screen, lambda settings: report_compose_runs(flags.compose, settings))

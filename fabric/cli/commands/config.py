@@ -3,9 +3,9 @@
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.group import Group
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
 
 
 class ConfigFlags(Struct, frozen=True):
@@ -14,14 +14,16 @@ class ConfigFlags(Struct, frozen=True):
 
 
 @click.group(
-    cls=Group, epilog=examples("fabric config show\nfabric config show --stage prod --json")
+    cls=Group, epilog=format_examples("fabric config show\nfabric config show --stage prod --json")
 )
 def config() -> None:
     """Show the resolved config."""
 
 
-@config.command(epilog=examples("fabric config show\nfabric config show --stage prod --json"))
-@flags_of(ConfigFlags)
+@config.command(
+    epilog=format_examples("fabric config show\nfabric config show --stage prod --json")
+)
+@pass_flags(ConfigFlags)
 def show(flags: ConfigFlags) -> int:
     """Show the config with its stage and bindings resolved.
 

@@ -3,25 +3,26 @@
 import click
 
 from fabric.cli.daemon.flags import ConfigApiFlags
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 
 @click.command(
     cls=GroupedCommand,
     name="config-api",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric config-api --address 127.0.0.1
 fabric config-api --port 9000 --api-key-file keys.txt --rate-limit 120
 """),
 )
-@flags_of(ConfigApiFlags)
+@pass_flags(ConfigApiFlags)
 def config_api(flags: ConfigApiFlags) -> int:
-    """Serve POST /validate and POST /resolve over HTTP until Ctrl-C.
+    """Serve config validation and resolution over HTTP.
 
-    The request body is a config. The response contains its validation errors, or the config
-    resolved for a stage. To build and deploy over HTTP, use fabricd.
+    Serves POST /validate and POST /resolve until Ctrl-C. The request body is a config. The
+    response contains its validation errors, or the config resolved for a stage. To build and
+    deploy over HTTP, use fabricd.
     """
     from fabric.cli.daemon.orders import refuse_uninstalled
 

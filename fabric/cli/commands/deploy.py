@@ -1,4 +1,4 @@
-"""`fabric deploy`: options to a request, a request to a run that changes what is live."""
+"""`fabric deploy`: convert options to a request and deploy."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.keep_going import KeepGoing, refuse_opposites
 from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
@@ -16,13 +16,13 @@ from fabric.cli.options import (
     LockTimeout,
     ScreenFlags,
     SourceFlags,
-    examples,
+    format_examples,
 )
 from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.app.deploy.scope import MakeNames
+    from fabric.app.deploy.scope import DnsSyncFactory
     from fabric.app.request import Request, Where
     from fabric.cli.perform import Order
 
@@ -48,12 +48,12 @@ class ComposeDeployFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric deploy                                     deploy what changed
 fabric deploy --stage prod --rollback-on-failure  roll back if anything fails
 """),
 )
-@flags_of(DeployFlags)
+@pass_flags(DeployFlags)
 def deploy(flags: DeployFlags) -> int:
     """Deploy the functions that changed.
 
@@ -70,16 +70,16 @@ def run_deploy(
     command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None = None
 ) -> int:
     from fabric.app.deploy.deploy import deploy as deploy_services
-    from fabric.cli.consent import word_asker
+    from fabric.cli.consent import build_word_prompt
     from fabric.cli.perform import perform
 
-    options = _options(flags)
+    options = _build_options(flags)
     return perform(
         _order(command, flags, source),
         lambda one, caller: deploy_services(
             one,
             caller.settings,
-            replace(options, ask=word_asker(caller.screen, caller.settings)),
+            replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
             caller.make_listeners,
             caller.command_line,
         ),
@@ -89,14 +89,14 @@ def run_deploy(
 def _order(
     command: str, flags: DeployFlags | ComposeDeployFlags, source: SourceFlags | None
 ) -> "Order":
-    from fabric.cli.perform import Order, outlets_of
+    from fabric.cli.perform import Order, list_outlets
 
     is_here = source is None or not source.source
     plain = flags.chosen.is_plain and flags.run.is_plain and flags.live.is_plain
     return Order(
         _request(command, flags),
         flags.screen,
-        outlets_of(flags.run),
+        list_outlets(flags.run),
         source,
         may_be_kept=plain and is_here,
     )
@@ -128,17 +128,17 @@ def _refuse_opposites(flags: DeployFlags | ComposeDeployFlags) -> None:
     refuse_opposites(opposites, keep_going=flags.keep_going)
 
 
-def _options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
+def _build_options(flags: DeployFlags | ComposeDeployFlags) -> "DeployOptions":
     from fabric.app.deploy.deploy import DeployOptions
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
     live = flags.live
-    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
-    return DeployOptions(live.force, live.rollback, timeout, live.plan, names=_names_of)
+    timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
+    return DeployOptions(live.force, live.rollback, timeout, live.plan, names=_make_dns_factory)
 
 
-def _names_of(where: "Where", lock_timeout: float) -> "MakeNames":
-    """Called for services with a router only."""
-    from fabric.app.router.kept_names import names_of
+def _make_dns_factory(where: "Where", lock_timeout: float) -> "DnsSyncFactory":
+    """Build the DNS factory. Called only for services with a router."""
+    from fabric.app.router.kept_names import make_dns_factory
 
-    return names_of(where, lock_timeout)
+    return make_dns_factory(where, lock_timeout)

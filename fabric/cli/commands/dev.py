@@ -2,20 +2,20 @@
 
 import click
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.local_options import DevFlags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric dev --preset queue --once         invoke with one batch of three messages
 fabric dev --watch --function hello      invoke again after each edit
 """),
 )
-@flags_of(DevFlags)
+@pass_flags(DevFlags)
 def dev(flags: DevFlags) -> int:
     """Run functions with sample events and rebuild on edits.
 

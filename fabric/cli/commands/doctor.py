@@ -1,13 +1,13 @@
-"""`fabric doctor`: what is missing here, and what to do about it."""
+"""`fabric doctor`: find missing requirements and suggest fixes."""
 
 from typing import Annotated
 
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import Events, PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import Events, PlaceFlags, ScreenFlags, format_examples
 
 
 class DoctorFlags(Struct, frozen=True):
@@ -21,27 +21,28 @@ class DoctorFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric doctor                       check the prerequisites of stage dev
 fabric doctor --stage prod --provider edge1-workers --json
 """),
 )
-@flags_of(DoctorFlags)
+@pass_flags(DoctorFlags)
 def doctor(flags: DoctorFlags) -> int:
-    """Check the config, tools, credentials, the state backend and the cache.
+    """Check tools, credentials and the state backend.
 
-    Missing credentials are a warning for simulated deploys. In real mode they are an error
-    (exit code 77), and the provider is called to show the identity of your credentials, unless
-    --offline is given. An unreachable state backend exits with 69.
+    Also checks the config and the cache. Missing credentials are a warning for simulated
+    deploys. In real mode they are an error (exit code 77), and the provider is called to show
+    the identity of your credentials, unless --offline is given. An unreachable state backend
+    exits with 69.
 
     Nothing is changed, except that a remote state backend is tested with an entry that is
     deleted afterwards.
     """
-    from fabric.app.doctor.doctor import doctor as check_up
-    from fabric.cli.perform import Order, perform, question
+    from fabric.app.doctor.doctor import run_doctor as check_up
+    from fabric.cli.perform import Order, build_question_request, perform
     from fabric.engine.listeners.journal import EventFile
 
-    order = Order(question("doctor", flags.place.where), flags.screen)
+    order = Order(build_question_request("doctor", flags.place.where), flags.screen)
     return perform(
         order,
         lambda one, caller: check_up(

@@ -1,4 +1,4 @@
-"""`fabric explain TASK`: the inputs that are not what they were."""
+"""`fabric explain TASK`: show the changed inputs of a task."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,17 +6,17 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.complete import names_of
-from fabric.cli.flags_of import flags_of
+from fabric.cli.complete import complete_names
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
 
 
 class ExplainFlags(Struct, frozen=True):
-    task: Annotated[str, click.argument("task", shell_complete=names_of("task"))]
+    task: Annotated[str, click.argument("task", shell_complete=complete_names("task"))]
     place: PlaceFlags
     compose: Annotated[
         str,
@@ -38,12 +38,12 @@ class ExplainFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric explain build:api/hello            show which inputs changed
 fabric explain package:api/hello --json   the same as JSON
 """),
 )
-@flags_of(ExplainFlags)
+@pass_flags(ExplainFlags)
 def explain(flags: ExplainFlags) -> int:
     """Explain why a task would run.
 
@@ -51,7 +51,7 @@ def explain(flags: ExplainFlags) -> int:
     is listed with its old and new hash.
     """
     from fabric.app.plan import explain as explain_task
-    from fabric.cli.perform import Order, perform, question
+    from fabric.cli.perform import Order, build_question_request, perform
 
-    order = Order(question("explain", flags.where), flags.screen)
+    order = Order(build_question_request("explain", flags.where), flags.screen)
     return perform(order, lambda one, caller: explain_task(one, flags.task, caller.settings))

@@ -1,4 +1,4 @@
-"""`fabric generate …`: one entry more in a config, with all that goes with it."""
+"""`fabric generate …`: add an entry to a config, with its files."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -7,10 +7,10 @@ import click
 from msgspec import Struct
 
 from fabric.cli import commands_table as table
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ConfigFile, ScreenFlags, examples
+from fabric.cli.options import ConfigFile, ScreenFlags, format_examples
 from fabric.cli.questions import AskFlags
 from fabric.config.schema.entries import RESOURCE_TYPES
 from fabric.model.names import TriggerKind
@@ -36,16 +36,18 @@ Force: TypeAlias = Annotated[
 ]
 
 
-def _said(name: str, metavar: str, text: str) -> Callable[..., Callable[..., int]]:
+def _add_text_option(name: str, metavar: str, text: str) -> Callable[..., Callable[..., int]]:
     return click.option(name, default="", metavar=metavar, help=text)
 
 
-def _many(name: str, field: str, metavar: str, text: str) -> Callable[..., Callable[..., int]]:
+def _add_repeated_option(
+    name: str, field: str, metavar: str, text: str
+) -> Callable[..., Callable[..., int]]:
     return click.option(name, field, multiple=True, metavar=metavar, help=text)
 
 
 class EditFlags(Struct, frozen=True):
-    """Which config, and whether it is only shown what would change."""
+    """The config to edit, and the dry-run option."""
 
     config: ConfigFile
     dry_run: Annotated[
@@ -57,25 +59,36 @@ class EditFlags(Struct, frozen=True):
 
 
 class TriggerFlags(Struct, frozen=True):
-    """The fields of a trigger; each belongs to one kind."""
+    """The trigger fields. Each belongs to one kind."""
 
-    route: Annotated[str, _said("--route", "METHOD:PATH", "http: route. [default: GET:/NAME]")]
+    route: Annotated[
+        str, _add_text_option("--route", "METHOD:PATH", "http: route. [default: GET:/NAME]")
+    ]
     schedule: Annotated[
-        str, _said("--schedule", "EXPR", "cron: schedule, such as `rate(5 minutes)`. [required]")
+        str,
+        _add_text_option(
+            "--schedule", "EXPR", "cron: schedule, such as `rate(5 minutes)`. [required]"
+        ),
     ]
     timezone: Annotated[
-        str, _said("--timezone", "ZONE", "cron: time zone of the schedule, such as Europe/Berlin.")
+        str,
+        _add_text_option(
+            "--timezone", "ZONE", "cron: time zone of the schedule, such as Europe/Berlin."
+        ),
     ]
     queue_name: Annotated[
         str,
-        _said("--queue-name", "QUEUE", "queue: queue to read messages from. [default: my-queue]"),
+        _add_text_option(
+            "--queue-name", "QUEUE", "queue: queue to read messages from. [default: my-queue]"
+        ),
     ]
     bucket: Annotated[
-        str, _said("--bucket", "BUCKET", "storage: bucket to watch. [default: my-bucket]")
+        str,
+        _add_text_option("--bucket", "BUCKET", "storage: bucket to watch. [default: my-bucket]"),
     ]
     events: Annotated[
         tuple[str, ...],
-        _many(
+        _add_repeated_option(
             "--event",
             "events",
             "EVENT",
@@ -83,11 +96,12 @@ class TriggerFlags(Struct, frozen=True):
         ),
     ]
     topic: Annotated[
-        str, _said("--topic", "TOPIC", "pubsub: topic to subscribe to. [default: my-topic]")
+        str,
+        _add_text_option("--topic", "TOPIC", "pubsub: topic to subscribe to. [default: my-topic]"),
     ]
     sources: Annotated[
         tuple[str, ...],
-        _many(
+        _add_repeated_option(
             "--source",
             "sources",
             "SOURCE",
@@ -96,7 +110,7 @@ class TriggerFlags(Struct, frozen=True):
     ]
     detail_types: Annotated[
         tuple[str, ...],
-        _many(
+        _add_repeated_option(
             "--detail-type",
             "detail_types",
             "TYPE",
@@ -123,7 +137,7 @@ class NewFunctionFlags(Struct, frozen=True):
 class NewWorkerFlags(Struct, frozen=True):
     name: Name
     queue_name: Annotated[
-        str, _said("--queue-name", "QUEUE", "Queue to read messages from. [required]")
+        str, _add_text_option("--queue-name", "QUEUE", "Queue to read messages from. [required]")
     ]
     force: Force
     edit: EditFlags
@@ -142,7 +156,7 @@ class NewResourceFlags(Struct, frozen=True):
     ]
     connection_env: Annotated[
         str,
-        _said(
+        _add_text_option(
             "--connection-env",
             "VAR",
             "Environment variable that contains the connection URL. [required]",
@@ -153,72 +167,79 @@ class NewResourceFlags(Struct, frozen=True):
 
 class NewAddonFlags(Struct, frozen=True):
     name: Name
-    version: Annotated[str, _said("--version", "V", "Version to use.")]
+    version: Annotated[str, _add_text_option("--version", "V", "Version to use.")]
     options: Annotated[
         tuple[str, ...],
-        _many("--option", "options", "K=V", "Setting of the addon. Can be repeated."),
+        _add_repeated_option(
+            "--option", "options", "K=V", "Setting of the addon. Can be repeated."
+        ),
     ]
     edit: EditFlags
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric generate function orders --trigger http --route 'POST:/orders'
 fabric generate function nightly --trigger cron --schedule 'cron(0 3 * * ? *)' --dry-run
 """),
 )
-@flags_of(NewFunctionFlags)
+@pass_flags(NewFunctionFlags)
 def function(flags: NewFunctionFlags) -> int:
     """Add a function and its handler.
 
     The handler uses the language of the existing handlers, or of the provider's runtime. On a
     terminal, fabric prompts for missing values.
     """
-    from fabric.cli.new_entries import new_function
+    from fabric.cli.new_entries import build_function_entry
 
     said = {name: getattr(flags.fields, name) for name in flags.fields.__struct_fields__}
-    return _generated(
+    return _generate_entry(
         flags.edit,
-        lambda opened, person: new_function(flags.name, flags.trigger or "", said, opened, person),
+        lambda opened, person: build_function_entry(
+            flags.name, flags.trigger or "", said, opened, person
+        ),
         force=flags.force,
     )
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric generate worker mailer --queue-name mails
 fabric generate worker mailer --queue-name mails -c services/mail --dry-run
 """),
 )
-@flags_of(NewWorkerFlags)
+@pass_flags(NewWorkerFlags)
 def worker(flags: NewWorkerFlags) -> int:
     """Add a queue worker and its handler."""
-    from fabric.cli.new_entries import new_worker
+    from fabric.cli.new_entries import build_worker_entry
 
-    return _generated(
+    return _generate_entry(
         flags.edit,
-        lambda opened, person: new_worker(flags.name, flags.queue_name, opened, person),
+        lambda opened, person: build_worker_entry(flags.name, flags.queue_name, opened, person),
         force=flags.force,
     )
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric generate resource orders-db --type database --connection-env ORDERS_DB_URL
 fabric generate resource sessions --type cache --connection-env REDIS_URL --dry-run
 """),
 )
-@flags_of(NewResourceFlags)
+@pass_flags(NewResourceFlags)
 def resource(flags: NewResourceFlags) -> int:
-    """Add a resource. Its connection URL is read from an environment variable at deploy time."""
-    from fabric.cli.new_entries import new_resource
+    """Add a database, cache, queue, topic or bucket.
 
-    return _generated(
+    The connection URL is read from an environment variable at deploy time.
+    """
+    from fabric.cli.new_entries import build_resource_entry
+
+    return _generate_entry(
         flags.edit,
-        lambda opened, person: new_resource(
+        lambda opened, person: build_resource_entry(
             flags.name, flags.kind or "", flags.connection_env, opened, person
         ),
     )
@@ -226,19 +247,24 @@ def resource(flags: NewResourceFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric generate addon mail --version 1.2 --option sender=shop@example.com
 fabric generate addon mail --interactive
 """),
 )
-@flags_of(NewAddonFlags)
+@pass_flags(NewAddonFlags)
 def addon(flags: NewAddonFlags) -> int:
-    """Add an addon. Numbers, true and false in its options are converted from text."""
-    from fabric.cli.new_entries import new_addon
+    """Add an addon with its version and options.
 
-    return _generated(
+    Numbers, true and false in its options are converted from text.
+    """
+    from fabric.cli.new_entries import build_addon_entry
+
+    return _generate_entry(
         flags.edit,
-        lambda opened, person: new_addon(flags.name, flags.version, flags.options, opened, person),
+        lambda opened, person: build_addon_entry(
+            flags.name, flags.version, flags.options, opened, person
+        ),
     )
 
 
@@ -256,17 +282,18 @@ class NewWorkflowFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric generate ci
 fabric generate ci -c services/api --dry-run
 """),
 )
-@flags_of(NewWorkflowFlags)
+@pass_flags(NewWorkflowFlags)
 def ci(flags: NewWorkflowFlags) -> int:
-    """Add a GitHub Actions workflow that plans pull requests and deploys main.
+    """Add a GitHub Actions workflow that plans and deploys.
 
-    The workflow logs in to AWS, Google Cloud and Azure with short-lived tokens (OpenID Connect).
-    Tokens of other providers are secrets of the repository.
+    Pull requests are planned and the main branch is deployed. The workflow logs in to AWS,
+    Google Cloud and Azure with short-lived tokens (OpenID Connect). Tokens of other providers
+    are secrets of the repository.
     """
     from fabric.app.generate import GenerateOptions, open_config
     from fabric.app.generate_ci import generate_ci
@@ -279,17 +306,17 @@ def ci(flags: NewWorkflowFlags) -> int:
     )
 
 
-def _generated(
+def _generate_entry(
     edit: EditFlags, wanted: "Callable[[OpenConfig, Person], NewEntry]", *, force: bool = False
 ) -> int:
     from fabric.app.generate import GenerateOptions, open_config
     from fabric.app.generate import generate as generate_entry
     from fabric.cli.answer import answer
-    from fabric.cli.questions import person_of
+    from fabric.cli.questions import build_person
     from fabric.model.report import Report
 
     def make(settings: "Settings") -> Report:
-        person = person_of(edit.ask, settings, as_json=edit.screen.as_json)
+        person = build_person(edit.ask, settings, as_json=edit.screen.as_json)
         opened = open_config(edit.config, settings)
         options = GenerateOptions(force, edit.dry_run)
         return generate_entry(opened, wanted(opened, person), options, settings)

@@ -1,14 +1,14 @@
-"""`fabric help TOPIC`: what is not a command's own help."""
+"""`fabric help TOPIC`: help beyond single commands."""
 
 from typing import Annotated
 
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ScreenFlags, examples
-from fabric.model.distribution import Extra, requirement
+from fabric.cli.options import ScreenFlags, format_examples
+from fabric.model.distribution import Extra, format_requirement
 
 _EXIT_CODES = """\
 Exit codes
@@ -61,7 +61,7 @@ Environment variables
   FABRIC_DAEMON_API_KEY  API key that fabricd and config-api require (--api-key)
   OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_TRACES_ENABLED=1
                          OpenTelemetry collector for traces of commands (--otlp) and requests
-                         (requires the package {requirement(Extra.OTEL)})
+                         (requires the package {format_requirement(Extra.OTEL)})
   TRACEPARENT            parent span of the trace of a command
   FABRIC_DAEMON_CACHE_URL, FABRIC_DAEMON_CACHE_PREFIX
                          URL of fabricd's response cache (--cache-url), and prefix of its keys
@@ -82,29 +82,29 @@ class HelpFlags(Struct, frozen=True):
 @click.command(
     cls=GroupedCommand,
     name="help",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric help exit-codes    list the exit codes
 fabric help environment   list the environment variables that fabric reads
 """),
 )
-@flags_of(HelpFlags)
+@pass_flags(HelpFlags)
 def help_topic(flags: HelpFlags) -> int:
     """Show a help topic: exit-codes or environment."""
     from fabric.cli.answer import answer
     from fabric.model.outcomes.looked_up import DocumentOutcome
     from fabric.model.report import Report
 
-    text = _LIST if flags.topic is None else _text(flags.topic)
+    text = _LIST if flags.topic is None else _read_topic(flags.topic)
     outcome = DocumentOutcome({"topic": flags.topic, "topics": list(_TOPICS), "text": text}, text)
     return answer(flags.screen, lambda _: Report("help", outcome))
 
 
-def _text(topic: str) -> str:
+def _read_topic(topic: str) -> str:
     from fabric.model.problems import FabricError, Problem
-    from fabric.model.spelling import nearest
+    from fabric.model.spelling import find_nearest
 
     if topic in _TOPICS:
         return _TOPICS[topic]
-    guess = nearest(topic, list(_TOPICS))
+    guess = find_nearest(topic, list(_TOPICS))
     hint = f"did you mean `{guess}`?" if guess else "use one of " + ", ".join(_TOPICS)
     raise FabricError(Problem("usage/unknown-topic", f"unknown help topic `{topic}`", hint=hint))

@@ -1,4 +1,4 @@
-"""`fabric init`: a new project that plans, builds and deploys as it stands."""
+"""`fabric init`: create a project that can be planned, built and deployed immediately."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import choices_for
-from fabric.cli.flags_of import flags_of
+from fabric.cli.complete import complete_choices
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ScreenFlags, examples
+from fabric.cli.options import ScreenFlags, format_examples
 
 if TYPE_CHECKING:
     from fabric.app.init import Ask, InitRequest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NewProjectFlags(Struct, frozen=True):
-    """What the project is to be; what is left out is asked for at a terminal."""
+    """The options of the new project. Omitted ones are prompted for at a terminal."""
 
     folder: Annotated[
         str,
@@ -42,7 +42,7 @@ class NewProjectFlags(Struct, frozen=True):
             "--template",
             default="",
             metavar="KIND",
-            shell_complete=choices_for("template"),
+            shell_complete=complete_choices("template"),
             help="Trigger of the first function: http, queue, cron, storage, eventbus, pubsub.",
         ),
     ]
@@ -52,7 +52,7 @@ class NewProjectFlags(Struct, frozen=True):
             "--provider",
             default="",
             metavar="ID",
-            shell_complete=choices_for("provider"),
+            shell_complete=complete_choices("provider"),
             help="Provider to deploy to.",
         ),
     ]
@@ -62,7 +62,7 @@ class NewProjectFlags(Struct, frozen=True):
             "--lang",
             default="",
             metavar="ts|js|py",
-            shell_complete=choices_for("lang"),
+            shell_complete=complete_choices("lang"),
             help="Language of the handler. [default: ts]",
         ),
     ]
@@ -73,7 +73,7 @@ class NewProjectFlags(Struct, frozen=True):
             "backend",
             default="",
             metavar="KIND",
-            shell_complete=choices_for("backend"),
+            shell_complete=complete_choices("backend"),
             help="State backend: local, sql, objstore1, objstore2, objstore3. [default: local]",
         ),
     ]
@@ -125,37 +125,38 @@ class InitFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric init                                                   prompt for all values
 fabric init --dir shop --template queue --provider cloud1-lambda --lang py
 """),
 )
-@flags_of(InitFlags)
+@pass_flags(InitFlags)
 def init(flags: InitFlags) -> int:
-    """Create a new project with a config, a handler, a test and a sample event.
+    """Create a new project.
 
-    With --template and --provider, fabric does not prompt. If any file cannot be written, no
-    file is written. An existing fabric.yml is never overwritten.
+    The project has a config, a handler, a test and a sample event. With --template and
+    --provider, fabric does not prompt. If any file cannot be written, no file is written. An
+    existing fabric.yml is never overwritten.
     """
     from fabric.app.init import InitHelp
     from fabric.app.init import init as begin
     from fabric.cli.answer import answer
 
-    def begun(settings: "Settings") -> "Report":
-        helped = InitHelp(lambda: _asker(settings, as_json=flags.screen.as_json), _tell)
+    def begin_project(settings: "Settings") -> "Report":
+        helped = InitHelp(lambda: _build_asker(settings, as_json=flags.screen.as_json), _tell)
         return begin(flags.project.request, settings, helped)
 
-    return answer(flags.screen, begun)
+    return answer(flags.screen, begin_project)
 
 
-def _asker(settings: "Settings", *, as_json: bool) -> "Ask | None":
-    from fabric.cli.init_questions import asker_at  # only where something was not said
+def _build_asker(settings: "Settings", *, as_json: bool) -> "Ask | None":
+    from fabric.cli.init_questions import build_asker  # only where something was not said
 
-    return asker_at(settings, as_json=as_json)
+    return build_asker(settings, as_json=as_json)
 
 
 def _tell(line: str) -> None:
-    from fabric.cli.screen import safe
+    from fabric.cli.screen import escape_for_terminal
 
-    sys.stderr.write(f"{safe(line)}\n")
+    sys.stderr.write(f"{escape_for_terminal(line)}\n")
     sys.stderr.flush()

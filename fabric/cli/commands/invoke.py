@@ -7,10 +7,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.cli import commands_table as table
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, event_file, examples, one_function
+from fabric.cli.options import (
+    PlaceFlags,
+    ScreenFlags,
+    build_event_option,
+    build_function_option,
+    format_examples,
+)
 
 invoke = LazyGroup(
     name="invoke",
@@ -24,19 +30,19 @@ invoke = LazyGroup(
 
 class InvokeFlags(Struct, frozen=True):
     place: PlaceFlags
-    function: Annotated[str, one_function("Function to invoke.")]
-    event: Annotated[str, event_file("Payload file. [default: standard input]")]
+    function: Annotated[str, build_function_option("Function to invoke.")]
+    event: Annotated[str, build_event_option("Payload file. [default: standard input]")]
     screen: ScreenFlags
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 echo '{"id": 1}' | fabric invoke run --function hello
 fabric invoke run --function hello --event event.json --stage prod
 """),
 )
-@flags_of(InvokeFlags)
+@pass_flags(InvokeFlags)
 def run(flags: InvokeFlags) -> int:
     """Invoke a deployed function.
 
@@ -45,12 +51,14 @@ def run(flags: InvokeFlags) -> int:
     HTTP, any other payload is sent as the body of a POST request.
     """
     from fabric.app.invoke import invoke_run
-    from fabric.cli.payload import payload
-    from fabric.cli.perform import Order, perform, question
+    from fabric.cli.payload import read_payload
+    from fabric.cli.perform import Order, build_question_request, perform
 
-    request = question("invoke run", flags.place.where)
+    request = build_question_request("invoke run", flags.place.where)
     request = replace(request, functions=frozenset(filter(None, (flags.function,))))
     return perform(
         Order(request, flags.screen),
-        lambda one, caller: invoke_run(one, caller.settings, payload(flags.event, caller.settings)),
+        lambda one, caller: invoke_run(
+            one, caller.settings, read_payload(flags.event, caller.settings)
+        ),
     )

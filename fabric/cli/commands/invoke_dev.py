@@ -1,21 +1,21 @@
-"""`fabric invoke dev`: what users of a deployed stage ask for, answered on this machine."""
+"""`fabric invoke dev`: answer requests of a deployed stage on this machine."""
 
 import click
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 from fabric.cli.stream_options import StreamFlags
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric invoke dev --stream-from dev --tunnel-url https://name.example.net
 fabric invoke dev --stream-from dev --restore    restore the routes of a killed run
 """),
 )
-@flags_of(StreamFlags)
+@pass_flags(StreamFlags)
 def dev(flags: StreamFlags) -> int:
     """Route requests of a deployed stage to this machine.
 

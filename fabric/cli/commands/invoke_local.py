@@ -2,21 +2,21 @@
 
 import click
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.local_options import LocalFlags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 echo '{"id": 1}' | fabric invoke local --function hello
 fabric invoke local --path /users/7 --header 'Accept: text/plain'
 fabric invoke local --serve --watch
 """),
 )
-@flags_of(LocalFlags)
+@pass_flags(LocalFlags)
 def local(flags: LocalFlags) -> int:
     """Invoke a function locally, or serve it over HTTP.
 

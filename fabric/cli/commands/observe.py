@@ -1,4 +1,4 @@
-"""`fabric logs`, `metrics` and `traces`: what became of calls."""
+"""`fabric logs`, `metrics` and `traces`: observe invocations."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -7,7 +7,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     COMPOSE_DEFAULT,
@@ -17,7 +17,7 @@ from fabric.cli.options import (
     Functions,
     PlaceFlags,
     ScreenFlags,
-    examples,
+    format_examples,
 )
 from fabric.cli.run_options import Otlp
 from fabric.model.log_levels import LEVELS
@@ -36,7 +36,7 @@ _LINES = 1_000
 
 
 class WhichCalls(Struct, frozen=True):
-    """Whose calls, and when."""
+    """The selected calls and their time."""
 
     place: PlaceFlags
     functions: Functions
@@ -66,7 +66,7 @@ class WhichCalls(Struct, frozen=True):
 
 
 class ToldFlags(Struct, frozen=True):
-    """Where the story of a look goes. No journal is kept of it: nothing is made or changed."""
+    """The outputs of a query's events. No run log is written, because nothing changes."""
 
     events: Events
     otlp: Otlp
@@ -144,12 +144,12 @@ class TracesFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric logs --since 1h --level error       errors of the last hour
 fabric logs --follow --function hello      stream new lines until Ctrl-C
 """),
 )
-@flags_of(LogsFlags)
+@pass_flags(LogsFlags)
 def logs(flags: LogsFlags) -> int:
     """Show function logs.
 
@@ -160,7 +160,7 @@ def logs(flags: LogsFlags) -> int:
     _refuse_unfitting(flags)
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
-        asked = _asked("logs", flags.which, caller.settings)
+        asked = _parse_question("logs", flags.which, caller.settings)
         asked = replace(
             asked,
             text=flags.text,
@@ -169,46 +169,49 @@ def logs(flags: LogsFlags) -> int:
             platform=flags.platform,
         )
         if flags.follow:
-            return _followed(request, caller, asked, as_json=flags.ndjson)
-        report = _observed(request, caller, asked)
-        return _as_lines(report) if flags.ndjson else report
+            return _follow_lines(request, caller, asked, as_json=flags.ndjson)
+        report = _report_observed(request, caller, asked)
+        return _convert_to_lines(report) if flags.ndjson else report
 
     return _perform("logs", flags, use_case)
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric metrics --since 24h                   invocations of the last day
 fabric metrics --all-services --json
 """),
 )
-@flags_of(MetricsFlags)
+@pass_flags(MetricsFlags)
 def metrics(flags: MetricsFlags) -> int:
     """Show invocation counts, errors and durations."""
     return _perform(
         "metrics",
         flags,
-        lambda request, caller: _observed(
-            request, caller, _asked("metrics", flags.which, caller.settings)
+        lambda request, caller: _report_observed(
+            request, caller, _parse_question("metrics", flags.which, caller.settings)
         ),
     )
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric traces --since 1h                     traces of the last hour
 fabric traces 5f3a9c --since 1h              one trace with its steps
 """),
 )
-@flags_of(TracesFlags)
+@pass_flags(TracesFlags)
 def traces(flags: TracesFlags) -> int:
-    """List traces, or show one trace as a tree. A prefix of the ID is sufficient."""
+    """List traces, or show one trace as a tree.
+
+    A prefix of the trace ID is sufficient.
+    """
 
     def use_case(request: "Request", caller: "Caller") -> "Report":
-        asked = replace(_asked("traces", flags.which, caller.settings), most=flags.limit)
-        return _observed(request, caller, asked, one_trace=flags.trace)
+        asked = replace(_parse_question("traces", flags.which, caller.settings), most=flags.limit)
+        return _report_observed(request, caller, asked, one_trace=flags.trace)
 
     return _perform("traces", flags, use_case)
 
@@ -224,13 +227,13 @@ def _perform(
 
 
 def _refuse_unfitting(flags: LogsFlags) -> None:
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     if flags.follow and flags.screen.as_json:
         message = "--follow cannot be combined with --json"
-        raise _usage("usage/conflict", message, "use --ndjson")
+        raise _usage_error("usage/conflict", message, "use --ndjson")
     if flags.ndjson and flags.screen.as_json:
-        raise _usage(
+        raise _usage_error(
             "usage/conflict", "--json cannot be combined with --ndjson", "remove one of them"
         )
     if flags.follow and flags.which.until:
@@ -239,34 +242,36 @@ def _refuse_unfitting(flags: LogsFlags) -> None:
         refuse_useless(("--limit",), "use --since to choose where --follow starts")
 
 
-def _usage(code: str, message: str, hint: str) -> Exception:
+def _usage_error(code: str, message: str, hint: str) -> Exception:
     from fabric.model.problems import FabricError, Problem
 
     return FabricError(Problem(code, message, hint))
 
 
 def _request(command: str, which: WhichCalls) -> "Request":
-    from fabric.cli.perform import question
+    from fabric.cli.perform import build_question_request
 
     where = which.place.where
     if which.all_services:
         if which.place.config != CONFIG_DEFAULT:
             hint = "remove --config: --all-services reads the configs of the compose file"
-            raise _usage("usage/conflict", "--config cannot be combined with --all-services", hint)
+            raise _usage_error(
+                "usage/conflict", "--config cannot be combined with --all-services", hint
+            )
         where = replace(where, config="", compose=which.compose)
     elif which.compose != COMPOSE_DEFAULT:
         hint = "add --all-services"
-        raise _usage("usage/no-effect", "--file has no effect without --all-services", hint)
-    return replace(question(command, where), functions=frozenset(which.functions))
+        raise _usage_error("usage/no-effect", "--file has no effect without --all-services", hint)
+    return replace(build_question_request(command, where), functions=frozenset(which.functions))
 
 
-def _asked(kind: str, which: WhichCalls, settings: "Settings") -> "Observing":
-    from fabric.app.observing.asked import Observing, window_of
+def _parse_question(kind: str, which: WhichCalls, settings: "Settings") -> "Observing":
+    from fabric.app.observing.asked import Observing, parse_time_window
 
-    return Observing(kind, window_of(which.since, which.until, settings.clock.now()))
+    return Observing(kind, parse_time_window(which.since, which.until, settings.clock.now()))
 
 
-def _observed(
+def _report_observed(
     request: "Request", caller: "Caller", asked: "Observing", *, one_trace: str = ""
 ) -> "Report":
     from fabric.app.observing.observe import observe
@@ -274,18 +279,18 @@ def _observed(
     return observe(request, caller.settings, caller.make_listeners, asked, one_trace=one_trace)
 
 
-def _as_lines(report: "Report") -> "Report":
-    """Each line as an object of its own."""
+def _convert_to_lines(report: "Report") -> "Report":
+    """Convert the report so that each line is a JSON object."""
     from fabric.model.outcomes.watched import LogsOutcome
-    from fabric.views.observed_text import json_line
+    from fabric.views.observed_text import encode_log_line
 
     outcome = report.outcome
     if not isinstance(outcome, LogsOutcome):
         return report
-    return replace(report, text="\n".join(map(json_line, outcome.found)))
+    return replace(report, text="\n".join(map(encode_log_line, outcome.found)))
 
 
-def _followed(
+def _follow_lines(
     request: "Request", caller: "Caller", asked: "Observing", *, as_json: bool
 ) -> "Report":
     from fabric.app.observing.follow import FollowHearers, follow
@@ -293,20 +298,22 @@ def _followed(
     screen = caller.screen
     hearers = FollowHearers(
         lambda lines: _print(lines, screen, as_json=as_json),
-        lambda text: _say(text, screen),
+        lambda text: _print_notice(text, screen),
     )
     return follow(request, caller.settings, caller.make_listeners, asked, hearers)
 
 
 def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> bool:
     """Whether anybody still reads."""
-    from fabric.cli.screen import give_up, safe
-    from fabric.views.observed_text import json_line, line_text
+    from fabric.cli.screen import escape_for_terminal, give_up
+    from fabric.views.observed_text import encode_log_line, format_log_line
 
     if as_json:
-        text = "".join(f"{json_line(one)}\n" for one in lines)
+        text = "".join(f"{encode_log_line(one)}\n" for one in lines)
     else:
-        text = safe("".join(f"{line_text(one, screen.out)}\n" for one in lines))
+        text = escape_for_terminal(
+            "".join(f"{format_log_line(one, screen.out)}\n" for one in lines)
+        )
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -316,8 +323,8 @@ def _print(lines: "list[LogLine]", screen: "Screen", *, as_json: bool) -> bool:
     return True
 
 
-def _say(text: str, screen: "Screen") -> None:
-    from fabric.cli.screen import safe
+def _print_notice(text: str, screen: "Screen") -> None:
+    from fabric.cli.screen import escape_for_terminal
 
-    sys.stderr.write(safe(f"{screen.err.note('·')} {text}\n"))
+    sys.stderr.write(escape_for_terminal(f"{screen.err.note('·')} {text}\n"))
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`fabric package` lives beside `fabric build`: the same run, one verb further."""
+"""`fabric package`: like `fabric build`, one verb further."""
 
 from fabric.cli.commands.build import package
 

@@ -1,4 +1,4 @@
-"""`fabric plan`: what a run would do, in words, as JSON or as a picture."""
+"""`fabric plan`: show what a run would do, as text, JSON or a diagram."""
 
 from typing import Annotated
 
@@ -6,16 +6,22 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ComposeFlags, FunctionFlags, ScreenFlags, SourceFlags, examples
-from fabric.cli.run_options import Caches, at_once
+from fabric.cli.options import (
+    ComposeFlags,
+    FunctionFlags,
+    ScreenFlags,
+    SourceFlags,
+    format_examples,
+)
+from fabric.cli.run_options import Caches, build_concurrency_option
 
 FORMS = ("tree", "dot", "mermaid", "json", "svg", "html")
 
 
 class LookFlags(Struct, frozen=True):
-    """What is planned, and how the plan is shown and kept."""
+    """The planned services, and how the plan is shown and stored."""
 
     verb: Annotated[
         str,
@@ -70,18 +76,18 @@ class PlanFlags(Struct, frozen=True):
 class ComposePlanFlags(Struct, frozen=True):
     chosen: ComposeFlags
     look: LookFlags
-    concurrency: Annotated[str, at_once("Records read")]
+    concurrency: Annotated[str, build_concurrency_option("Records read")]
     screen: ScreenFlags
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric plan                                show which tasks would run
 fabric plan --graph html --out plan.html   write the task graph as a page
 """),
 )
-@flags_of(PlanFlags)
+@pass_flags(PlanFlags)
 def plan(flags: PlanFlags) -> int:
     """Show which tasks would run and why.
 

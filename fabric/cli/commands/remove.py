@@ -1,4 +1,4 @@
-"""`fabric remove`: what a stage has at its providers goes."""
+"""`fabric remove`: delete the resources of a stage."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
     ComposeFlags,
@@ -16,7 +16,7 @@ from fabric.cli.options import (
     Provider,
     ScreenFlags,
     SourceFlags,
-    examples,
+    format_examples,
 )
 from fabric.cli.run_options import RemovalFlags
 
@@ -50,19 +50,19 @@ class ComposeRemoveFlags(Struct, frozen=True):
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """All of them: a service goes as a whole."""
+        """Return all functions, because whole services are deleted."""
         return ()
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric remove                     delete the service from stage dev
 fabric remove --stage prod --yes  delete it from prod without a prompt
 fabric remove --function old      delete one function
 """),
 )
-@flags_of(RemoveFlags)
+@pass_flags(RemoveFlags)
 def remove(flags: RemoveFlags) -> int:
     """Delete a deployed service.
 
@@ -79,30 +79,30 @@ def run_remove(
 ) -> int:
     from fabric.app.deploy.remove import RemoveOptions
     from fabric.app.deploy.remove import remove as remove_services
-    from fabric.cli.consent import asker, word_asker
+    from fabric.cli.consent import build_confirmation, build_word_prompt
     from fabric.cli.perform import Caller, Order, Outlets, perform
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
-    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     outlets = Outlets(flags.removal.events, logs=flags.removal.logs, otlp=flags.removal.otlp)
 
-    def options(caller: Caller) -> RemoveOptions:
-        agrees = asker(caller.screen, caller.settings, yes=flags.removal.yes)
-        return RemoveOptions(timeout, agrees, word_asker(caller.screen, caller.settings))
+    def build_options(caller: Caller) -> RemoveOptions:
+        agrees = build_confirmation(caller.screen, caller.settings, yes=flags.removal.yes)
+        return RemoveOptions(timeout, agrees, build_word_prompt(caller.screen, caller.settings))
 
     return perform(
         Order(_request(command, flags), flags.screen, outlets, source),
         lambda one, caller: remove_services(
-            one, caller.settings, options(caller), caller.make_listeners
+            one, caller.settings, build_options(caller), caller.make_listeners
         ),
     )
 
 
 def _request(command: str, flags: RemoveFlags | ComposeRemoveFlags) -> "Request":
-    from fabric.cli.perform import question
+    from fabric.cli.perform import build_question_request
 
     return replace(
-        question(command, flags.where),
+        build_question_request(command, flags.where),
         functions=frozenset(flags.functions),
         concurrency=flags.removal.concurrency,
         fail_fast=flags.removal.fail_fast,

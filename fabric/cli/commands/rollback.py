@@ -1,4 +1,4 @@
-"""`fabric rollback` and `fabric releases`: back to what was live before."""
+"""`fabric rollback` and `fabric releases`: list and restore previous deployments."""
 
 from typing import Annotated
 
@@ -6,9 +6,9 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import Events, LockTimeout, PlaceFlags, ScreenFlags, format_examples
 from fabric.cli.run_options import Otlp
 
 
@@ -44,12 +44,12 @@ class ReleasesFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric rollback                          restore the previous deployment
 fabric rollback --to cloud1-lambda-prod-1767225600-1a2b3c --stage prod
 """),
 )
-@flags_of(RollbackFlags)
+@pass_flags(RollbackFlags)
 def rollback(flags: RollbackFlags) -> int:
     """Roll back to a previous deployment.
 
@@ -59,19 +59,19 @@ def rollback(flags: RollbackFlags) -> int:
     """
     from fabric.app.deploy.rollback import RollbackOptions
     from fabric.app.deploy.rollback import rollback as go_back
-    from fabric.cli.consent import word_asker
-    from fabric.cli.perform import Order, Outlets, perform, question
-    from fabric.model.time_spans import seconds_of
+    from fabric.cli.consent import build_word_prompt
+    from fabric.cli.perform import Order, Outlets, build_question_request, perform
+    from fabric.model.time_spans import parse_seconds
 
-    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     options = RollbackOptions(flags.to, flags.with_current_environment, timeout)
-    request = question("rollback", flags.place.where)
+    request = build_question_request("rollback", flags.place.where)
     return perform(
         Order(request, flags.screen, Outlets(flags.events, otlp=flags.otlp)),
         lambda one, caller: go_back(
             one,
             caller.settings,
-            replace(options, ask=word_asker(caller.screen, caller.settings)),
+            replace(options, ask=build_word_prompt(caller.screen, caller.settings)),
             caller.make_listeners,
         ),
     )
@@ -79,16 +79,16 @@ def rollback(flags: RollbackFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric releases                show the deployments of stage dev
 fabric releases --stage prod --json
 """),
 )
-@flags_of(ReleasesFlags)
+@pass_flags(ReleasesFlags)
 def releases(flags: ReleasesFlags) -> int:
     """List deployments, newest first. * marks the active one."""
-    from fabric.app.deploy.rollback import releases as list_releases
-    from fabric.cli.perform import Order, perform, question
+    from fabric.app.deploy.rollback import report_releases as list_releases
+    from fabric.cli.perform import Order, build_question_request, perform
 
-    order = Order(question("releases", flags.place.where), flags.screen)
+    order = Order(build_question_request("releases", flags.place.where), flags.screen)
     return perform(order, lambda one, caller: list_releases(one, caller.settings))

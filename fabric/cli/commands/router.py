@@ -1,4 +1,4 @@
-"""`fabric router …`: one name over several providers, led elsewhere. Changes only."""
+"""`fabric router …`: commands that change the DNS routing."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -6,8 +6,8 @@ import click
 from msgspec import Struct
 
 from fabric.cli import commands_table as table
-from fabric.cli.complete import names_of
-from fabric.cli.flags_of import flags_of
+from fabric.cli.complete import complete_names
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
 from fabric.cli.option_groups import GroupedCommand
 from fabric.cli.options import (
@@ -17,13 +17,13 @@ from fabric.cli.options import (
     ScreenFlags,
     Stage,
     Yes,
-    examples,
+    format_examples,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fabric.app.deploy.protected import AskFor
+    from fabric.app.deploy.production_guard import AskFor
     from fabric.app.router.scope import RouterRequest
     from fabric.app.router.sync import DnsChange
     from fabric.app.settings import Settings
@@ -69,7 +69,7 @@ class RouterFlags(Struct, frozen=True):
 
 
 class ConsentFlags(Struct, frozen=True):
-    """What has to be said before DNS is changed."""
+    """The confirmations required before DNS changes."""
 
     allow_prod: AllowProd
     reason: Reason
@@ -115,7 +115,7 @@ class RouterShiftFlags(Struct, frozen=True):
             "label",
             required=True,
             metavar="LABEL",
-            shell_complete=names_of("provider"),
+            shell_complete=complete_names("provider"),
             help="Endpoint label from `providerOverrides`, or a provider ID.",
         ),
     ]
@@ -161,24 +161,24 @@ class RouterRestoreFlags(Struct, frozen=True):
 
 
 def request_of(command: str, flags: RouterFlags, lock_timeout: str = "0") -> "RouterRequest":
-    from fabric.app.request import Where, params_of
+    from fabric.app.request import Where, parse_params
     from fabric.app.router.scope import RouterRequest
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
-    where = Where(flags.config, stage=flags.stage, params=params_of(flags.params))
-    return RouterRequest(f"router {command}", where, seconds_of("--lock-timeout", lock_timeout))
+    where = Where(flags.config, stage=flags.stage, params=parse_params(flags.params))
+    return RouterRequest(f"router {command}", where, parse_seconds("--lock-timeout", lock_timeout))
 
 
-def shown(command: str, flags: RouterFlags, use_case: "LookCase") -> int:
+def report_routing(command: str, flags: RouterFlags, use_case: "LookCase") -> int:
     from fabric.cli.screen import Screen
-    from fabric.cli.start import command_start
+    from fabric.cli.start import get_command_start
 
-    settings = command_start().settings
+    settings = get_command_start().settings
     screen = Screen.of(settings, as_json=flags.screen.as_json, colour=flags.screen.color)
     return screen.finish(use_case(request_of(command, flags), settings))
 
 
-def _changed(
+def _change_routing(
     command: str,
     flags: RouterFlags,
     said: ConsentFlags,
@@ -187,58 +187,59 @@ def _changed(
     dry_run: bool = False,
 ) -> int:
     from fabric.app.router.sync import DnsChange
-    from fabric.cli.consent import asker, word_asker
+    from fabric.cli.consent import build_confirmation, build_word_prompt
     from fabric.cli.screen import Screen
-    from fabric.cli.start import command_start
+    from fabric.cli.start import get_command_start
 
-    settings = command_start().settings
+    settings = get_command_start().settings
     screen = Screen.of(settings, as_json=flags.screen.as_json, colour=flags.screen.color)
-    agrees = asker(screen, settings, yes=said.yes)
+    agrees = build_confirmation(screen, settings, yes=said.yes)
     change = DnsChange(command, dry_run=dry_run, consent=said.consent, agrees=agrees)
     asked = request_of(command, flags, said.lock_timeout)
-    return screen.finish(use_case(asked, settings, change, word_asker(screen, settings)))
+    return screen.finish(use_case(asked, settings, change, build_word_prompt(screen, settings)))
 
 
 @click.command(
     cls=GroupedCommand,
     name="dns-sync",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router dns-sync
 fabric router dns-sync --stage prod --allow-prod-dns-sync --reason "new region"
 """),
 )
-@flags_of(SyncFlags)
+@pass_flags(SyncFlags)
 def dns_sync(flags: SyncFlags) -> int:
-    """Update DNS to route to the deployed endpoints with the current weights.
+    """Update DNS to route to the deployed endpoints.
 
-    Only DNS records that differ are changed. DNS records of other owners are never changed.
+    Only DNS records that differ are changed. Current weights are kept. DNS records of other
+    owners are never changed.
     """
-    from fabric.app.router.change import dns_sync as sync
+    from fabric.app.router.change import sync_dns as sync
 
-    return _changed("dns-sync", flags.router, flags.consent, sync, dry_run=flags.dry_run)
+    return _change_routing("dns-sync", flags.router, flags.consent, sync, dry_run=flags.dry_run)
 
 
 @click.command(
     cls=GroupedCommand,
     name="dns-reconcile",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router dns-reconcile                 show drift without changing anything
 fabric router dns-reconcile --apply --yes
 """),
 )
-@flags_of(RouterReconcileFlags)
+@pass_flags(RouterReconcileFlags)
 def dns_reconcile(flags: RouterReconcileFlags) -> int:
     """Show DNS drift, and fix it with --apply.
 
     Unused records that fabric created are listed as candidates for deletion. They are never
     deleted.
     """
-    from fabric.app.router.change import dns_reconcile as reconcile
-    from fabric.cli.useless import refuse_useless
+    from fabric.app.router.change import reconcile_dns as reconcile
+    from fabric.cli.ineffective_options import refuse_useless
 
     if not flags.apply:
         refuse_useless(flags.consent.given, "add --apply: without it nothing is changed")
-    return _changed(
+    return _change_routing(
         "dns-reconcile", flags.router, flags.consent, reconcile, dry_run=not flags.apply
     )
 
@@ -246,13 +247,13 @@ def dns_reconcile(flags: RouterReconcileFlags) -> int:
 @click.command(
     cls=GroupedCommand,
     name="dns-shift",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router dns-shift --provider spare --percent 25
 fabric router dns-shift --provider spare --percent 25 --dry-run --json
 fabric router dns-shift --provider spare --steps 5,25,50,100 --every 2m
 """),
 )
-@flags_of(RouterShiftFlags)
+@pass_flags(RouterShiftFlags)
 def dns_shift(flags: RouterShiftFlags) -> int:
     """Set the traffic percentage of one endpoint.
 
@@ -260,13 +261,15 @@ def dns_shift(flags: RouterShiftFlags) -> int:
     --steps, traffic increases step by step (100 means all that the others can give up). If the
     endpoint is unhealthy after a step, its original weight is restored.
     """
-    use_case = _in_steps(flags) if flags.steps else _at_once(flags)
-    return _changed("dns-shift", flags.router, flags.consent, use_case, dry_run=flags.dry_run)
+    use_case = _shift_in_steps(flags) if flags.steps else _shift_immediately(flags)
+    return _change_routing(
+        "dns-shift", flags.router, flags.consent, use_case, dry_run=flags.dry_run
+    )
 
 
-def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
-    from fabric.app.router.change import dns_shift as shift
-    from fabric.cli.useless import refuse_useless
+def _shift_immediately(flags: RouterShiftFlags) -> "ChangeCase":
+    from fabric.app.router.change import shift_dns as shift
+    from fabric.cli.ineffective_options import refuse_useless
 
     percent = flags.percent
     if percent is None:
@@ -278,15 +281,15 @@ def _at_once(flags: RouterShiftFlags) -> "ChangeCase":
     )
 
 
-def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
-    from fabric.app.router.steps import StepPlan, dns_shift_in_steps
-    from fabric.model.time_spans import seconds_of
+def _shift_in_steps(flags: RouterShiftFlags) -> "ChangeCase":
+    from fabric.app.router.steps import StepPlan, shift_dns_in_steps
+    from fabric.model.time_spans import parse_seconds
 
     if flags.percent is not None:
         raise click.UsageError("--percent cannot be combined with --steps")
-    every = seconds_of("--every", _EVERY if flags.every is None else flags.every)
+    every = parse_seconds("--every", _EVERY if flags.every is None else flags.every)
     plan = StepPlan(flags.label, flags.steps, every, lambda text: click.echo(text, err=True))
-    return lambda asked, settings, change, ask: dns_shift_in_steps(
+    return lambda asked, settings, change, ask: shift_dns_in_steps(
         asked, settings, change, plan, ask
     )
 
@@ -294,21 +297,21 @@ def _in_steps(flags: RouterShiftFlags) -> "ChangeCase":
 @click.command(
     cls=GroupedCommand,
     name="dns-restore",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router dns-restore
 fabric router dns-restore --snapshot-id prod-1767225600-a1b2c3
 """),
 )
-@flags_of(RouterRestoreFlags)
+@pass_flags(RouterRestoreFlags)
 def dns_restore(flags: RouterRestoreFlags) -> int:
     """Restore earlier traffic weights.
 
     By default, the weights before the current ones are restored. Dry runs do not count. `fabric
     router dns-history` lists the IDs of all snapshots.
     """
-    from fabric.app.router.change import dns_restore as restore
+    from fabric.app.router.change import restore_dns as restore
 
-    return _changed(
+    return _change_routing(
         "dns-restore",
         flags.router,
         flags.consent,

@@ -1,4 +1,4 @@
-"""`fabric router deploy`: all targets of a fabric, then the name that leads to them."""
+"""`fabric router deploy`: deploy all targets, then update DNS."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -6,15 +6,15 @@ import click
 from msgspec import Struct
 
 from fabric.cli.commands.router import ConsentFlags, DryRun, RouterFlags, request_of
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.keep_going import KeepGoing, refuse_opposites
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 from fabric.cli.run_options import RunFlags
 
 if TYPE_CHECKING:
-    from fabric.app.deploy.protected import AskFor
-    from fabric.app.deploy.scope import NamesOf
+    from fabric.app.deploy.production_guard import AskFor
+    from fabric.app.deploy.scope import OpenDnsSync
     from fabric.app.request import Request
     from fabric.app.router.deploy import RouterDeploy
     from fabric.cli.perform import Caller, Order
@@ -49,13 +49,13 @@ class RouterDeployFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router deploy                        deploy all targets without a DNS change
 fabric router deploy --sync-dns --dry-run   show what would be deployed and changed
 fabric router deploy --sync-dns --stage prod --allow-prod-dns-sync
 """),
 )
-@flags_of(RouterDeployFlags)
+@pass_flags(RouterDeployFlags)
 def deploy(flags: RouterDeployFlags) -> int:
     """Deploy all targets, then update DNS.
 
@@ -64,12 +64,12 @@ def deploy(flags: RouterDeployFlags) -> int:
     """
     from fabric.cli.perform import perform
 
-    return perform(_order(flags), lambda one, caller: _deployed(flags, one, caller))
+    return perform(_order(flags), lambda one, caller: _deploy_targets(flags, one, caller))
 
 
 def _order(flags: RouterDeployFlags) -> "Order":
     from fabric.app.request import Request
-    from fabric.cli.perform import Order, outlets_of, with_run
+    from fabric.cli.perform import Order, list_outlets, with_run
     from fabric.model.names import Verb
 
     opposites = {
@@ -80,12 +80,12 @@ def _order(flags: RouterDeployFlags) -> "Order":
     _refuse_unfitting(flags)
     where = request_of("deploy", flags.router).where
     request = Request(Verb.DEPLOY, _COMMAND, where, keep_going=flags.keep_going)
-    return Order(with_run(request, flags.run), flags.router.screen, outlets_of(flags.run))
+    return Order(with_run(request, flags.run), flags.router.screen, list_outlets(flags.run))
 
 
 def _refuse_unfitting(flags: RouterDeployFlags) -> None:
     """A dry run runs no tasks."""
-    from fabric.cli.useless import refuse_useless
+    from fabric.cli.ineffective_options import refuse_useless
 
     if not flags.dry_run:
         return
@@ -101,36 +101,36 @@ def _refuse_unfitting(flags: RouterDeployFlags) -> None:
     refuse_useless(given, "remove one of them: --dry-run runs no tasks")
 
 
-def _deployed(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":
+def _deploy_targets(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "Report":
     from fabric.app.deploy.deploy import DeployOptions
     from fabric.app.deploy.deploy import deploy as deploy_services
     from fabric.app.plan import PlanOptions, plan
     from fabric.app.router.deploy import deploy_targets, plan_targets
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
-    timeout = seconds_of("--lock-timeout", flags.consent.lock_timeout)
+    timeout = parse_seconds("--lock-timeout", flags.consent.lock_timeout)
 
-    def deploy_together(one: "Request", names: "NamesOf", ask: "AskFor") -> "Report":
+    def deploy_together(one: "Request", names: "OpenDnsSync", ask: "AskFor") -> "Report":
         options = DeployOptions(flags.force, flags.rollback, timeout, ask=ask, names=names)
         return deploy_services(one, caller.settings, options, caller.make_listeners)
 
     if flags.dry_run:
         return plan_targets(
-            _work(flags, request, caller),
+            _build_work(flags, request, caller),
             caller.settings,
             lambda one: plan(one, PlanOptions(), caller.settings),
         )
-    return deploy_targets(_work(flags, request, caller), caller.settings, deploy_together)
+    return deploy_targets(_build_work(flags, request, caller), caller.settings, deploy_together)
 
 
-def _work(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "RouterDeploy":
+def _build_work(flags: RouterDeployFlags, request: "Request", caller: "Caller") -> "RouterDeploy":
     from fabric.app.router.deploy import RouterDeploy
     from fabric.app.router.sync import DnsChange
-    from fabric.cli.consent import asker, word_asker
+    from fabric.cli.consent import build_confirmation, build_word_prompt
 
     said = flags.consent
-    agrees = asker(caller.screen, caller.settings, yes=said.yes)
+    agrees = build_confirmation(caller.screen, caller.settings, yes=said.yes)
     change = DnsChange("dns-sync", "router deploy", consent=said.consent, agrees=agrees)
     asked = request_of("deploy", flags.router, said.lock_timeout)
-    ask = word_asker(caller.screen, caller.settings)
+    ask = build_word_prompt(caller.screen, caller.settings)
     return RouterDeploy(request, asked, flags.sync_dns, change, ask)

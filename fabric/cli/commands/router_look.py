@@ -1,14 +1,14 @@
-"""`fabric router …`: what is looked at, and what is only worked out."""
+"""`fabric router …`: read-only commands and simulations."""
 
 from typing import Annotated
 
 import click
 from msgspec import Struct
 
-from fabric.cli.commands.router import RouterFlags, shown
-from fabric.cli.flags_of import flags_of
+from fabric.cli.commands.router import RouterFlags, report_routing
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 
 class SimulateFlags(Struct, frozen=True):
@@ -46,75 +46,84 @@ class StatusFlags(Struct, frozen=True):
 @click.command(
     cls=GroupedCommand,
     name="dns-history",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router dns-history
 fabric router dns-history --stage prod --json
 """),
 )
-@flags_of(RouterFlags)
+@pass_flags(RouterFlags)
 def dns_history(flags: RouterFlags) -> int:
     """Show DNS changes and traffic weights, newest first."""
-    from fabric.app.router.look import dns_history as history
+    from fabric.app.router.look import report_dns_history as history
 
-    return shown("dns-history", flags, history)
+    return report_routing("dns-history", flags, history)
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router status
 fabric router status --graph svg --out router.svg
 """),
 )
-@flags_of(StatusFlags)
+@pass_flags(StatusFlags)
 def status(flags: StatusFlags) -> int:
-    """Show the hostname, its weights, its endpoints, and whether DNS is in sync."""
-    from fabric.app.router.look import picture
-    from fabric.app.router.look import status as router_status
-    from fabric.cli.useless import refuse_useless
+    """Show the hostname, its weights and its endpoints.
+
+    Also shows whether DNS is in sync.
+    """
+    from fabric.app.router.look import draw_endpoints
+    from fabric.app.router.look import report_router_status as router_status
+    from fabric.cli.ineffective_options import refuse_useless
 
     form = flags.graph
     if form is None:
         if flags.out:
             raise click.UsageError("--out requires --graph: use --graph svg or --graph html")
-        return shown("status", flags.router, router_status)
+        return report_routing("status", flags.router, router_status)
     if flags.router.screen.as_json and not flags.out:
         refuse_useless(("--graph",), "add --out FILE: --json cannot print a graph")
-    return shown(
+    return report_routing(
         "status",
         flags.router,
-        lambda asked, settings: picture(asked, settings, form, flags.out),
+        lambda asked, settings: draw_endpoints(asked, settings, form, flags.out),
     )
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router endpoints
 fabric router endpoints --stage prod --json
 """),
 )
-@flags_of(RouterFlags)
+@pass_flags(RouterFlags)
 def endpoints(flags: RouterFlags) -> int:
-    """Run a health check on each endpoint and show its response time."""
-    from fabric.app.router.look import endpoints as router_endpoints
+    """Run a health check on each endpoint.
 
-    return shown("endpoints", flags, router_endpoints)
+    Shows the result and the response time.
+    """
+    from fabric.app.router.look import report_endpoints as router_endpoints
+
+    return report_routing("endpoints", flags, router_endpoints)
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router simulate --requests 10000
 fabric router simulate --requests 1000000 --json
 """),
 )
-@flags_of(SimulateFlags)
+@pass_flags(SimulateFlags)
 def simulate(flags: SimulateFlags) -> int:
-    """Simulate how requests are split by weight, without network calls."""
+    """Simulate how requests are split, without network calls.
+
+    Requests are split by weight. Results are reproducible.
+    """
     from fabric.app.router.look import simulate as simulated
 
-    return shown(
+    return report_routing(
         "simulate",
         flags.router,
         lambda asked, settings: simulated(asked, settings, flags.requests),
@@ -124,14 +133,14 @@ def simulate(flags: SimulateFlags) -> int:
 @click.command(
     cls=GroupedCommand,
     name="chaos-verify",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric router chaos-verify
 fabric router chaos-verify --stage prod --json
 """),
 )
-@flags_of(RouterFlags)
+@pass_flags(RouterFlags)
 def chaos_verify(flags: RouterFlags) -> int:
     """Simulate the failure of each endpoint, and of all endpoints."""
-    from fabric.app.router.look import chaos_verify as verify
+    from fabric.app.router.look import verify_chaos as verify
 
-    return shown("chaos-verify", flags, verify)
+    return report_routing("chaos-verify", flags, verify)

@@ -5,27 +5,29 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of
-from fabric.cli.flags_of import flags_of
+from fabric.cli.complete import complete_names
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.group import Group
-from fabric.cli.options import ScreenFlags, examples
+from fabric.cli.options import ScreenFlags, format_examples
 
 
 class ShowFlags(Struct, frozen=True):
     run_id: Annotated[
         str,
-        click.argument("run_id", metavar="RUN", default="latest", shell_complete=names_of("run")),
+        click.argument(
+            "run_id", metavar="RUN", default="latest", shell_complete=complete_names("run")
+        ),
     ]
     screen: ScreenFlags
 
 
-@click.group(cls=Group, epilog=examples("fabric runs list\nfabric runs show latest"))
+@click.group(cls=Group, epilog=format_examples("fabric runs list\nfabric runs show latest"))
 def runs() -> None:
     """List and show past runs. The newest 20 runs are kept."""
 
 
-@runs.command(name="list", epilog=examples("fabric runs list\nfabric runs list --json"))
-@flags_of(ScreenFlags)
+@runs.command(name="list", epilog=format_examples("fabric runs list\nfabric runs list --json"))
+@pass_flags(ScreenFlags)
 def list_(screen: ScreenFlags) -> int:
     """List past runs, newest first."""
     from fabric.app.runs import list_runs
@@ -35,13 +37,16 @@ def list_(screen: ScreenFlags) -> int:
 
 
 @runs.command(
-    epilog=examples(
+    epilog=format_examples(
         "fabric runs show latest\nfabric runs show 20260102T030405-000006-5e1f09ac --json"
     )
 )
-@flags_of(ShowFlags)
+@pass_flags(ShowFlags)
 def show(flags: ShowFlags) -> int:
-    """Show the tasks and results of one run. RUN is an ID or `latest`."""
+    """Show the tasks and results of one run.
+
+    RUN is an ID or `latest`.
+    """
     from fabric.app.runs import show_run
     from fabric.cli.answer import answer
 

@@ -5,9 +5,9 @@ from typing import Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import ScreenFlags, examples
+from fabric.cli.options import ScreenFlags, format_examples
 
 _NAMES = (
     "config", "compose", "plan", "events", "report", "state",
@@ -22,15 +22,15 @@ class SchemaFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric schema config > fabric.schema.json   use the schema in an editor
 fabric schema events                        describe the lines that --events writes
 """),
 )
-@flags_of(SchemaFlags)
+@pass_flags(SchemaFlags)
 def schema(flags: SchemaFlags) -> int:
     """Print a JSON Schema (draft-07) of a config, plan or result."""
-    from fabric.app.schemas import schema as read_schema
+    from fabric.app.schemas import report_schema as read_schema
     from fabric.cli.answer import answer
 
     return answer(flags.screen, lambda _: read_schema(flags.name))

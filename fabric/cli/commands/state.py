@@ -1,4 +1,4 @@
-"""`fabric state …`: what is recorded of deployments, looked at. Changes come in their own file."""
+"""`fabric state …`: commands that only read state."""
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -6,10 +6,10 @@ import click
 from msgspec import Struct
 
 from fabric.cli import commands_table as table
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.main import LazyGroup
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,11 +62,13 @@ class ReconcileFlags(Struct, frozen=True):
     ]
 
 
-def asked_of(command: str, record: RecordFlags, lock_timeout: str = "0") -> "StateRequest":
+def build_state_request(
+    command: str, record: RecordFlags, lock_timeout: str = "0"
+) -> "StateRequest":
     from fabric.app.state.scope import StateRequest
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
-    timeout = seconds_of("--lock-timeout", lock_timeout)
+    timeout = parse_seconds("--lock-timeout", lock_timeout)
     return StateRequest(
         f"state {command}", record.place.where, record.service, record.backend, timeout
     )
@@ -75,79 +77,89 @@ def asked_of(command: str, record: RecordFlags, lock_timeout: str = "0") -> "Sta
 def perform_on(
     asked: "StateRequest", flags: ScreenFlags, use_case: "StateCase", *, yes: bool = False
 ) -> int:
-    """`use_case` takes what was asked, the settings, and who is asked for consent."""
-    from fabric.cli.consent import asker
+    """Run a state command. `use_case` receives the request, the settings and the confirmation
+    prompt."""
+    from fabric.cli.consent import build_confirmation
     from fabric.cli.screen import Screen
-    from fabric.cli.start import command_start
+    from fabric.cli.start import get_command_start
 
-    settings = command_start().settings
+    settings = get_command_start().settings
     screen = Screen.of(settings, as_json=flags.as_json, colour=flags.color)
-    return screen.finish(use_case(asked, settings, asker(screen, settings, yes=yes)))
+    return screen.finish(use_case(asked, settings, build_confirmation(screen, settings, yes=yes)))
 
 
 @click.command(
     cls=GroupedCommand,
     name="list",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state list                show all stages of the service
 fabric state list --stage prod --json
 """),
 )
-@flags_of(RecordFlags)
+@pass_flags(RecordFlags)
 def list_(flags: RecordFlags) -> int:
     """List the records of a service: one per stage and provider."""
     from fabric.app.state.look import list_records
 
-    asked = asked_of("list", flags)
+    asked = build_state_request("list", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: list_records(one, settings))
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state show
 fabric state show --stage prod --provider edge1-workers
 """),
 )
-@flags_of(RecordFlags)
+@pass_flags(RecordFlags)
 def show(flags: RecordFlags) -> int:
-    """Show one record: functions, outputs, unfinished changes and history."""
+    """Show one record.
+
+    A record contains functions, outputs, unfinished changes and history.
+    """
     from fabric.app.state.look import show as show_record
 
-    asked = asked_of("show", flags)
+    asked = build_state_request("show", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: show_record(one, settings))
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state pull > state.json
 fabric state pull --stage prod --provider cloud1-lambda --json
 """),
 )
-@flags_of(RecordFlags)
+@pass_flags(RecordFlags)
 def pull(flags: RecordFlags) -> int:
-    """Print one record as it is stored. Records contain no secrets."""
+    """Print one record as it is stored.
+
+    Records contain no secrets.
+    """
     from fabric.app.state.look import pull as pull_record
 
-    asked = asked_of("pull", flags)
+    asked = build_state_request("pull", flags)
     return perform_on(asked, flags.screen, lambda one, settings, _: pull_record(one, settings))
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state reconcile                  show differences in stage dev
 fabric state reconcile --stage prod --fix
 """),
 )
-@flags_of(ReconcileFlags)
+@pass_flags(ReconcileFlags)
 def reconcile(flags: ReconcileFlags) -> int:
-    """Compare config, state, receipts, archives and, in real mode, the provider."""
+    """Compare state with receipts and providers.
+
+    Also compares the config and the archives. Providers are called only in real mode.
+    """
     from fabric.app.state.reconcile import reconcile as compare
 
     return perform_on(
-        asked_of("reconcile", flags.record),
+        build_state_request("reconcile", flags.record),
         flags.record.screen,
         lambda one, settings, _: compare(one, settings, fix=flags.fix),
     )

@@ -1,14 +1,14 @@
-"""`fabric state …`: records written, moved, or taken away."""
+"""`fabric state …`: commands that write, move or remove records."""
 
 from typing import Annotated
 
 import click
 from msgspec import Struct
 
-from fabric.cli.commands.state import RecordFlags, asked_of, perform_on
-from fabric.cli.flags_of import flags_of
+from fabric.cli.commands.state import RecordFlags, build_state_request, perform_on
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import LockTimeout, Yes, examples
+from fabric.cli.options import LockTimeout, Yes, format_examples
 
 
 class PushFlags(Struct, frozen=True):
@@ -66,12 +66,12 @@ class RestoreFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state push                      store what the last run could not write
 fabric state push --file state.json --force
 """),
 )
-@flags_of(PushFlags)
+@pass_flags(PushFlags)
 def push(flags: PushFlags) -> int:
     """Store a record from a file.
 
@@ -81,7 +81,7 @@ def push(flags: PushFlags) -> int:
     from fabric.app.state.change import push as push_record
 
     return perform_on(
-        asked_of("push", flags.record, flags.lock_timeout),
+        build_state_request("push", flags.record, flags.lock_timeout),
         flags.record.screen,
         lambda one, settings, _: push_record(one, settings, flags.file, force=flags.force),
     )
@@ -89,12 +89,12 @@ def push(flags: PushFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state rm --stage old
 fabric state rm --stage old --provider edge1-workers --yes
 """),
 )
-@flags_of(ForgetFlags)
+@pass_flags(ForgetFlags)
 def rm(flags: ForgetFlags) -> int:
     """Remove state without deleting resources.
 
@@ -103,19 +103,19 @@ def rm(flags: ForgetFlags) -> int:
     """
     from fabric.app.state.change import remove_record
 
-    asked = asked_of("rm", flags.record, flags.lock_timeout)
+    asked = build_state_request("rm", flags.record, flags.lock_timeout)
     return perform_on(asked, flags.record.screen, remove_record, yes=flags.yes)
 
 
 @click.command(
     cls=GroupedCommand,
     name="force-unlock",
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state force-unlock
 fabric state force-unlock --stage prod --provider cloud1-lambda --yes
 """),
 )
-@flags_of(UnlockFlags)
+@pass_flags(UnlockFlags)
 def force_unlock(flags: UnlockFlags) -> int:
     """Remove a lock.
 
@@ -124,24 +124,27 @@ def force_unlock(flags: UnlockFlags) -> int:
     """
     from fabric.app.state.change import force_unlock as take_away
 
-    asked = asked_of("force-unlock", flags.record)
+    asked = build_state_request("force-unlock", flags.record)
     return perform_on(asked, flags.record.screen, take_away, yes=flags.yes)
 
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state backup                      write to .fabric/state-backup.json
 fabric state backup --stage prod --out prod-state.json
 """),
 )
-@flags_of(BackupFlags)
+@pass_flags(BackupFlags)
 def backup(flags: BackupFlags) -> int:
-    """Write all records of the service to one file, with a SHA-256 hash."""
-    from fabric.app.state.backup import backup as write_backup
+    """Write all records to one file.
+
+    The file contains a SHA-256 hash of the records.
+    """
+    from fabric.app.state.backup import write_backup
 
     return perform_on(
-        asked_of("backup", flags.record),
+        build_state_request("backup", flags.record),
         flags.record.screen,
         lambda one, settings, _: write_backup(one, settings, flags.out),
     )
@@ -149,12 +152,12 @@ def backup(flags: BackupFlags) -> int:
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state restore                     restore .fabric/state-backup.json
 fabric state restore --file prod-state.json --stage prod --yes
 """),
 )
-@flags_of(RestoreFlags)
+@pass_flags(RestoreFlags)
 def restore(flags: RestoreFlags) -> int:
     """Restore the records of a backup.
 
@@ -164,7 +167,7 @@ def restore(flags: RestoreFlags) -> int:
     from fabric.app.state.backup import restore_backup
 
     return perform_on(
-        asked_of("restore", flags.record, flags.lock_timeout),
+        build_state_request("restore", flags.record, flags.lock_timeout),
         flags.record.screen,
         lambda one, settings, agrees: restore_backup(one, settings, flags.file, agrees),
         yes=flags.yes,

@@ -1,4 +1,4 @@
-"""`fabric state migrate`: from one kind of back end to another."""
+"""`fabric state migrate`: copy state to another backend."""
 
 from typing import Annotated
 
@@ -6,9 +6,9 @@ import click
 from msgspec import Struct
 
 from fabric.cli.commands.state import OtherService, perform_on
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import LockTimeout, PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import LockTimeout, PlaceFlags, ScreenFlags, format_examples
 
 
 class MigrateFlags(Struct, frozen=True):
@@ -32,24 +32,24 @@ class MigrateFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric state migrate --from local --to sql
 fabric state migrate --from local --to objstore1 --stage prod
 """),
 )
-@flags_of(MigrateFlags)
+@pass_flags(MigrateFlags)
 def migrate(flags: MigrateFlags) -> int:
-    """Copy the records of a service and their archives to another backend.
+    """Copy all records to another backend.
 
-    Every copy is read back and compared. The source is not changed. The `backend` section of
-    the config must contain the keys of both kinds. Set `backend.kind` to the new kind
-    afterwards.
+    Archives are copied too. Every copy is read back and compared. The source is not changed.
+    The `backend` section of the config must contain the keys of both kinds. Set `backend.kind`
+    to the new kind afterwards.
     """
     from fabric.app.state.move import migrate_records
     from fabric.app.state.scope import StateRequest
-    from fabric.model.time_spans import seconds_of
+    from fabric.model.time_spans import parse_seconds
 
-    timeout = seconds_of("--lock-timeout", flags.lock_timeout)
+    timeout = parse_seconds("--lock-timeout", flags.lock_timeout)
     asked = StateRequest("state migrate", flags.place.where, flags.service, lock_timeout=timeout)
     return perform_on(
         asked,

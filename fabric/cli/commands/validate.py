@@ -6,9 +6,9 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.cli.flags_of import flags_of
+from fabric.cli.flags_of import pass_flags
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import PlaceFlags, ScreenFlags, examples
+from fabric.cli.options import PlaceFlags, ScreenFlags, format_examples
 
 if TYPE_CHECKING:
     from fabric.app.request import Where
@@ -36,12 +36,12 @@ class ValidateFlags(Struct, frozen=True):
 
 @click.command(
     cls=GroupedCommand,
-    epilog=examples("""
+    epilog=format_examples("""
 fabric validate --stage prod              check one service for stage prod
 fabric validate -f fabric.compose.yml     check all services of a monorepo
 """),
 )
-@flags_of(ValidateFlags)
+@pass_flags(ValidateFlags)
 def validate(flags: ValidateFlags) -> int:
     """Check a config for errors, offline.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec import Struct
 
-from fabric.cli.complete import names_of, one_of
+from fabric.cli.complete import complete_names, complete_words
 from fabric.cli.options import ScreenFlags
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ ACTIONS = ("start", "stop", "restart", "status")
 _DAEMON_PORT, _CONFIG_API_PORT = 8766, 8765
 
 
-def port_option(default: int) -> "Option":
+def build_port_option(default: int) -> "Option":
     return click.option(
         "-p",
         "--port",
@@ -28,7 +28,7 @@ def port_option(default: int) -> "Option":
 
 
 class DoorFlags(Struct, frozen=True):
-    """Who may come in, how often, and what a config in a request may do."""
+    """Access, rate limit and the permissions of received configs."""
 
     address: Annotated[
         str,
@@ -141,7 +141,7 @@ class ProjectFlags(Struct, frozen=True):
 
 
 class CacheFlags(Struct, frozen=True):
-    """Where answers are kept."""
+    """The location of the answer cache."""
 
     url: Annotated[
         str,
@@ -172,7 +172,7 @@ def stage_option() -> "Option":
         "--stage",
         default="",
         metavar="NAME",
-        shell_complete=names_of("stage"),
+        shell_complete=complete_names("stage"),
         help="Default stage of requests. [default: FABRIC_STAGE, otherwise dev]",
     )
 
@@ -184,10 +184,10 @@ class DaemonFlags(Struct, frozen=True):
             "action",
             required=False,
             metavar="[start|stop|restart|status]",
-            shell_complete=one_of(ACTIONS),
+            shell_complete=complete_words(ACTIONS),
         ),
     ]
-    port: Annotated[int, port_option(_DAEMON_PORT)]
+    port: Annotated[int, build_port_option(_DAEMON_PORT)]
     stage: Annotated[str, stage_option()]
     project: ProjectFlags
     door: DoorFlags
@@ -196,7 +196,7 @@ class DaemonFlags(Struct, frozen=True):
 
 
 class ConfigApiFlags(Struct, frozen=True):
-    port: Annotated[int, port_option(_CONFIG_API_PORT)]
+    port: Annotated[int, build_port_option(_CONFIG_API_PORT)]
     stage: Annotated[str, stage_option()]
     door: DoorFlags
     screen: ScreenFlags

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fabric import last_words
+from fabric import interrupt_message
 from fabric.cli.daemon.flags import DaemonFlags
-from fabric.cli.flags_of import flags_of
-from fabric.cli.main import terminal_width, version_option
+from fabric.cli.flags_of import pass_flags
+from fabric.cli.main import build_version_option, read_terminal_width
 from fabric.cli.option_groups import GroupedCommand
-from fabric.cli.options import examples
+from fabric.cli.options import format_examples
 
 if TYPE_CHECKING:
     from fabric.cli.start import CommandStart
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 @click.command(
     cls=GroupedCommand,
     name="fabricd",
-    epilog=examples("""
+    epilog=format_examples("""
 fabricd start --api-key-file keys.txt      run in the background
 fabricd --address 127.0.0.1 --dashboard    run in the foreground
 """),
     context_settings={
         "help_option_names": ["-h", "--help"],
-        "terminal_width": terminal_width(),
+        "terminal_width": read_terminal_width(),
     },
 )
-@flags_of(DaemonFlags)
+@pass_flags(DaemonFlags)
 def fabricd(flags: DaemonFlags) -> int:
-    """Serve the Configuration API, deploys and removals of a project over HTTP.
+    """Serve the API and the dashboard of a project over HTTP.
 
     Without an action, fabricd runs in the foreground until Ctrl-C. The daemon is identified by
     its directory: the current one, or --workspace.
@@ -44,11 +44,11 @@ def fabricd(flags: DaemonFlags) -> int:
     return act(flags)
 
 
-fabricd.params.append(version_option())
+fabricd.params.append(build_version_option())
 
 
 def run(argv: list[str], start: "CommandStart | None" = None) -> int:
-    """Run one command line of `fabricd` and give its exit code."""
+    """Run one command line of `fabricd` and return its exit code."""
     words = ["fabricd", *argv]
     try:
         result = fabricd.main(args=argv, prog_name="fabricd", standalone_mode=False, obj=start)
@@ -56,7 +56,7 @@ def run(argv: list[str], start: "CommandStart | None" = None) -> int:
         sys.stderr.close()
         return 0
     except click.Abort:
-        return last_words.told(words)
+        return interrupt_message.told(words)
     except Exception as error:  # noqa: BLE001 - where failures become exits, as in `fabric`
         from fabric.cli.failures import explain
 

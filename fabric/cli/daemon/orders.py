@@ -1,4 +1,5 @@
-"""Options, files and variables to an order: what is wrong is told before anything starts."""
+"""Convert options, files and variables to an order. Problems are reported before anything
+starts."""
 
 import stat
 from collections.abc import Sequence
@@ -12,14 +13,14 @@ from fabric.app.settings import Settings
 from fabric.cli.daemon.flags import CacheFlags, ConfigApiFlags, DaemonFlags, DoorFlags, ProjectFlags
 from fabric.daemon.options import AnswerCache, BodyTrust, ServedProject, ServerKind
 from fabric.daemon.process.order import CACHE_VARIABLE, KEY_VARIABLE, ServeOrder
-from fabric.daemon.server.clients import network_of
-from fabric.daemon.server.hosts import host_name
-from fabric.daemon.server.keys import KeyDigest, key_digest, keys_in
+from fabric.daemon.server.clients import parse_network
+from fabric.daemon.server.hosts import normalize_host
+from fabric.daemon.server.keys import KeyDigest, hash_server_key, parse_server_keys
 from fabric.model.distribution import MODULES, Extra
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.time_spans import seconds_of
+from fabric.model.time_spans import parse_seconds
 from fabric.system.disk import read_bytes
-from fabric.system.optional_packages import install_command, missing_modules
+from fabric.system.optional_packages import find_missing_modules, install_command
 
 PREFIX_VARIABLE = "FABRIC_DAEMON_CACHE_PREFIX"
 _SCHEMES = ("redis", "rediss")
@@ -28,24 +29,24 @@ _CONFIG = "fabric.yml"
 
 
 class PlacedOrder(Struct, frozen=True):
-    """What is to be served, and what whoever starts it should know."""
+    """The server order, with notices for the user."""
 
     order: ServeOrder
     warnings: tuple[str, ...] = ()
 
 
 def refuse_uninstalled(needed: Sequence[str] = _NEEDED) -> None:
-    missing = missing_modules(needed)
+    missing = find_missing_modules(needed)
     if missing:
         message = f"required packages are not installed: {', '.join(missing)}"
         hint = install_command(Extra.DAEMON)
         raise FabricError(Problem("daemon/not-installed", message, hint))
 
 
-def daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
-    project = _project(flags.project, settings.stage(flags.stage), settings.cwd)
+def build_daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
+    project = _build_project(flags.project, settings.stage(flags.stage), settings.cwd)
     cache = _cache(flags.cache, settings)
-    return _placed(
+    return _place_order(
         ServeOrder(
             ServerKind.DAEMON,
             project.workspace,
@@ -59,15 +60,15 @@ def daemon_order(flags: DaemonFlags, settings: Settings) -> PlacedOrder:
     )
 
 
-def config_api_order(flags: ConfigApiFlags, settings: Settings) -> PlacedOrder:
+def build_config_api_order(flags: ConfigApiFlags, settings: Settings) -> PlacedOrder:
     folder = str(settings.cwd)
     project = ServedProject(folder, "", settings.stage(flags.stage))
     order = ServeOrder(ServerKind.CONFIG_API, folder, flags.door.address, flags.port, project)
-    return _placed(order, flags.door, settings)
+    return _place_order(order, flags.door, settings)
 
 
-def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
-    """The folder itself, however it was named: its `.fabric` tells which daemon is meant."""
+def resolve_workspace(project: ProjectFlags, cwd: Path) -> Path:
+    """Resolve the workspace path, because its `.fabric` identifies the daemon."""
     folder = (cwd / project.workspace).resolve()
     if not folder.is_dir():
         hint = "set --workspace to a project directory"
@@ -78,23 +79,23 @@ def workspace_of(project: ProjectFlags, cwd: Path) -> Path:
     return folder
 
 
-def _placed(order: ServeOrder, door: DoorFlags, settings: Settings) -> PlacedOrder:
+def _place_order(order: ServeOrder, door: DoorFlags, settings: Settings) -> PlacedOrder:
     for proxy in door.proxies:
-        network_of(proxy)
-    digests, warnings = _keys(door, settings)
+        parse_network(proxy)
+    digests, warnings = _read_keys(door, settings)
     placed = replace(
         order,
         per_minute=door.rate_limit,
         proxies=door.proxies,
-        hosts=tuple(map(_host, door.hosts)),
-        trust=BodyTrust(door.trust_bodies, door.prefixes, _key_files(door, settings)),
+        hosts=tuple(map(_check_host, door.hosts)),
+        trust=BodyTrust(door.trust_bodies, door.prefixes, _list_key_files(door, settings)),
         digests=digests,
     )
     return PlacedOrder(placed, (*warnings, *(_NO_KEY if placed.is_insecure else ())))
 
 
-def _key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
-    """Often in the workspace, where a config in a request could pack it."""
+def _list_key_files(door: DoorFlags, settings: Settings) -> tuple[str, ...]:
+    """List the key files. A key file in the workspace could be packaged by a received config."""
     return (str((settings.cwd / door.api_key_file).resolve()),) if door.api_key_file else ()
 
 
@@ -105,8 +106,8 @@ _NO_KEY = (
 )
 
 
-def _host(name: str) -> str:
-    if not host_name(name) or "/" in name:
+def _check_host(name: str) -> str:
+    if not normalize_host(name) or "/" in name:
         hint = "use a hostname without scheme and path, such as fabric.example.com"
         raise FabricError(
             Problem(
@@ -118,13 +119,15 @@ def _host(name: str) -> str:
     return name
 
 
-def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], tuple[str, ...]]:
-    """The option stands for the variable; keys of the file count beside it."""
+def _read_keys(
+    door: DoorFlags, settings: Settings
+) -> tuple[tuple[KeyDigest, ...], tuple[str, ...]]:
+    """Read the keys. The option overrides the variable; keys of the file are added."""
     found: list[KeyDigest] = []
     if door.api_key:
-        found.append(key_digest(door.api_key, "--api-key"))
+        found.append(hash_server_key(door.api_key, "--api-key"))
     elif KEY_VARIABLE in settings.env:
-        found.append(key_digest(settings.env[KEY_VARIABLE], KEY_VARIABLE))
+        found.append(hash_server_key(settings.env[KEY_VARIABLE], KEY_VARIABLE))
     if not door.api_key_file:
         return tuple(found), ()
     path = settings.cwd / door.api_key_file
@@ -139,11 +142,11 @@ def _keys(door: DoorFlags, settings: Settings) -> tuple[tuple[KeyDigest, ...], t
         where = Place(door.api_key_file)
         raise FabricError(Problem("input/unreadable", message, where=where)) from error
     warning = f"warning: other users can read `{door.api_key_file}`: run chmod 600 on it"
-    return (*found, *keys_in(text, door.api_key_file)), (warning,) if is_open else ()
+    return (*found, *parse_server_keys(text, door.api_key_file)), (warning,) if is_open else ()
 
 
-def _project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
-    folder = workspace_of(flags, cwd)
+def _build_project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
+    folder = resolve_workspace(flags, cwd)
     config = folder / flags.config
     if config.is_dir():
         config /= _CONFIG
@@ -155,7 +158,7 @@ def _project(flags: ProjectFlags, stage: str, cwd: Path) -> ServedProject:
 
 
 def _cache(flags: CacheFlags, settings: Settings) -> AnswerCache:
-    seconds = seconds_of("--cache-ttl", flags.ttl)
+    seconds = parse_seconds("--cache-ttl", flags.ttl)
     named = "--cache-url" if flags.url else CACHE_VARIABLE
     url = flags.url or settings.env.get(CACHE_VARIABLE, "")
     if url and not _is_cache(url):

@@ -1,4 +1,4 @@
-"""Bytes of a terminal as keys: a lone Esc is told from the first byte of a longer sequence."""
+"""Parse terminal bytes as keys. A single Esc is distinguished from an escape sequence."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -42,27 +42,27 @@ _FINAL = range(0x40, 0x7F)
 _MORE = ((0xF0, 3), (0xE0, 2), (0xC0, 1))
 
 
-def presses(first: bytes, read: ReadByte) -> tuple[Press, ...]:
-    """The keys that a byte begins; more than one where a letter came right behind Esc."""
+def parse_keys_typed(first: bytes, read: ReadByte) -> tuple[Press, ...]:
+    """Parse the keys that a byte begins; two if a character followed Esc immediately."""
     if first != _ESCAPE:
-        return (_plain(first, read),)
+        return (_parse_plain(first, read),)
     second = read(_SEQUENCE_SECONDS)
     if not second:
         return (Key.ESCAPE,)
     if second in _OPENINGS:
-        return (_sequence(read),)
-    return (Key.ESCAPE, *presses(second, read))
+        return (_parse_sequence(read),)
+    return (Key.ESCAPE, *parse_keys_typed(second, read))
 
 
-def _sequence(read: ReadByte) -> Press:
-    """Up to the byte that ends it; with parameters it is a key that means nothing here."""
+def _parse_sequence(read: ReadByte) -> Press:
+    """Parse up to the final byte. Keys with parameters are ignored."""
     byte, is_bare = read(_SEQUENCE_SECONDS), True
     while byte and byte[0] not in _FINAL:
         byte, is_bare = read(_SEQUENCE_SECONDS), False
     return _SEQUENCES.get(byte, Key.OTHER) if is_bare else Key.OTHER
 
 
-def _plain(first: bytes, read: ReadByte) -> Press:
+def _parse_plain(first: bytes, read: ReadByte) -> Press:
     if first in _PLAIN:
         return _PLAIN[first]
     rest = next((count for least, count in _MORE if first[0] >= least), 0)

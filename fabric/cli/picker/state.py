@@ -1,4 +1,4 @@
-"""What is asked and how far the answer is: values, and what a key makes of them."""
+"""The state of a prompt, and its changes by keys, as values."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -22,7 +22,7 @@ class Stand(StrEnum):
 
 
 class ListedChoice(Struct, frozen=True):
-    """`note` says more about it, and is found by the filter as well."""
+    """A choice. `note` explains it and is searched by the filter too."""
 
     name: str
     note: str = ""
@@ -32,7 +32,7 @@ class ListedChoice(Struct, frozen=True):
 
 
 class PickerState(Struct, frozen=True):
-    """`at` counts among those that fit the filter."""
+    """`at` is an index into the filtered choices."""
 
     title: str
     choices: tuple[ListedChoice, ...]
@@ -49,11 +49,11 @@ class PickerState(Struct, frozen=True):
         return self.fitting[self.at].name
 
     def after(self, press: Press) -> "PickerState":
-        return _after(self, press)
+        return _handle_picker_key(self, press)
 
 
 class TextState(Struct, frozen=True):
-    """`complaint` is what was wrong with the text at the last Enter."""
+    """`complaint` is the problem at the last Enter."""
 
     title: str
     default: str
@@ -67,17 +67,17 @@ class TextState(Struct, frozen=True):
         return self.typed or self.default
 
     def after(self, press: Press) -> "TextState":
-        return _text_after(self, press)
+        return _handle_text_key(self, press)
 
 
-def picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
-    """The question as it begins: on its default, or on the first."""
+def start_picker(title: str, choices: tuple[ListedChoice, ...], default: str) -> PickerState:
+    """Start the prompt at its default or the first choice."""
     names = [one.name for one in choices]
     return PickerState(title, choices, at=names.index(default) if default in names else 0)
 
 
-def _after(state: PickerState, press: Press) -> PickerState:
-    """Enter where nothing fits stays; whatever changes the filter goes to the first that fits."""
+def _handle_picker_key(state: PickerState, press: Press) -> PickerState:
+    """Handle a key. Enter without a match does nothing. A filter change selects the first match."""
     match press:
         case Key.UP | Key.DOWN:
             step = 1 if press is Key.DOWN else -1
@@ -87,11 +87,11 @@ def _after(state: PickerState, press: Press) -> PickerState:
         case Key.CANCEL:
             return replace(state, stand=Stand.CANCELLED)
         case _:
-            typed = _edited(state.typed, press)
+            typed = _apply_key(state.typed, press)
             return state if typed == state.typed else replace(state, typed=typed, at=0)
 
 
-def _text_after(state: TextState, press: Press) -> TextState:
+def _handle_text_key(state: TextState, press: Press) -> TextState:
     match press:
         case Key.ENTER:
             complaint = state.check(state.answer)
@@ -100,11 +100,11 @@ def _text_after(state: TextState, press: Press) -> TextState:
         case Key.CANCEL:
             return replace(state, stand=Stand.CANCELLED)
         case _:
-            typed = _edited(state.typed, press)
+            typed = _apply_key(state.typed, press)
             return replace(state, typed=typed, complaint="") if typed != state.typed else state
 
 
-def _edited(typed: str, press: Press) -> str:
+def _apply_key(typed: str, press: Press) -> str:
     match press:
         case Key.BACKSPACE:
             return typed[:-1]

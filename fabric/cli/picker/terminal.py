@@ -1,4 +1,4 @@
-"""The loop over a terminal: a key in, a question drawn; the terminal is always given back."""
+"""The terminal loop: read a key, draw the prompt. The terminal is always restored."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ from typing import Protocol, Self, TypeVar
 
 from msgspec import Struct
 
-from fabric.cli.picker.drawn import TerminalSize, cells
-from fabric.cli.picker.keys import Key, Press, presses
+from fabric.cli.picker.drawn import TerminalSize, measure_cells
+from fabric.cli.picker.keys import Key, Press, parse_keys_typed
 from fabric.cli.picker.state import Stand
-from fabric.cli.screen import safe
+from fabric.cli.screen import escape_for_terminal
 from fabric.system.disk import write_all
 
 # How soon a window that got another size is drawn anew.
@@ -49,16 +49,17 @@ class TerminalEnds(Struct, frozen=True):
         return TerminalSize(found.columns or _NARROW.columns, found.lines or _NARROW.rows)
 
 
-def asked(
+def run_prompt(
     first: State, draw: Callable[[State, TerminalSize], tuple[str, ...]], ends: TerminalEnds
 ) -> State:
-    """The state at the end: answered or cancelled; what was drawn is taken away."""
-    with _raw(ends.keys), _without_cursor(ends.lines):
+    """Run the prompt and return its final state, answered or cancelled. The drawn lines are
+    erased."""
+    with _enter_raw_mode(ends.keys), _hide_cursor(ends.lines):
         return _TerminalLines(ends).until_answered(first, draw)
 
 
 class _TerminalLines:
-    """What is on the screen now, so that it can be written over."""
+    """The drawn lines, so that they can be overwritten."""
 
     def __init__(self, ends: TerminalEnds) -> None:
         self._ends = ends
@@ -71,46 +72,46 @@ class _TerminalLines:
         try:
             while state.stand is Stand.OPEN:
                 self._show(draw(state, self._ends.size()))
-                state = _after_all(state, self._next())
+                state = _apply_keys(state, self._read_keys())
         finally:
             self._show(())
         return state
 
-    def _next(self) -> tuple[Press, ...]:
-        """Keys, or none where only the window has changed."""
-        while not _readable(self._ends.keys, _LOOK_SECONDS):
+    def _read_keys(self) -> tuple[Press, ...]:
+        """Read keys; none if only the window size changed."""
+        while not _is_readable(self._ends.keys, _LOOK_SECONDS):
             if self._ends.size() != self._size:
                 return ()
         byte = _read(self._ends.keys)
-        return presses(byte, self._byte) if byte else (Key.CANCEL,)
+        return parse_keys_typed(byte, self._read_byte) if byte else (Key.CANCEL,)
 
-    def _byte(self, seconds: float) -> bytes:
-        return _read(self._ends.keys) if _readable(self._ends.keys, seconds) else b""
+    def _read_byte(self, seconds: float) -> bytes:
+        return _read(self._ends.keys) if _is_readable(self._ends.keys, seconds) else b""
 
     def _show(self, lines: tuple[str, ...]) -> None:
-        """In one piece, from where the question began; lines of a wider window may have wrapped."""
+        """Draw in one write from the first line. Lines can have wrapped after a resize."""
         self._size = self._ends.size()
-        rows = sum(_rows(line, self._size) for line in self._lines)
+        rows = sum(_count_rows(line, self._size) for line in self._lines)
         back = f"\x1b[{rows}A\r" if rows else "\r"
-        body = "".join(f"{safe(line)}\x1b[K\r\n" for line in lines)
+        body = "".join(f"{escape_for_terminal(line)}\x1b[K\r\n" for line in lines)
         _write(self._ends.lines, f"{back}{body}\x1b[J")
         self._lines = lines
 
 
-def _after_all(state: State, keys: tuple[Press, ...]) -> State:
+def _apply_keys(state: State, keys: tuple[Press, ...]) -> State:
     for press in keys:
         if state.stand is Stand.OPEN:
             state = state.after(press)
     return state
 
 
-def _rows(line: str, size: TerminalSize) -> int:
-    return max(1, -(-cells(_COLOURS.sub("", safe(line))) // size.columns))
+def _count_rows(line: str, size: TerminalSize) -> int:
+    return max(1, -(-measure_cells(_COLOURS.sub("", escape_for_terminal(line))) // size.columns))
 
 
 @contextlib.contextmanager
-def _raw(keys: int) -> Iterator[None]:
-    """Keys one by one and unseen. Those that were typed early are kept for the next question."""
+def _enter_raw_mode(keys: int) -> Iterator[None]:
+    """Read single keys without echo. Keys typed early stay for the next prompt."""
     before = termios.tcgetattr(keys)
     try:
         tty.setraw(keys, termios.TCSADRAIN)
@@ -120,7 +121,7 @@ def _raw(keys: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _without_cursor(lines: int) -> Iterator[None]:
+def _hide_cursor(lines: int) -> Iterator[None]:
     _write(lines, _HIDE)
     try:
         yield
@@ -129,12 +130,13 @@ def _without_cursor(lines: int) -> Iterator[None]:
 
 
 def _write(fd: int, text: str) -> None:
-    """A terminal that is gone shows nothing, and its keys end the question."""
+    """Write to the terminal. If it is gone, nothing is shown, and its end of input ends the
+    prompt."""
     with contextlib.suppress(OSError):
         write_all(fd, text.encode())
 
 
-def _readable(fd: int, seconds: float) -> bool:
+def _is_readable(fd: int, seconds: float) -> bool:
     return bool(select.select([fd], [], [], seconds)[0])
 
 

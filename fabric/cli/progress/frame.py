@@ -1,4 +1,4 @@
-"""How much room there is on the terminal now."""
+"""The current size of the terminal."""
 
 import os
 
@@ -7,7 +7,7 @@ from fabric.views.board import Frame
 _NARROW = Frame(80, 24)
 
 
-def frame() -> Frame:
+def measure_frame() -> Frame:
     """The terminal, without its last column and two lines: a full one would scroll."""
     try:
         size = os.get_terminal_size(2)

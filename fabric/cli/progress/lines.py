@@ -4,7 +4,7 @@ import sys
 import threading
 
 from fabric.cli.progress.log_lines import LogLines
-from fabric.cli.screen import give_up, safe
+from fabric.cli.screen import escape_for_terminal, give_up
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
 
 _QUIET_SECONDS = 10.0
@@ -20,7 +20,7 @@ class LineProgress:
         self._grouped = False
         self._command = ""
         self._over = threading.Event()
-        self._beat = threading.Thread(target=self._heartbeat, daemon=True)
+        self._beat = threading.Thread(target=self._print_heartbeat, daemon=True)
         self._begun = False
 
     def hear(self, event: Stamped) -> None:
@@ -30,14 +30,14 @@ class LineProgress:
         lines = self._talk.lines(event)
         if lines and self._github and not self._grouped:
             self._grouped = True
-            say(f"::group::fabric {self._command}")
+            print_progress(f"::group::fabric {self._command}")
         for line in lines:
-            say(line)
+            print_progress(line)
 
     def close(self) -> None:
         self._over.set()
         if self._grouped:
-            say("::endgroup::")
+            print_progress("::endgroup::")
 
     def _track(self, event: Stamped) -> None:
         match event.event:
@@ -51,25 +51,25 @@ class LineProgress:
             case _:
                 return
 
-    def _heartbeat(self) -> None:
+    def _print_heartbeat(self) -> None:
         while not self._over.wait(_QUIET_SECONDS):
             names = sorted(self._running)
             if names:
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004
-                say(f"… still running: {', '.join(names[:3])}{more}")
+                print_progress(f"… still running: {', '.join(names[:3])}{more}")
 
 
-def say(line: str) -> None:
+def print_progress(line: str) -> None:
     put(f"{line}\n")
 
 
 def put(text: str) -> None:
-    """Text for people: whatever is in it gives the terminal no orders."""
-    order(safe(text))
+    """Print text for people, with control characters escaped."""
+    order(escape_for_terminal(text))
 
 
 def order(text: str) -> None:
-    """Orders to the terminal too. What nobody takes any more is dropped: the run goes on."""
+    """Print with control sequences. Output errors are ignored, and the run continues."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

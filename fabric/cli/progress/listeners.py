@@ -1,4 +1,4 @@
-"""Who hears a run: the terminal, the journal, an events file, a profile."""
+"""The listeners of a run: terminal, run log, event file and profile."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.cli.progress.lines import LineProgress, say
+from fabric.cli.progress.lines import LineProgress, print_progress
 from fabric.cli.progress.live_table import LiveTable
 from fabric.cli.progress.log_lines import LogLines, Logs
 from fabric.cli.progress.tables import ServiceRows, TaskRows
@@ -26,8 +26,7 @@ _CALLER = "TRACEPARENT"
 
 
 class ListenerOptions(Struct, frozen=True):
-    """Files that the user asked for besides the terminal, and a collector of traces; empty for
-    none."""
+    """Files that the user requested, and a trace collector; empty for none."""
 
     events: str
     profile: str = ""
@@ -36,19 +35,19 @@ class ListenerOptions(Struct, frozen=True):
     journal: bool = True
 
 
-def listeners(
+def build_run_listeners(
     screen: Screen, settings: Settings, options: ListenerOptions, info: RunInfo
 ) -> Sequence[Listener]:
-    """Made once the run has an id and a place to be kept."""
+    """Build the listeners once the run has an id and a directory."""
     heard: list[Listener] = []
     if options.journal and not info.is_idle:
         heard.append(RunJournal(info.home / "runs", info.run))
     if options.events:
-        heard.append(_events(settings.cwd / Path(options.events), heard))
+        heard.append(_open_event_file(settings.cwd / Path(options.events), heard))
     if options.profile:
         heard.append(Profile(settings.cwd / Path(options.profile)))
     if options.logs is not Logs.NONE and not info.is_idle:
-        heard.append(_terminal(screen, settings, options.logs, info))
+        heard.append(_build_terminal_listener(screen, settings, options.logs, info))
     if options.otlp or is_wanted(settings.env):
         heard += _trace(screen, settings, options.otlp, info)
     return heard
@@ -61,7 +60,9 @@ def _trace(screen: Screen, settings: Settings, otlp: str, info: RunInfo) -> Sequ
     about = {"service.name": "fabric", "service.version": VERSION}
 
     def tell(message: str) -> None:
-        say(f"{screen.err.warn('warning')}: the trace of this run was not sent: {message}")
+        print_progress(
+            f"{screen.err.warn('warning')}: the trace of this run was not sent: {message}"
+        )
 
     try:
         # All of a run that has nothing to do is told at once.
@@ -73,8 +74,8 @@ def _trace(screen: Screen, settings: Settings, otlp: str, info: RunInfo) -> Sequ
     return (TracedRun(info.run, export, place_said(settings.env.get(_CALLER, ""))),)
 
 
-def _events(path: Path, before: Sequence[Listener]) -> EventFile:
-    """Where it cannot be written there is no run for those before to hear of."""
+def _open_event_file(path: Path, before: Sequence[Listener]) -> EventFile:
+    """Open the event file. If it cannot be written, the earlier listeners are closed."""
     try:
         return EventFile(path)
     except FabricError:
@@ -83,7 +84,9 @@ def _events(path: Path, before: Sequence[Listener]) -> EventFile:
         raise
 
 
-def _terminal(screen: Screen, settings: Settings, logs: Logs, info: RunInfo) -> Listener:
+def _build_terminal_listener(
+    screen: Screen, settings: Settings, logs: Logs, info: RunInfo
+) -> Listener:
     tally = ServiceProgress(info) if info.many else None
     talk = LogLines(logs, screen.err, tally)
     live = settings.stderr_is_terminal and not settings.in_ci

@@ -1,11 +1,11 @@
-"""A run on a terminal: rows that are drawn anew ten times a second, lines above them."""
+"""A run on a terminal: rows redrawn ten times per second, with lines above them."""
 
 import threading
 
 from fabric.cli.progress.lines import order
 from fabric.cli.progress.log_lines import LogLines
 from fabric.cli.progress.tables import LiveRows
-from fabric.cli.screen import safe
+from fabric.cli.screen import escape_for_terminal
 from fabric.model.events import Stamped, TaskStarted
 from fabric.system.clock import Clock
 
@@ -13,7 +13,7 @@ _REDRAW_SECONDS = 0.1
 
 
 class LiveTable:
-    """Events only change the count; one thread draws, so that no burst of them is slowed down."""
+    """Events only update counts. One thread draws, so that bursts of events are not slowed down."""
 
     def __init__(self, talk: LogLines, rows: LiveRows, clock: Clock) -> None:
         self._talk = talk
@@ -37,7 +37,7 @@ class LiveTable:
             self._drawer.start()
 
     def close(self) -> None:
-        """The table goes, the lines stay."""
+        """Erase the table. The lines stay."""
         self._over.set()
         if self._begin is not None:
             self._drawer.join()
@@ -51,11 +51,11 @@ class LiveTable:
             self._draw(rows)
 
     def _draw(self, table: list[str]) -> None:
-        """In one piece, so that nobody sees half of it."""
+        """Draw in one write, to avoid flicker."""
         with self._lock:
             lines, self._lines = self._lines, []
         # Written over, not erased first: it would flicker, and fill some terminals' history.
         back = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        body = "".join(f"{safe(line)}\x1b[K\n" for line in (*lines, *table))
+        body = "".join(f"{escape_for_terminal(line)}\x1b[K\n" for line in (*lines, *table))
         order(f"{back}{body}\x1b[J")
         self._drawn = len(table)

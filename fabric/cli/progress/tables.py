@@ -1,26 +1,26 @@
-"""What stays below the lines of a run on a terminal, and moves with the clock."""
+"""The live table below the lines of a run."""
 
 from typing import Protocol
 
-from fabric.cli.progress.frame import frame
+from fabric.cli.progress.frame import measure_frame
 from fabric.engine.listeners.service_progress import ServiceProgress
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.model.events import RunStarted, Stamped, TaskEnded, TaskStarted
-from fabric.views.board import board_lines
+from fabric.views.board import format_board
 from fabric.views.style import Style
 
 _ROWS = 8
 
 
 class LiveRows(Protocol):
-    """Not thread-safe: who draws holds a lock."""
+    """The rows of the table. Not thread-safe: the drawing thread holds a lock."""
 
     def hear(self, event: Stamped) -> None: ...
     def lines(self, elapsed: float) -> list[str]: ...
 
 
 class ServiceRows:
-    """A row for each service; the tally hears of events with the lines of the run."""
+    """A row per service. The tally receives events along with the lines."""
 
     def __init__(self, tally: ServiceProgress, style: Style) -> None:
         self._tally, self._style = tally, style
@@ -29,7 +29,7 @@ class ServiceRows:
         pass
 
     def lines(self, elapsed: float) -> list[str]:
-        return board_lines(self._tally.board(elapsed), frame(), self._style)
+        return format_board(self._tally.board(elapsed), measure_frame(), self._style)
 
 
 class TaskRows:
@@ -63,10 +63,13 @@ class TaskRows:
         ]
         if len(names) > _ROWS:
             rows.append(self._style.dim(f"  … and {len(names) - _ROWS} more"))
-        return [*rows, self._style.dim(f"  {self._ended} of {plural(self._total, 'task')} done")]
+        return [
+            *rows,
+            self._style.dim(f"  {self._ended} of {format_count(self._total, 'task')} done"),
+        ]
 
 
 def _cut(name: str) -> str:
     """A row that wraps cannot be drawn over."""
-    room = max(1, frame().width - 16)
+    room = max(1, measure_frame().width - 16)
     return name if len(name) <= room else f"{name[: room - 1]}…"

@@ -1,4 +1,4 @@
-"""What bindings can see; what lies elsewhere is asked for by functions that are handed in."""
+"""The values that bindings can read. Files and managers are read through given functions."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from fabric.config.yaml.nodes import Scalar
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Problem
 
@@ -17,31 +17,34 @@ ReadText: TypeAlias = Callable[[str], str | None]
 ReadSecret: TypeAlias = Callable[[str, str], str]
 
 
-def no_files(_path: str) -> str | None:
+def refuse_files(_path: str) -> str | None:
     return None
 
 
-def no_managers(scheme: str, _reference: str) -> str:
-    message = f"no plugin found for `{shown(scheme)}://`"
+def refuse_managers(scheme: str, _reference: str) -> str:
+    message = f"no plugin found for `{format_excerpt(scheme)}://`"
     hint = "install a plugin with an entry point of that name in the group fabric.plugins"
     raise FabricError(Problem("config/secret-plugin", message, hint))
 
 
 class BindingScope(Struct, frozen=True):
-    """What bindings can see. `secrets` and `params` are the config's own entries, `given` beats
-    the latter; `read_text` gives a file of the project, None where there is none; `read_secret`
-    asks a secret manager. Variables that are `withheld` are there, and not for this config."""
+    """The values that bindings can read. `secrets` and `params` are config entries; `given`
+    overrides params.
+
+    `read_text` returns a project file or None. `read_secret` calls a secret manager. `withheld`
+    variables exist but are forbidden.
+    """
 
     env: Mapping[str, str]
     stage: str
     secrets: Mapping[str, Scalar]
     params: Mapping[str, Scalar] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
-    read_text: ReadText = no_files
-    read_secret: ReadSecret = no_managers
+    read_text: ReadText = refuse_files
+    read_secret: ReadSecret = refuse_managers
     withheld: frozenset[str] = frozenset()
     secret_use: SecretUse = SecretUse.READ
 
     def missing(self, name: str) -> str:
-        """Why a variable has no value here, as the end of a sentence."""
+        """Return why a variable has no value, as the end of a sentence."""
         return "cannot be used in requests" if name in self.withheld else "is not set"

@@ -1,5 +1,7 @@
-"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into the text of
-a tree; all but `stage` and `secret` may have a default, as in `${env:X,default}`."""
+"""Fill `${env:X}`, `${stage}`, `${secret:KEY}`, `${param:NAME}` and `${file:PATH}` into a tree.
+
+All except `stage` and `secret` can have a default, as in `${env:X,default}`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 from fabric.config.resolve.binding_scope import BindingScope
 from fabric.config.yaml.nodes import KeyValue, Node, Scalar, Sequence, place_of
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.bindable import SecretUse
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import REDACTED, looks_secret
-from fabric.model.spelling import nearest
+from fabric.model.secrecy import REDACTED, is_secret_name
+from fabric.model.spelling import find_nearest
 
 MAX_DEPTH = 8
 # Secrets made of secrets could otherwise grow without end.
@@ -31,8 +33,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 
 
 class Filled(NamedTuple):
-    """A tree with its bindings filled, what went wrong, the variables that were looked at, and the
-    values that secrets gave."""
+    """A tree with filled bindings, the problems, the variables read, and the secret values."""
 
     node: Node
     problems: tuple[Problem, ...]
@@ -59,7 +60,7 @@ _Part: TypeAlias = _Literal | _Binding
 
 
 class BindingError(Exception):
-    """One binding that cannot be filled; `problem` has no place yet."""
+    """A binding that cannot be filled. `problem` has no place yet."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -67,15 +68,15 @@ class BindingError(Exception):
 
 
 def fill(node: Node, scope: BindingScope) -> Filled:
-    """The tree with every binding in it filled; what cannot be filled stays as it was written."""
+    """Fill every binding in the tree. Bindings that cannot be filled stay unchanged."""
     filler = _Filler(scope)
     filled = filler.node(node)
     secret_values = frozenset(filler.secret_values)
     return Filled(filled, tuple(filler.problems), frozenset(filler.names), secret_values)
 
 
-def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
-    """The text cut into literal pieces and bindings; `${…}` of other tools stays literal."""
+def split_bindings(text: str, depth: int = 0) -> Iterator[_Part]:
+    """Split the text into literals and bindings. `${…}` of other tools stays literal."""
     # One more than secrets may point on, so that theirs is the message when they go in a circle.
     if depth > MAX_DEPTH + 1:
         raise BindingError(
@@ -88,46 +89,46 @@ def parts_of(text: str, depth: int = 0) -> Iterator[_Part]:
         if found.start() > position:
             yield _Literal(text[position : found.start()])
         end = _end_of(text, found.end())
-        yield _binding(found[1], text[found.end() : end])
+        yield _parse_binding(found[1], text[found.end() : end])
         position = end + 1
     if position < len(text):
         yield _Literal(text[position:])
 
 
 @lru_cache(maxsize=256)
-def _meant(word: str) -> str:
-    return nearest(word, _WORDS)
+def _suggest_binding(word: str) -> str:
+    return find_nearest(word, _WORDS)
 
 
 def _is_ours(word: str) -> bool:
     if word in _WORDS:
         return True
-    meant = _meant(word)
+    meant = _suggest_binding(word)
     if meant:
-        message = f"unknown binding `${{{shown(word)}…}}`"
+        message = f"unknown binding `${{{format_excerpt(word)}…}}`"
         raise BindingError("config/unknown-binding", message, f"did you mean `${{{meant}…}}`?")
     return False
 
 
 def _end_of(text: str, start: int) -> int:
-    """Where the brace closes that is open at `start`; braces inside of a default are balanced."""
+    """Find the closing brace of `start`. Braces within a default are balanced."""
     open_braces = 1
     for found in _BRACE.finditer(text, start):
         open_braces += 1 if found[0] == "{" else -1
         if not open_braces:
             return found.start()
-    message = f"missing closing brace in the binding `${{{shown(text[start:], 30)}`"
+    message = f"missing closing brace in the binding `${{{format_excerpt(text[start:], 30)}`"
     raise BindingError("config/bad-binding", message)
 
 
-def _binding(word: str, rest: str) -> _Binding:
+def _parse_binding(word: str, rest: str) -> _Binding:
     name, comma, default = rest.removeprefix(":").partition(",")
     is_bare = word == "stage"
     if is_bare and not rest:
         return _Binding(word, "", None)
     is_name = _NAMES.get(word, _NAME).fullmatch(name) is not None
     if is_bare or not is_name or (comma and word in _WITHOUT_DEFAULT):
-        message = f"unknown binding `${{{word}{shown(rest, 30)}}}`"
+        message = f"unknown binding `${{{word}{format_excerpt(rest, 30)}}}`"
         hint = (
             "write ${env:NAME}, ${env:NAME,default}, ${secret:KEY}, ${param:NAME}, ${file:PATH} "
             "or ${stage}"
@@ -137,7 +138,7 @@ def _binding(word: str, rest: str) -> _Binding:
 
 
 class _Filler:
-    """One pass over a tree; keeps the problems, names and secret values that it met."""
+    """One pass over a tree. It collects problems, names and secret values."""
 
     def __init__(self, scope: BindingScope) -> None:
         self._scope = scope
@@ -149,20 +150,21 @@ class _Filler:
         self._letters_left = MAX_LETTERS
 
     def node(self, node: Node) -> Node:
-        """The same node when nothing in it changed: most of a big file has no bindings."""
+        """Fill a node. An unchanged node is returned itself, because most of a file has no
+        bindings."""
         if isinstance(node, Scalar):
-            return self._scalar(node)
+            return self._fill_scalar(node)
         if isinstance(node, Sequence):
             items = tuple([self.node(item) for item in node.items])
             return node if items == node.items else node._replace(items=items)
-        entries = tuple([self._entry(entry) for entry in node.entries])
+        entries = tuple([self._fill_entry(entry) for entry in node.entries])
         return node if entries == node.entries else node._replace(entries=entries)
 
-    def _entry(self, entry: KeyValue) -> KeyValue:
+    def _fill_entry(self, entry: KeyValue) -> KeyValue:
         value = self.node(entry.value)
         return entry if value is entry.value else entry._replace(value=value)
 
-    def _scalar(self, node: Scalar) -> Scalar:
+    def _fill_scalar(self, node: Scalar) -> Scalar:
         if not isinstance(node.value, str) or "${" not in node.value:
             return node
         try:
@@ -180,11 +182,11 @@ class _Filler:
 
     def _fill(self, text: str, depth: int) -> _PlainText | None:
         """None when nothing in the text is a binding."""
-        parts = tuple(islice(parts_of(text, depth), self._parts_left + 1))
+        parts = tuple(islice(split_bindings(text, depth), self._parts_left + 1))
         self._parts_left -= len(parts)
         if not any(isinstance(part, _Binding) for part in parts):
             return None
-        pieces = [self._piece(part, depth) for part in parts]
+        pieces = [self._fill_piece(part, depth) for part in parts]
         self.secret_values.update(piece.text for piece in pieces if piece.is_secret and piece.text)
         self._letters_left -= sum(len(piece.text) for piece in pieces)
         if self._parts_left < 0 or self._letters_left < 0:
@@ -194,41 +196,41 @@ class _Filler:
         is_secret = any(piece.is_secret for piece in pieces)
         return _PlainText("".join(piece.text for piece in pieces), is_secret)
 
-    def _piece(self, part: _Part, depth: int) -> _PlainText:
+    def _fill_piece(self, part: _Part, depth: int) -> _PlainText:
         if isinstance(part, _Literal):
             return _PlainText(part.text)
         match part.word:
             case "env":
-                return self._variable(part, depth)
+                return self._fill_variable(part, depth)
             case "secret":
-                return _PlainText(self._secret(part.name, depth), is_secret=True)
+                return _PlainText(self._fill_secret(part.name, depth), is_secret=True)
             case "param":
-                return self._param(part, depth)
+                return self._fill_param(part, depth)
             case "file":
-                return self._file(part, depth)
+                return self._fill_file(part, depth)
             case _:
                 return _PlainText(self._scope.stage)
 
-    def _variable(self, part: _Binding, depth: int) -> _PlainText:
+    def _fill_variable(self, part: _Binding, depth: int) -> _PlainText:
         self.names.add(part.name)
         value = self._scope.env.get(part.name)
         if value is not None:
-            return _PlainText(value, looks_secret(part.name))
-        name = shown(part.name)
+            return _PlainText(value, is_secret_name(part.name))
+        name = format_excerpt(part.name)
         message = f"variable `{name}` {self._scope.missing(part.name)} and has no default"
         hint = f"set {name}, or write ${{env:{name},default}}"
         if part.name in self._scope.withheld:
             hint = f"write ${{env:{name},default}}, or start the server with --resolve-env"
-        return self._default(part, depth, BindingError("config/unset-variable", message, hint))
+        return self._fill_default(part, depth, BindingError("config/unset-variable", message, hint))
 
-    def _default(self, part: _Binding, depth: int, otherwise: BindingError) -> _PlainText:
+    def _fill_default(self, part: _Binding, depth: int, otherwise: BindingError) -> _PlainText:
         if part.default is None:
             raise otherwise
         return self._fill(part.default, depth + 1) or _PlainText(part.default)
 
-    def _param(self, part: _Binding, depth: int) -> _PlainText:
-        """What was given on the command line, then what the config says for the stage."""
-        is_secret = looks_secret(part.name)
+    def _fill_param(self, part: _Binding, depth: int) -> _PlainText:
+        """Fill a param: from the command line, then from the stage's config."""
+        is_secret = is_secret_name(part.name)
         given = self._scope.given.get(part.name)
         if given is not None:
             return _PlainText(given, is_secret)
@@ -236,35 +238,37 @@ class _Filler:
         if own is not None:
             found = self._fill(own.text, depth + 1) or _PlainText(own.text)
             return found._replace(is_secret=found.is_secret or is_secret)
-        name = shown(part.name)
+        name = format_excerpt(part.name)
         message = f"parameter `{name}` is not set and has no default"
         hint = f"set --param {name}=…, or add it to `params` (or `stages.<stage>.params`)"
-        return self._default(part, depth, BindingError("config/unset-param", message, hint))
+        return self._fill_default(part, depth, BindingError("config/unset-param", message, hint))
 
-    def _file(self, part: _Binding, depth: int) -> _PlainText:
+    def _fill_file(self, part: _Binding, depth: int) -> _PlainText:
         try:
             text = self._scope.read_text(part.name)
         except FabricError as error:
             found = error.first
             raise BindingError(found.code, found.message, found.hint) from error
         if text is not None:
-            return _PlainText(text, looks_secret(part.name))
-        message = f"file `{shown(part.name)}` not found in the project"
+            return _PlainText(text, is_secret_name(part.name))
+        message = f"file `{format_excerpt(part.name)}` not found in the project"
         hint = "use a path relative to the directory of fabric.yml"
-        return self._default(part, depth, BindingError("config/missing-file", message, hint))
+        return self._fill_default(part, depth, BindingError("config/missing-file", message, hint))
 
-    def _secret(self, key: str, depth: int) -> str:
+    def _fill_secret(self, key: str, depth: int) -> str:
         if depth > MAX_DEPTH:
-            message = f"secret `{shown(key)}` has more than {MAX_DEPTH} levels of references"
+            message = (
+                f"secret `{format_excerpt(key)}` has more than {MAX_DEPTH} levels of references"
+            )
             raise BindingError("config/secret-depth", message, "check its references for a loop")
         if key not in self._known:
-            self._known[key] = self._secret_value(key, depth)
+            self._known[key] = self._read_secret_value(key, depth)
         return self._known[key]
 
-    def _secret_value(self, key: str, depth: int) -> str:
+    def _read_secret_value(self, key: str, depth: int) -> str:
         own = self._scope.secrets.get(key)
         if own is None:
-            return self._secret_variable(key)
+            return self._read_secret_variable(key)
         filled = self._fill(own.text, depth + 1)
         if filled is not None:
             return filled.text
@@ -272,39 +276,45 @@ class _Filler:
         if reference is None:
             return own.text  # it stands in the config itself
         if reference[1] == "secret":
-            return self._secret(reference[2], depth + 1)
-        return self._managed(key, *reference.groups())
+            return self._fill_secret(reference[2], depth + 1)
+        return self._read_managed_secret(key, *reference.groups())
 
-    def _managed(self, key: str, scheme: str, reference: str) -> str:
+    def _read_managed_secret(self, key: str, scheme: str, reference: str) -> str:
         self._refuse_secret(key)
         try:
             return self._scope.read_secret(scheme, reference)
         except FabricError as error:
             found = error.first
-            message = f"secret `{shown(key)}`: {found.message}"
+            message = f"secret `{format_excerpt(key)}`: {found.message}"
             raise BindingError(found.code, message, found.hint) from error
 
-    def _secret_variable(self, key: str) -> str:
+    def _read_secret_variable(self, key: str) -> str:
         self.names.add(key)
         value = self._scope.env.get(key)
         if key in self._scope.withheld:
-            message = f"secret `{shown(key)}` is not in `secrets` and cannot be used in requests"
+            message = (
+                f"secret `{format_excerpt(key)}` is not in `secrets` and cannot be used in requests"
+            )
             hint = "add it to `secrets`, with a reference that the server can resolve"
             raise BindingError("config/unset-secret", message, hint)
         if value is None:
-            message = f"secret `{shown(key)}` is not in `secrets`, and the variable is not set"
-            hint = f"add it to `secrets`, or set the variable {shown(key)}"
+            message = (
+                f"secret `{format_excerpt(key)}` is not in `secrets`, and the variable is not set"
+            )
+            hint = f"add it to `secrets`, or set the variable {format_excerpt(key)}"
             raise BindingError("config/unset-secret", message, hint)
         self._refuse_secret(key)
         return value if self._scope.secret_use is SecretUse.READ else REDACTED
 
     def _refuse_secret(self, key: str) -> None:
         if self._scope.secret_use is SecretUse.REFUSED:
-            message = f"secret `{shown(key)}` is not available in requests without an API key"
+            message = (
+                f"secret `{format_excerpt(key)}` is not available in requests without an API key"
+            )
             hint = "start the server with --api-key-file"
             raise BindingError("config/unset-secret", message, hint)
 
 
 def is_reference(text: str) -> bool:
-    """Whether the text points to a secret that lies elsewhere."""
+    """Return whether the text is a reference to an external secret."""
     return _SCHEME.fullmatch(text) is not None

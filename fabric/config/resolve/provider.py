@@ -1,4 +1,4 @@
-"""Which provider a load is for: the config's own, or the one that `--provider` names."""
+"""The provider of a load: the config's own, or the `--provider` choice."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,20 +11,19 @@ from fabric.config.yaml.nodes import (
     Mapping,
     Node,
     Scalar,
-    child,
     find,
+    find_child,
     with_entry,
 )
-from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import PROVIDER_IDS, suggested_provider
+from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.catalog import PROVIDER_IDS, suggest_provider
 from fabric.model.problems import Problem
 
 _LAID_OVER = ("name", "runtime", "region")
 
 
 class Chosen(NamedTuple):
-    """The document with the chosen provider in place, and the label that the choice goes by;
-    `own` is the provider that the config names itself."""
+    """The document with the chosen provider, and its label. `own` is the config's own provider."""
 
     root: Mapping
     label: str
@@ -35,32 +34,32 @@ class Chosen(NamedTuple):
 
 
 def choose(root: Mapping, choice: str, scope: BindingScope) -> Chosen:
-    """`choice` is a label, a provider id, or "" for what the config says."""
-    own = read.text(child(root, "provider"), "name")
-    override = _override(root, choice) if choice else None
+    """Apply the choice: a label, a provider id, or "" for the config's provider."""
+    own = read.read_text(find_child(root, "provider"), "name")
+    override = _find_override(root, choice) if choice else None
     if override is not None:
-        return _overridden(root, override, own, scope)
+        return _apply_override(root, override, own, scope)
     if choice in ("", own):
         return Chosen(root, own, own)
     if choice in PROVIDER_IDS:
-        return Chosen(_with_provider(root, "name", _leaf(root, choice)), choice, own)
-    return Chosen(root, own, own, (_unknown(root, choice),))
+        return Chosen(_with_provider(root, "name", _make_leaf(root, choice)), choice, own)
+    return Chosen(root, own, own, (_unknown_choice_problem(root, choice),))
 
 
-def _override(root: Mapping, choice: str) -> KeyValue | None:
-    """The override of this label, or else the only one for this provider."""
-    entry = find(child(root, "providerOverrides"), choice)
-    if entry is not None or choice == read.text(child(root, "provider"), "name"):
+def _find_override(root: Mapping, choice: str) -> KeyValue | None:
+    """Find the override of this label, or the only one for this provider."""
+    entry = find(find_child(root, "providerOverrides"), choice)
+    if entry is not None or choice == read.read_text(find_child(root, "provider"), "name"):
         return entry
-    overrides = child(root, "providerOverrides")
+    overrides = find_child(root, "providerOverrides")
     entries = overrides.entries if isinstance(overrides, Mapping) else ()
-    return next((item for item in entries if read.text(item.value, "name") == choice), None)
+    return next((item for item in entries if read.read_text(item.value, "name") == choice), None)
 
 
-def _overridden(root: Mapping, override: KeyValue, own: str, scope: BindingScope) -> Chosen:
+def _apply_override(root: Mapping, override: KeyValue, own: str, scope: BindingScope) -> Chosen:
     filled = fill(override.value, scope)
     for key in _LAID_OVER:
-        value = child(filled.node, key)
+        value = find_child(filled.node, key)
         if value is not None:
             root = _with_provider(root, key, value)
     backend = find(filled.node, "backend")
@@ -76,19 +75,20 @@ def _with_provider(root: Mapping, key: str, value: Node) -> Mapping:
     return with_entry(root, provider._replace(value=with_entry(provider.value, entry)))
 
 
-def _leaf(root: Mapping, text: str) -> Scalar:
-    provider = child(root, "provider") or root
+def _make_leaf(root: Mapping, text: str) -> Scalar:
+    provider = find_child(root, "provider") or root
     return Scalar(text, text, provider.line, provider.column)
 
 
-def _unknown(root: Mapping, choice: str) -> Problem:
-    overrides = child(root, "providerOverrides")
+def _unknown_choice_problem(root: Mapping, choice: str) -> Problem:
+    overrides = find_child(root, "providerOverrides")
     labels = [item.key for item in overrides.entries] if isinstance(overrides, Mapping) else []
-    return unknown_provider(shown(choice), labels)
+    return unknown_provider_problem(format_excerpt(choice), labels)
 
 
-def unknown_provider(word: str, labels: Sequence[str]) -> Problem:
-    """`labels` are those of `providerOverrides`, which are chosen by the same option."""
+def unknown_provider_problem(word: str, labels: Sequence[str]) -> Problem:
+    """Return the problem. `labels` are those of `providerOverrides`, which the same option
+    selects."""
     names = [*labels, *PROVIDER_IDS]
-    hint = suggested_provider(word, labels) or f"use one of {', '.join(names)}"
+    hint = suggest_provider(word, labels) or f"use one of {', '.join(names)}"
     return Problem("usage/unknown-provider", f"unknown provider `{word}`", hint)

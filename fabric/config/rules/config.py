@@ -1,16 +1,16 @@
-"""What must hold between keys of a config, beyond the shape of each. Every rule finds all it can.
+"""Rules between keys of a config, beyond their types. Every rule reports all it finds.
 
-A rule reads the tree as it is and skips what `check` complains of, so both speak at once.
+Rules skip nodes that `check` already reports, so both can run on the same tree.
 """
 
 import shlex
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.layers import layer_addresses
+from fabric.config.layers import map_layer_addresses
 from fabric.config.resolve.bindings import is_reference
-from fabric.config.resolve.stages import named_entries, unknown_functions
-from fabric.config.rules.function import function_findings
+from fabric.config.resolve.stages import find_unknown_functions, list_named_entries
+from fabric.config.rules.function import check_function
 from fabric.config.schema.check import Finding
 from fabric.config.schema.config import NO_EFFECT
 from fabric.config.yaml import read
@@ -20,16 +20,16 @@ from fabric.config.yaml.nodes import (
     Node,
     Scalar,
     Sequence,
-    child,
     find,
+    find_child,
+    format_leaf,
     place_of,
-    visible,
 )
-from fabric.config.yaml.syntax import has_binding, shown
+from fabric.config.yaml.syntax import format_excerpt, has_binding
 from fabric.model.back_ends import BACK_ENDS, BackendKind, back_end_facts
-from fabric.model.catalog import PROVIDER_IDS, facts_of
+from fabric.model.catalog import PROVIDER_IDS, find_provider_facts
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 PRODUCTION = ("prod", "production", "live")
 _NAMED = ("functions", "layers", "resources", "addons", "workflows", "secrets")
@@ -45,79 +45,83 @@ class Subject(NamedTuple):
 Rule: TypeAlias = Callable[[Subject], Iterator[Finding]]
 
 
-def rule_findings(root: Mapping, stage: str) -> Iterator[Finding]:
+def check_rules(root: Mapping, stage: str) -> Iterator[Finding]:
     subject = Subject(root, stage)
     for rule in _RULES:
         yield from rule(subject)
 
 
-def _unique_names(subject: Subject) -> Iterator[Finding]:
+def _check_unique_names(subject: Subject) -> Iterator[Finding]:
     for key in _NAMED:
         seen: dict[str, int] = {}
-        items = child(subject.root, key)
+        items = find_child(subject.root, key)
         for item in items.items if isinstance(items, Sequence) else ():
             name = find(item, "name")
-            text = read.text(item, "name")
+            text = read.read_text(item, "name")
             if name is None or not text:
                 continue
             if text in seen:
-                yield _same_name(key, text, seen[text], name)
+                yield _duplicate_name_finding(key, text, seen[text], name)
             seen.setdefault(text, name.line)
 
 
-def _same_name(key: str, name: str, first: int, entry: KeyValue) -> Finding:
+def _duplicate_name_finding(key: str, name: str, first: int, entry: KeyValue) -> Finding:
     noun = key.removesuffix("s")
     code = "config/duplicate-function" if key == "functions" else "config/duplicate-name"
-    message = f"duplicate name `{shown(name)}` in `{key}` (lines {first} and {entry.line})"
-    return _error(code, message, entry.value, f"use a different name for each {noun}")
+    message = f"duplicate name `{format_excerpt(name)}` in `{key}` (lines {first} and {entry.line})"
+    return _make_error(code, message, entry.value, f"use a different name for each {noun}")
 
 
-def _functions(subject: Subject) -> Iterator[Finding]:
+def _check_functions(subject: Subject) -> Iterator[Finding]:
     root = subject.root
-    facts = facts_of(read.text(child(root, "provider"), "name"))
+    facts = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
     known = {
-        "layers": frozenset(layer_addresses(root)),
-        "resources": frozenset(name for name, _ in named_entries(child(root, "resources"))),
-        "addons": frozenset(name for name, _ in named_entries(child(root, "addons"))),
+        "layers": frozenset(map_layer_addresses(root)),
+        "resources": frozenset(
+            name for name, _ in list_named_entries(find_child(root, "resources"))
+        ),
+        "addons": frozenset(name for name, _ in list_named_entries(find_child(root, "addons"))),
     }
-    runtime = read.text(child(root, "provider"), "runtime")
-    for name, node in named_entries(child(root, "functions")):
-        yield from function_findings(name, node, runtime, facts, known)
+    runtime = read.read_text(find_child(root, "provider"), "runtime")
+    for name, node in list_named_entries(find_child(root, "functions")):
+        yield from check_function(name, node, runtime, facts, known)
 
 
-def _overlays(subject: Subject) -> Iterator[Finding]:
-    for problem in unknown_functions(subject.root):
+def _check_overlays(subject: Subject) -> Iterator[Finding]:
+    for problem in find_unknown_functions(subject.root):
         yield Finding(problem)
 
 
-def _secrets(subject: Subject) -> Iterator[Finding]:
+def _check_secrets(subject: Subject) -> Iterator[Finding]:
     if subject.stage not in PRODUCTION:
         return
-    for name, leaf in secret_leaves(subject.root).items():
+    for name, leaf in list_secret_leaves(subject.root).items():
         if not is_reference(leaf.text) and not has_binding(leaf.text):
-            message = f"literal value for the secret `{shown(name)}` in stage `{subject.stage}`"
+            message = (
+                f"literal value for the secret `{format_excerpt(name)}` in stage `{subject.stage}`"
+            )
             hint = "use a reference, or a binding such as ${env:NAME}"
-            yield _error("config/secret-literal", message, leaf, hint)
+            yield _make_error("config/secret-literal", message, leaf, hint)
 
 
-def param_leaves(root: Node) -> dict[str, Scalar]:
-    entries = _entries(child(root, "params"))
+def list_param_leaves(root: Node) -> dict[str, Scalar]:
+    entries = _list_entries(find_child(root, "params"))
     return {one.key: one.value for one in entries if isinstance(one.value, Scalar)}
 
 
-def secret_leaves(root: Node) -> dict[str, Scalar]:
-    """What `secrets` says for each key, in either way of writing it."""
-    secrets = child(root, "secrets")
+def list_secret_leaves(root: Node) -> dict[str, Scalar]:
+    """List the `secrets` by key, in both notations."""
+    secrets = find_child(root, "secrets")
     found = {
         name: node.value
-        for name, node in ((entry.key, find_ref(entry)) for entry in _entries(secrets))
+        for name, node in ((entry.key, find_ref(entry)) for entry in _list_entries(secrets))
         if node is not None and isinstance(node.value, Scalar)
     }
     if isinstance(secrets, Sequence):
-        for name, item in named_entries(secrets):
-            leaf = child(item, "ref")
+        for name, item in list_named_entries(secrets):
+            leaf = find_child(item, "ref")
             if isinstance(leaf, Scalar):
-                found[name] = _reference(leaf)
+                found[name] = _normalize_reference(leaf)
     return found
 
 
@@ -125,87 +129,89 @@ def find_ref(entry: KeyValue) -> KeyValue | None:
     return find(entry.value, "ref") if isinstance(entry.value, Mapping) else entry
 
 
-def _reference(leaf: Scalar) -> Scalar:
-    """In a list the reference may be the bare name of another secret or of a variable."""
+def _normalize_reference(leaf: Scalar) -> Scalar:
+    """Normalize a list reference, which can be the bare name of a secret or variable."""
     return leaf._replace(text=f"secret://{leaf.text}") if leaf.text.isidentifier() else leaf
 
 
-def _backend(subject: Subject) -> Iterator[Finding]:
-    backend = child(subject.root, "backend")
-    kind = read.text(backend, "kind", BackendKind.LOCAL)
+def _check_backend(subject: Subject) -> Iterator[Finding]:
+    backend = find_child(subject.root, "backend")
+    kind = read.read_text(backend, "kind", BackendKind.LOCAL)
     if kind not in tuple(BackendKind):
         return
     known = back_end_facts(kind).settings
     others = {key for one in BACK_ENDS for key in one.settings if key not in known}
-    for entry in _entries(backend):
+    for entry in _list_entries(backend):
         if entry.key in others:
             message = (
                 f"`backend.{entry.key}` has no effect with kind `{kind}`, except in migrations"
             )
-            yield _warning("config/no-effect", message, entry)
+            yield _make_warning("config/no-effect", message, entry)
 
 
-def _without_effect(subject: Subject) -> Iterator[Finding]:
+def _find_settings_without_effect(subject: Subject) -> Iterator[Finding]:
     found = [find(subject.root, key) for key in NO_EFFECT]
-    strategy = find(child(subject.root, "deploy"), "strategy")
+    strategy = find(find_child(subject.root, "deploy"), "strategy")
     for entry in (*found, strategy):
         if entry is not None:
             prefix = "deploy." if entry is strategy else ""
             message = f"`{prefix}{entry.key}` has no effect in this version"
-            yield _warning("config/no-effect", message, entry)
+            yield _make_warning("config/no-effect", message, entry)
 
 
-def _targets(subject: Subject) -> Iterator[Finding]:
-    labels = {entry.key for entry in _entries(child(subject.root, "providerOverrides"))}
+def _check_targets(subject: Subject) -> Iterator[Finding]:
+    labels = {entry.key for entry in _list_entries(find_child(subject.root, "providerOverrides"))}
     known = labels | set(PROVIDER_IDS)
-    targets = child(subject.root, "fabric", "targets")
+    targets = find_child(subject.root, "fabric", "targets")
     for item in targets.items if isinstance(targets, Sequence) else ():
         if isinstance(item, Scalar) and item.text not in known:
-            message = f"target `{visible(item)}` is not a label of `providerOverrides`"
-            yield _error("config/unknown-target", message, item, did_you_mean(item.text, known))
+            message = f"target `{format_leaf(item)}` is not a label of `providerOverrides`"
+            yield _make_error(
+                "config/unknown-target", message, item, suggest_spelling(item.text, known)
+            )
 
 
 def _build_command(subject: Subject) -> Iterator[Finding]:
-    functions = (node for _, node in named_entries(child(subject.root, "functions")))
+    functions = (node for _, node in list_named_entries(find_child(subject.root, "functions")))
     for node in (subject.root, *functions):
-        leaf = child(node, "build", "command")
+        leaf = find_child(node, "build", "command")
         if isinstance(leaf, Scalar) and isinstance(leaf.value, str):
             try:
                 shlex.split(leaf.value)
             except ValueError as error:
                 message = f"invalid `build.command`: {error}"
-                yield _error("config/bad-command", message, leaf, "write it as a list")
+                yield _make_error("config/bad-command", message, leaf, "write it as a list")
 
 
-def _layer_versions(subject: Subject) -> Iterator[Finding]:
-    for name, address in layer_addresses(subject.root).items():
+def _check_layer_versions(subject: Subject) -> Iterator[Finding]:
+    for name, address in map_layer_addresses(subject.root).items():
         if address and not address.rpartition(":")[2].isdigit():
-            message = f"layer `{shown(name)}` has no version"
+            message = f"layer `{format_excerpt(name)}` has no version"
             where = find(subject.root, "layers")
             if where is not None:
-                yield _warning("config/layer-version", message, where)
+                yield _make_warning("config/layer-version", message, where)
 
 
-def _entries(node: Node | None) -> tuple[KeyValue, ...]:
+def _list_entries(node: Node | None) -> tuple[KeyValue, ...]:
     return node.entries if isinstance(node, Mapping) else ()
 
 
-def _error(code: str, message: str, node: Node, hint: str = "") -> Finding:
+def _make_error(code: str, message: str, node: Node, hint: str = "") -> Finding:
     return Finding(Problem(code, message, hint, place_of(node)))
 
 
-def _warning(code: str, message: str, entry: KeyValue) -> Finding:
+def _make_warning(code: str, message: str, entry: KeyValue) -> Finding:
     return Finding(Problem(code, message, where=place_of(entry)), is_fatal=False)
 
 
 _RULES: tuple[Rule, ...] = (
-    _unique_names,
-    _functions,
-    _overlays,
-    _secrets,
-    _backend,
-    _without_effect,
-    _targets,
+    _check_unique_names,
+    _check_functions,
+    _check_overlays,
+    _check_secrets,
+    _check_backend,
+    _find_settings_without_effect,
+    _check_targets,
     _build_command,
-    _layer_versions,
+    _check_layer_versions,
 )

@@ -1,11 +1,11 @@
-"""What a plan or a deploy refuses, though the config loads: local runs can do with less."""
+"""Problems that prevent a plan or a deploy although the config loads. Local runs ignore them."""
 
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from fabric.config.rules.env_size import too_large
-from fabric.config.rules.locations import BACKEND, trigger_pointer
+from fabric.config.rules.env_size import find_oversized
+from fabric.config.rules.locations import BACKEND, build_trigger_pointer
 from fabric.config.values import (
     AmqpTrigger,
     Config,
@@ -17,64 +17,66 @@ from fabric.config.values import (
     Trigger,
 )
 from fabric.model.back_ends import back_end_facts
-from fabric.model.catalog import titled
+from fabric.model.catalog import format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Place, Problem
 
 
 def plan_problems(config: Config) -> tuple[Problem, ...]:
-    """Why this config cannot be planned; empty when it can."""
+    """Return why this config cannot be planned; empty if it can."""
     found = [
         *config.unplannable,
-        *_placed(config, BACKEND, _backend_problems(config)),
+        *_place_problems(config, BACKEND, _find_backend_problems(config)),
         *(
             problem
-            for pointer, found in too_large(config)
-            for problem in _placed(config, pointer, [found])
+            for pointer, found in find_oversized(config)
+            for problem in _place_problems(config, pointer, [found])
         ),
         *(
             problem
             for function in config.functions
             for number, trigger in enumerate(function.triggers)
-            for problem in _placed(
+            for problem in _place_problems(
                 config,
-                trigger_pointer(function.name, number),
-                _trigger_problems(config, function, trigger),
+                build_trigger_pointer(function.name, number),
+                _find_trigger_problems(config, function, trigger),
             )
         ),
     ]
     return tuple(found)
 
 
-def _placed(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The problems with the place of a setting; the file alone, where it is not known."""
+def _place_problems(config: Config, pointer: str, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Add the place of a setting to problems, or only the file if unknown."""
     for problem in problems:
         spot = next((one for one in config.locations if one.pointer == pointer), None)
         spot = spot or ConfigPlace(pointer, Place(config.file))
         yield replace(problem, where=spot.where, frame=spot.frame)
 
 
-def _backend_problems(config: Config) -> Iterator[Problem]:
+def _find_backend_problems(config: Config) -> Iterator[Problem]:
     needed = back_end_facts(config.backend.kind).needed
     if needed and needed not in dict(config.backend.settings):
         message = f"`backend.{needed}` is required for backend `{config.backend.kind}`"
         yield Problem("config/missing-key", message)
 
 
-def _trigger_problems(config: Config, function: Function, trigger: Trigger) -> Iterator[Problem]:
+def _find_trigger_problems(
+    config: Config, function: Function, trigger: Trigger
+) -> Iterator[Problem]:
     match trigger:
         case LogstreamTrigger() | AmqpTrigger():
-            yield _unsupported(config, function, _kind_of(trigger))
+            yield _trigger_support_problem(config, function, _get_kind(trigger))
         case _:
             pass
-    for key in _missing(trigger):
+    for key in _list_missing_fields(trigger):
         message = (
-            f"`{key}` is required in the {_kind_of(trigger)} trigger of function `{function.name}`"
+            f"`{key}` is required in the {_get_kind(trigger)} trigger of function `{function.name}`"
         )
         yield Problem("config/missing-key", message)
 
 
-def _missing(trigger: Trigger) -> tuple[str, ...]:
+def _list_missing_fields(trigger: Trigger) -> tuple[str, ...]:
     match trigger:
         case EventbusTrigger(pattern=pattern):
             needs = {"pattern": pattern not in ("", "{}")}
@@ -89,7 +91,7 @@ def _missing(trigger: Trigger) -> tuple[str, ...]:
     return tuple(key for key, is_there in needs.items() if not is_there)
 
 
-def _kind_of(trigger: Trigger) -> TriggerKind:
+def _get_kind(trigger: Trigger) -> TriggerKind:
     match trigger:
         case EventbusTrigger():
             return TriggerKind.EVENTBUS
@@ -101,10 +103,10 @@ def _kind_of(trigger: Trigger) -> TriggerKind:
             return TriggerKind.AMQP
 
 
-def _unsupported(config: Config, function: Function, kind: TriggerKind) -> Problem:
+def _trigger_support_problem(config: Config, function: Function, kind: TriggerKind) -> Problem:
     message = (
         f"function `{function.name}` has a trigger of type `{kind}`, "
-        f"which {titled(config.provider.id)} does not support"
+        f"which {format_provider_title(config.provider.id)} does not support"
     )
     hint = "use it only in local runs: no provider supports this trigger"
     return Problem("config/trigger-unsupported", message, hint)

@@ -1,4 +1,4 @@
-"""What must hold for one function: its triggers fit the provider, its references exist."""
+"""Rules for one function: triggers that the provider supports, and existing references."""
 
 import re
 from collections.abc import Iterator
@@ -6,25 +6,25 @@ from collections.abc import Mapping as Known
 from typing import NamedTuple
 
 from fabric.config.layers import is_address
-from fabric.config.schedule import ScheduleError, normalised
+from fabric.config.schedule import ScheduleError, normalize_schedule
 from fabric.config.schema.check import Finding
-from fabric.config.triggers import kinds_of
+from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
 from fabric.config.yaml.nodes import (
     Mapping,
     Node,
     Scalar,
     Sequence,
-    child,
+    find_child,
+    format_leaf,
     is_unfilled,
     place_of,
-    visible,
 )
-from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts, titled
+from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.catalog import DEPLOYABLE_TRIGGERS, ProviderFacts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 NODE_SUFFIXES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs")
 PYTHON_SUFFIXES = (".py",)
@@ -46,36 +46,41 @@ class _FunctionNode(NamedTuple):
     known: Known[str, frozenset[str]]
 
 
-def function_findings(
+def check_function(
     name: str,
     node: Mapping,
     runtime: str,
     facts: ProviderFacts | None,
     known: Known[str, frozenset[str]],
 ) -> Iterator[Finding]:
-    """All that is wrong with a function; `known` has the names that it may refer to."""
-    function = _FunctionNode(shown(name), node, read.text(node, "runtime", runtime), facts, known)
-    yield from _entry(function)
-    yield from _triggers(function)
-    yield from _references(function)
-    yield from _ignored_layers(function)
+    """Find all problems of a function. `known` contains the names it can refer to."""
+    function = _FunctionNode(
+        format_excerpt(name), node, read.read_text(node, "runtime", runtime), facts, known
+    )
+    yield from _check_entry(function)
+    yield from _check_triggers(function)
+    yield from _check_references(function)
+    yield from _check_ignored_layers(function)
 
 
-def _entry(function: _FunctionNode) -> Iterator[Finding]:
-    leaf = child(function.node, "entry")
+def _check_entry(function: _FunctionNode) -> Iterator[Finding]:
+    leaf = find_child(function.node, "entry")
     if not isinstance(leaf, Scalar) or is_unfilled(leaf):
         return
-    if leaves_project(leaf.text):
+    if is_outside_project(leaf.text):
         message = f"the entry of function `{function.name}` is outside the project"
-        yield _error("config/entry-outside", message, leaf, "use a path beside or below the config")
-    elif not _suits(leaf.text, function.runtime):
-        runtime, entry = shown(function.runtime), visible(leaf)
+        yield _make_error(
+            "config/entry-outside", message, leaf, "use a path beside or below the config"
+        )
+    elif not _is_suitable_entry(leaf.text, function.runtime):
+        runtime, entry = format_excerpt(function.runtime), format_leaf(leaf)
         message = f"runtime `{runtime}` of function `{function.name}` cannot run `{entry}`"
-        yield _error("config/entry-runtime", message, leaf, "change the entry or the runtime")
+        yield _make_error("config/entry-runtime", message, leaf, "change the entry or the runtime")
 
 
-def leaves_project(entry: str) -> bool:
-    """Whether a path is absolute or climbs above its start; links are for whoever has a disk."""
+def is_outside_project(entry: str) -> bool:
+    """Return whether a path is absolute or leaves its start directory. Links are checked
+    elsewhere."""
     if _ABSOLUTE.match(entry):
         return True
     depth = 0
@@ -86,85 +91,89 @@ def leaves_project(entry: str) -> bool:
     return False
 
 
-def _suits(entry: str, runtime: str) -> bool:
+def _is_suitable_entry(entry: str, runtime: str) -> bool:
     if entry.endswith(NODE_SUFFIXES):
         return not runtime.startswith("python")
     return not (entry.endswith(PYTHON_SUFFIXES) and runtime.startswith("nodejs"))
 
 
-def _triggers(function: _FunctionNode) -> Iterator[Finding]:
-    for kind, node in kinds_of(function.node):
-        yield from _capability(function, kind, node)
+def _check_triggers(function: _FunctionNode) -> Iterator[Finding]:
+    for kind, node in list_typed_triggers(function.node):
+        yield from _check_capability(function, kind, node)
         if kind is TriggerKind.CRON:
             yield from _schedule(function, node)
         elif kind is TriggerKind.QUEUE:
-            yield from _batch_window(function, node)
+            yield from _check_batch_window(function, node)
 
 
-def _capability(function: _FunctionNode, kind: TriggerKind, node: Mapping) -> Iterator[Finding]:
-    """Kinds that no provider has load all the same: local runs know them."""
+def _check_capability(
+    function: _FunctionNode, kind: TriggerKind, node: Mapping
+) -> Iterator[Finding]:
+    """Check that the provider supports the trigger. Kinds without any provider still load, for
+    local runs."""
     facts = function.facts
     if facts is None or kind in facts.triggers or kind not in DEPLOYABLE_TRIGGERS:
         return
     message = (
         f"function `{function.name}` has a trigger of type `{kind}`, "
-        f"which {titled(facts.id)} does not support"
+        f"which {format_provider_title(facts.id)} does not support"
     )
     hint = f"use one of {', '.join(sorted(facts.triggers))}"
-    yield _error("config/trigger-unsupported", message, child(node, "type") or node, hint)
+    yield _make_error("config/trigger-unsupported", message, find_child(node, "type") or node, hint)
 
 
 def _schedule(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
-    leaf = child(node, "schedule")
+    leaf = find_child(node, "schedule")
     if not isinstance(leaf, Scalar) or not leaf.text.strip() or is_unfilled(leaf):
         return
     try:
-        normalised(leaf.text)
+        normalize_schedule(leaf.text)
     except ScheduleError as error:
-        why = visible(leaf) if leaf.secret else f"{error}"
+        why = format_leaf(leaf) if leaf.secret else f"{error}"
         message = f"invalid schedule of function `{function.name}`: {why}"
-        yield _error("config/bad-schedule", message, leaf)
+        yield _make_error("config/bad-schedule", message, leaf)
 
 
-def _batch_window(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
-    size = child(node, "batchSize")
-    is_big = read.whole(node, "batchSize", _SMALL_BATCH) > _SMALL_BATCH
-    has_window = read.whole(node, "maximumBatchingWindowSeconds") > 0
+def _check_batch_window(function: _FunctionNode, node: Mapping) -> Iterator[Finding]:
+    size = find_child(node, "batchSize")
+    is_big = read.read_integer(node, "batchSize", _SMALL_BATCH) > _SMALL_BATCH
+    has_window = read.read_integer(node, "maximumBatchingWindowSeconds") > 0
     waits = function.facts is not None and function.facts.long_batches_wait
     if size is not None and waits and is_big and not has_window:
         message = f"function `{function.name}`: a batchSize over 10 requires a batching window"
         hint = "set maximumBatchingWindowSeconds to 1 or more"
-        yield _error("config/batch-window", message, size, hint)
+        yield _make_error("config/batch-window", message, size, hint)
 
 
-def _references(function: _FunctionNode) -> Iterator[Finding]:
+def _check_references(function: _FunctionNode) -> Iterator[Finding]:
     for key, names in function.known.items():
-        for leaf in _leaves(function.node, key):
+        for leaf in _list_leaves(function.node, key):
             is_fine = leaf.text in names or (key == "layers" and is_address(leaf.text))
             if not is_fine and not is_unfilled(leaf):
                 noun = _NOUNS[key]
-                message = f"unknown {noun} `{visible(leaf)}` in function `{function.name}`"
-                hint = did_you_mean(leaf.text, names) or _LISTED[key]
-                yield _error(f"config/unknown-{noun}", message, leaf, hint)
+                message = f"unknown {noun} `{format_leaf(leaf)}` in function `{function.name}`"
+                hint = suggest_spelling(leaf.text, names) or _LISTED[key]
+                yield _make_error(f"config/unknown-{noun}", message, leaf, hint)
 
 
-def _ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
-    layers = child(function.node, "layers")
+def _check_ignored_layers(function: _FunctionNode) -> Iterator[Finding]:
+    layers = find_child(function.node, "layers")
     facts = function.facts
-    if facts is None or facts.attaches_layers or not _leaves(function.node, "layers"):
+    if facts is None or facts.attaches_layers or not _list_leaves(function.node, "layers"):
         return
     message = (
-        f"ignoring the layers of `{function.name}`: {titled(facts.id)} does not support layers"
+        f"ignoring the layers of `{function.name}`: "
+        f"{format_provider_title(facts.id)} does not support layers"
     )
     where = place_of(layers or function.node)
     yield Finding(Problem("config/layers-ignored", message, where=where), is_fatal=False)
 
 
-def _leaves(node: Mapping, key: str) -> tuple[Scalar, ...]:
-    found = child(node, key)
+def _list_leaves(node: Mapping, key: str) -> tuple[Scalar, ...]:
+    found = find_child(node, key)
     items = found.items if isinstance(found, Sequence) else ()
     return tuple(item for item in items if isinstance(item, Scalar))
 
 
-def _error(code: str, message: str, node: Node, hint: str = "") -> Finding:
+def _make_error(code: str, message: str, node: Node, hint: str = "") -> Finding:
     return Finding(Problem(code, message, hint, place_of(node)))

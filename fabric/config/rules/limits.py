@@ -1,22 +1,30 @@
-"""What the provider would refuse later: found while the document is there, told when planned.
+"""Provider limits: found at load and reported at plan time.
 
-Local runs can do with less, and what is live may be looked at and removed whatever a config says.
+Local runs ignore them, and deployed services can be shown and removed with any config.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fabric.config.resolve.stages import named_entries
-from fabric.config.schedule import ScheduleError, normalised
-from fabric.config.triggers import kinds_of
+from fabric.config.resolve.stages import list_named_entries
+from fabric.config.schedule import ScheduleError, normalize_schedule
+from fabric.config.triggers import list_typed_triggers
 from fabric.config.yaml import read
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, place_of, visible
-from fabric.config.yaml.syntax import shown
-from fabric.model.catalog import ProviderFacts, facts_of, titled
+from fabric.config.yaml.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    find_child,
+    format_leaf,
+    place_of,
+)
+from fabric.config.yaml.syntax import format_excerpt
+from fabric.model.catalog import ProviderFacts, find_provider_facts, format_provider_title
 from fabric.model.names import TriggerKind
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean
+from fabric.model.spelling import suggest_spelling
 
 _EVENT = re.compile(r"objstore[123]:Object[A-Za-z]+:(?:\*|[A-Za-z]+)")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -39,40 +47,40 @@ class _Planned(NamedTuple):
 
 
 def limit_problems(root: Mapping, stage: str) -> Iterator[Problem]:
-    facts = facts_of(read.text(child(root, "provider"), "name"))
-    service = read.text(root, "service")
+    facts = find_provider_facts(read.read_text(find_child(root, "provider"), "name"))
+    service = read.read_text(root, "service")
     routes: dict[tuple[str, str], str] = {}
-    yield from _variables(child(root, "env"))
-    for name, node in named_entries(child(root, "functions")):
-        yield from _variables(child(node, "env"))
+    yield from _check_variables(find_child(root, "env"))
+    for name, node in list_named_entries(find_child(root, "functions")):
+        yield from _check_variables(find_child(node, "env"))
         planned = _Planned(service, stage, name, node, facts)
-        yield from _sizes(planned)
+        yield from _check_sizes(planned)
         yield from _name(planned)
-        for kind, trigger in kinds_of(node):
-            yield from _of_trigger(planned, kind, trigger)
+        for kind, trigger in list_typed_triggers(node):
+            yield from _check_trigger(planned, kind, trigger)
             if kind is TriggerKind.HTTP:
-                yield from _same_route(planned, trigger, routes)
+                yield from _check_same_route(planned, trigger, routes)
 
 
-def _variables(env: Node | None) -> Iterator[Problem]:
+def _check_variables(env: Node | None) -> Iterator[Problem]:
     for entry in env.entries if isinstance(env, Mapping) else ():
         leaf = entry.value
         if isinstance(leaf, Scalar) and _END in leaf.text:
-            message = f"variable `{shown(entry.key)}` contains a NUL character"
+            message = f"variable `{format_excerpt(entry.key)}` contains a NUL character"
             hint = "remove the character, or encode the value"
             yield Problem("config/bad-value", message, hint, place_of(leaf))
 
 
-def _sizes(planned: _Planned) -> Iterator[Problem]:
+def _check_sizes(planned: _Planned) -> Iterator[Problem]:
     if planned.facts is None:
         return
     asked = (("memory", planned.facts.memory, "MB"), ("timeout", planned.facts.timeout, "s"))
     for key, (low, high), unit in asked:
-        value, leaf = read.whole(planned.node, key), child(planned.node, key)
+        value, leaf = read.read_integer(planned.node, key), find_child(planned.node, key)
         if leaf is not None and high and not low <= value <= high:
             message = (
-                f"invalid {key} of function `{shown(planned.name)}`: {value} "
-                f"({titled(planned.facts.id)} allows {low} to {high} {unit})"
+                f"invalid {key} of function `{format_excerpt(planned.name)}`: {value} "
+                f"({format_provider_title(planned.facts.id)} allows {low} to {high} {unit})"
             )
             yield Problem("config/over-limit", message, where=place_of(leaf))
 
@@ -82,47 +90,50 @@ def _name(planned: _Planned) -> Iterator[Problem]:
     full = f"{planned.service}-{planned.stage}-{planned.name}"
     if limit and len(full) > limit:
         message = (
-            f"the resource name `{shown(full)}` has {len(full)} characters, the limit of "
-            f"{titled(planned.facts.id if planned.facts else '')} is {limit}"
+            f"the resource name `{format_excerpt(full)}` has {len(full)} characters, the limit of "
+            f"{format_provider_title(planned.facts.id if planned.facts else '')} is {limit}"
         )
         hint = "use a shorter name for the service, the stage or the function"
-        where = place_of(child(planned.node, "name") or planned.node)
+        where = place_of(find_child(planned.node, "name") or planned.node)
         yield Problem("config/over-limit", message, hint, where)
 
 
-def _of_trigger(planned: _Planned, kind: TriggerKind, node: Mapping) -> Iterator[Problem]:
+def _check_trigger(planned: _Planned, kind: TriggerKind, node: Mapping) -> Iterator[Problem]:
     match kind:
         case TriggerKind.HTTP:
             yield from _route(planned, node)
         case TriggerKind.CRON:
             yield from _schedule(planned, node)
-            yield from _zone(planned, node)
+            yield from _check_time_zone(planned, node)
         case TriggerKind.STORAGE:
-            yield from _storage(planned, node)
+            yield from _check_storage(planned, node)
         case _:
             return
 
 
 def _route(planned: _Planned, node: Mapping) -> Iterator[Problem]:
-    leaf = child(node, "route") or child(node, "path") or node
-    method, path = _method_and_path(node)
-    why = _path_slip(path)
+    leaf = find_child(node, "route") or find_child(node, "path") or node
+    method, path = _split_route(node)
+    why = _explain_bad_path(path)
     if why:
-        message = f"invalid path `{shown(path)}` of function `{shown(planned.name)}`: {why}"
+        message = (
+            f"invalid path `{format_excerpt(path)}` of function "
+            f"`{format_excerpt(planned.name)}`: {why}"
+        )
         hint = "use a path such as `/users/{id}/files/{rest+}`"
         yield Problem("config/bad-route", message, hint, place_of(leaf))
-    said = read.text(node, "method")
+    said = read.read_text(node, "method")
     if said and said != method:
         message = (
-            f"function `{shown(planned.name)}` has two methods: `{shown(method)}` in `route`, "
-            f"`{shown(said)}` in `method`"
+            f"function `{format_excerpt(planned.name)}` has two methods: "
+            f"`{format_excerpt(method)}` in `route`, `{format_excerpt(said)}` in `method`"
         )
-        where = place_of(child(node, "method") or node)
+        where = place_of(find_child(node, "method") or node)
         yield Problem("config/bad-route", message, "remove one of them", where)
 
 
-def _path_slip(path: str) -> str:
-    """What is wrong with a path template; nothing when it is fine."""
+def _explain_bad_path(path: str) -> str:
+    """Explain what is wrong with a path template; empty if valid."""
     names = [name.rstrip("+") for name in _PARAMETER.findall(path)]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
@@ -135,98 +146,110 @@ def _path_slip(path: str) -> str:
         return "contains an invisible character"
     if "//" in path:
         return "contains `//`, which clients and providers handle differently"
-    return _segment_slip(path.strip("/").split("/"))
+    return _explain_bad_segment(path.strip("/").split("/"))
 
 
-def _segment_slip(segments: list[str]) -> str:
+def _explain_bad_segment(segments: list[str]) -> str:
     """A path means the same at every provider, and locally."""
     whole = [bool(_PARAMETER.fullmatch(one)) for one in segments]
     part = next(
         (s for s, is_one in zip(segments, whole, strict=True) if "{" in s and not is_one), ""
     )
     if part:
-        return f"a parameter must be a whole segment: `{shown(part)}`"
+        return f"a parameter must be a whole segment: `{format_excerpt(part)}`"
     steps = next((one for one in segments if one in _STEPS), "")
     if steps:
         return f"contains `{steps}`, which clients remove before a request"
     early = next((one for one in segments[:-1] if one.endswith("+}")), "")
     if early:
-        return f"`{shown(early)}` must be the last segment"
+        return f"`{format_excerpt(early)}` must be the last segment"
     if any(_ESCAPE.search(one) for one in segments):
         return "contains an escape: write the character itself"
     return ""
 
 
-def _same_route(
+def _check_same_route(
     planned: _Planned, node: Mapping, routes: dict[tuple[str, str], str]
 ) -> Iterator[Problem]:
-    """Names of parameters make no difference to whoever calls."""
-    method, path = _method_and_path(node)
+    """Find equal routes. Parameter names do not distinguish routes."""
+    method, path = _split_route(node)
     key = method.upper(), _PARAMETER.sub("{}", path).rstrip("/") or "/"
     other = routes.setdefault(key, planned.name)
     if other != planned.name:
         message = (
-            f"functions `{shown(other)}` and `{shown(planned.name)}` have the same route: "
-            f"{method} {shown(path)}"
+            f"functions `{format_excerpt(other)}` and `{format_excerpt(planned.name)}` have "
+            f"the same route: {method} {format_excerpt(path)}"
         )
-        leaf = child(node, "route") or child(node, "path") or node
+        leaf = find_child(node, "route") or find_child(node, "path") or node
         yield Problem("config/same-route", message, where=place_of(leaf))
 
 
-def _method_and_path(node: Mapping) -> tuple[str, str]:
-    route = read.text(node, "route")
+def _split_route(node: Mapping) -> tuple[str, str]:
+    route = read.read_text(node, "route")
     method, _, path = route.partition(":")
-    return (method, path) if route else (read.text(node, "method", "GET"), read.text(node, "path"))
+    return (
+        (method, path)
+        if route
+        else (read.read_text(node, "method", "GET"), read.read_text(node, "path"))
+    )
 
 
 def _schedule(planned: _Planned, node: Mapping) -> Iterator[Problem]:
-    leaf = child(node, "schedule")
+    leaf = find_child(node, "schedule")
     if planned.facts is None or not planned.facts.cron_leaves_a_day_open or leaf is None:
         return
     try:
-        schedule = normalised(read.text(node, "schedule"))
+        schedule = normalize_schedule(read.read_text(node, "schedule"))
     except ScheduleError:
         return  # told when the config is loaded
     days = schedule.removeprefix("cron(").split()[2:5:2] if schedule.startswith("cron(") else []
     if days and days.count("?") != 1:
         message = (
-            f"invalid schedule of function `{shown(planned.name)}`: `{shown(schedule)}` "
-            f"({titled(planned.facts.id)} requires `?` for either day of month or day of week)"
+            f"invalid schedule of function `{format_excerpt(planned.name)}`: "
+            f"`{format_excerpt(schedule)}` ({format_provider_title(planned.facts.id)} requires "
+            "`?` for either day of month or day of week)"
         )
         hint = "use a schedule such as `cron(0 12 * * ? *)` (every day at 12:00)"
         yield Problem("config/bad-schedule", message, hint, place_of(leaf))
 
 
-def _zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
-    zone = read.text(node, "timezone")
+def _check_time_zone(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    zone = read.read_text(node, "timezone")
     if not zone:
         return
     from fabric.model.time_zones import TIME_ZONES  # few configs name one
 
     if zone not in TIME_ZONES:
-        message = f"unknown time zone `{shown(zone)}` of function `{shown(planned.name)}`"
-        hint = did_you_mean(zone, TIME_ZONES) or "use a name such as Europe/Berlin"
+        message = (
+            f"unknown time zone `{format_excerpt(zone)}` of function "
+            f"`{format_excerpt(planned.name)}`"
+        )
+        hint = suggest_spelling(zone, TIME_ZONES) or "use a name such as Europe/Berlin"
         yield Problem(
-            "config/bad-timezone", message, hint, place_of(child(node, "timezone") or node)
+            "config/bad-timezone", message, hint, place_of(find_child(node, "timezone") or node)
         )
 
 
-def _storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
-    bucket, leaf = read.text(node, "bucket"), child(node, "bucket")
+def _check_storage(planned: _Planned, node: Mapping) -> Iterator[Problem]:
+    bucket, leaf = read.read_text(node, "bucket"), find_child(node, "bucket")
     if leaf is not None and bucket and not _BUCKET.fullmatch(bucket):
-        message = f"invalid bucket name `{shown(bucket)}` of function `{shown(planned.name)}`"
+        message = (
+            f"invalid bucket name `{format_excerpt(bucket)}` of function "
+            f"`{format_excerpt(planned.name)}`"
+        )
         hint = "use 3 to 63 lowercase letters, digits, dots and hyphens"
         yield Problem("config/bad-bucket", message, hint, place_of(leaf))
-    events = child(node, "events")
-    for event in _scalars(events):
+    events = find_child(node, "events")
+    for event in _list_scalars(events):
         if not _EVENT.fullmatch(event.text):
             message = (
-                f"unknown storage event `{visible(event)}` of function `{shown(planned.name)}`"
+                f"unknown storage event `{format_leaf(event)}` of function "
+                f"`{format_excerpt(planned.name)}`"
             )
-            yield Problem("config/bad-event", message, _meant(event.text), place_of(event))
+            yield Problem("config/bad-event", message, _suggest_event(event.text), place_of(event))
 
 
-def _meant(event: str) -> str:
+def _suggest_event(event: str) -> str:
     """Names of other tools are the same but for their beginning."""
     _, colon, rest = event.partition(":")
     ours = f"objstore1:{rest}" if colon else _OURS
@@ -235,6 +258,6 @@ def _meant(event: str) -> str:
     )
 
 
-def _scalars(node: Node | None) -> tuple[Scalar, ...]:
+def _list_scalars(node: Node | None) -> tuple[Scalar, ...]:
     items = node.items if isinstance(node, Sequence) else ()
     return tuple(item for item in items if isinstance(item, Scalar))

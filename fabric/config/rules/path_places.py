@@ -1,21 +1,25 @@
-"""Where the paths of a config's functions stand: looked for once one of them is refused."""
+"""Find the places of function paths in a config after one was rejected."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.config.resolve.stages import for_stage, named_entries, without_asides
+from fabric.config.resolve.stages import (
+    apply_stage_overlays,
+    list_named_entries,
+    remove_anchor_keys,
+)
 from fabric.config.values import Config
 from fabric.config.yaml import nodes
-from fabric.config.yaml.nodes import EMPTY, Mapping, Node, child, place_of
-from fabric.config.yaml.problems import in_file, open_document
+from fabric.config.yaml.nodes import EMPTY, Mapping, Node, find_child, place_of
+from fabric.config.yaml.problems import open_document, place_in_file
 from fabric.model.problems import Place, Problem
 
 
 class FunctionPath(Struct, frozen=True):
-    """A path of a function, below which keys, and as which item of a list there. Without a
-    function the keys are those of the config itself."""
+    """A config path below a function, with a list index. Without a function it is a top-level
+    path."""
 
     function: str
     path: str
@@ -23,7 +27,7 @@ class FunctionPath(Struct, frozen=True):
     number: int = 0
 
 
-def paths_of(config: Config) -> Iterator[FunctionPath]:
+def list_function_paths(config: Config) -> Iterator[FunctionPath]:
     for one in config.functions:
         yield FunctionPath(one.name, one.entry, ("entry",))
         if one.build.tsconfig:
@@ -33,18 +37,18 @@ def paths_of(config: Config) -> Iterator[FunctionPath]:
 
 
 class ConfigPlaces:
-    """Where things stand in one config. Its text is read once."""
+    """Places of settings in one config, read once."""
 
     def __init__(self, config: Config, text: bytes) -> None:
         document = open_document(config.file, text)
         root = document.root if isinstance(document.root, Mapping) else EMPTY
-        self._root = for_stage(without_asides(root), config.stage)
+        self._root = apply_stage_overlays(remove_anchor_keys(root), config.stage)
         self._file, self._text = config.file, document.text
 
     def told(self, found: Sequence[tuple[FunctionPath, Problem]]) -> tuple[Problem, ...]:
-        """The problems with the lines that they are about, in the order of the file."""
+        """Add lines to the problems and sort them by file order."""
         problems = [replace(problem, where=_place(self._root, path)) for path, problem in found]
-        return in_file(self._file, self._text, problems)
+        return place_in_file(self._file, self._text, problems)
 
 
 def with_places(
@@ -54,11 +58,11 @@ def with_places(
 
 
 def _place(root: Mapping, path: FunctionPath) -> Place:
-    """The file alone where a binding gives the function its name."""
-    function = dict(named_entries(child(root, "functions"))).get(path.function)
+    """Return the place, or only the file if the function's name comes from a binding."""
+    function = dict(list_named_entries(find_child(root, "functions"))).get(path.function)
     if function is None and path.function:
         return Place("")
-    node: Node | None = child(function, *path.keys) or child(root, *path.keys)
+    node: Node | None = find_child(function, *path.keys) or find_child(root, *path.keys)
     if isinstance(node, nodes.Sequence) and path.number < len(node.items):
         node = node.items[path.number]
     return Place("") if node is None else place_of(node)

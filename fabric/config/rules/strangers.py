@@ -1,12 +1,22 @@
-"""What a config from a request may not say: it would run, read or ask what is the server's."""
+"""Settings forbidden in a received config, because they would run, read or call the server's
+resources."""
 
 import re
 from collections.abc import Iterator
 
-from fabric.config.resolve.stages import named_entries
+from fabric.config.resolve.stages import list_named_entries
 from fabric.config.schema.check import Finding
-from fabric.config.yaml.nodes import Mapping, Node, Scalar, Sequence, child, find, place_of, plain
-from fabric.config.yaml.read import canonical, text
+from fabric.config.yaml.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    convert_to_plain,
+    find,
+    find_child,
+    place_of,
+)
+from fabric.config.yaml.read import encode_canonical, read_text
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import Problem
 from fabric.model.secrecy import PRIVATE_NAMES
@@ -18,28 +28,28 @@ _OWN = frozenset((".fabric", ".git", ".hg", ".svn", *PRIVATE_NAMES))
 _PATHS = ("entry", "include", "layers")
 
 
-def strangers_findings(root: Mapping, own_backend: str = "") -> Iterator[Finding]:
-    """`own_backend` is the section of the server's own config, as canonical JSON."""
-    functions = [node for _, node in named_entries(child(root, "functions"))]
+def check_untrusted_config(root: Mapping, own_backend: str = "") -> Iterator[Finding]:
+    """Find forbidden settings. `own_backend` is the server's backend section as canonical JSON."""
+    functions = [node for _, node in list_named_entries(find_child(root, "functions"))]
     for node in (root, *functions):
-        yield from _commands(child(node, "build"))
-        for leaf in _leaves(child(node, "build", "tsconfig")):
-            yield from _path(leaf)
+        yield from _check_commands(find_child(node, "build"))
+        for leaf in _list_leaves(find_child(node, "build", "tsconfig")):
+            yield from _check_path(leaf)
     for function in functions:
         for key in _PATHS:
-            for leaf in _leaves(child(function, key)):
-                yield from _path(leaf)
-    overrides = (node for _, node in named_entries(child(root, "providerOverrides")))
+            for leaf in _list_leaves(find_child(function, key)):
+                yield from _check_path(leaf)
+    overrides = (node for _, node in list_named_entries(find_child(root, "providerOverrides")))
     for node in (root, *overrides):
-        yield from _backend(child(node, "backend"), own_backend)
+        yield from _check_backend(find_child(node, "backend"), own_backend)
     for section in ("deploy", "fabric"):
-        yield from _health(child(root, section, "healthCheck", "url"))
+        yield from _check_health_url(find_child(root, section, "healthCheck", "url"))
 
-    yield from _name(child(root, "extensions", "router", "autoApply"))
+    yield from _name(find_child(root, "extensions", "router", "autoApply"))
 
 
-def leads_out(path: str) -> bool:
-    """By its letters alone; links are another matter."""
+def is_path_outside(path: str) -> bool:
+    """Return whether a path leaves the directory by its text. Links are checked elsewhere."""
     depth = 0
     for part in path.replace("\\", "/").split("/"):
         depth += {"..": -1, ".": 0, "": 0}.get(part, 1)
@@ -48,34 +58,36 @@ def leads_out(path: str) -> bool:
     return path.startswith(("/", "\\"))
 
 
-def _commands(build: Node | None) -> Iterator[Finding]:
+def _check_commands(build: Node | None) -> Iterator[Finding]:
     entry = find(build, "command")
     if entry is not None:
-        yield _refused(
+        yield _forbidden_setting_finding(
             "`build.command` is not allowed in requests: it would run on the server", entry.value
         )
 
 
-def _path(leaf: Scalar) -> Iterator[Finding]:
+def _check_path(leaf: Scalar) -> Iterator[Finding]:
     if not leaf.text.isprintable():
-        yield _refused("a path contains invalid characters", leaf)
-    elif leads_out(leaf.text):
-        yield _refused(f"the path `{leaf.text}` is outside the workspace", leaf)
+        yield _forbidden_setting_finding("a path contains invalid characters", leaf)
+    elif is_path_outside(leaf.text):
+        yield _forbidden_setting_finding(f"the path `{leaf.text}` is outside the workspace", leaf)
     elif _OWN & set(leaf.text.split("/")) or ".env" in leaf.text:
-        yield _refused(f"the path `{leaf.text}` belongs to the server", leaf)
+        yield _forbidden_setting_finding(f"the path `{leaf.text}` belongs to the server", leaf)
 
 
-def _backend(backend: Node | None, own: str) -> Iterator[Finding]:
-    """Any other store would be called with the credentials of the server."""
-    if backend is None or text(backend, "kind", BackendKind.LOCAL) == BackendKind.LOCAL:
+def _check_backend(backend: Node | None, own: str) -> Iterator[Finding]:
+    """Reject other stores, because they would be called with the server's credentials."""
+    if backend is None or read_text(backend, "kind", BackendKind.LOCAL) == BackendKind.LOCAL:
         return
-    if canonical(plain(backend)) != own:
-        yield _refused("`backend` differs from the backend of the server config", backend)
+    if encode_canonical(convert_to_plain(backend)) != own:
+        yield _forbidden_setting_finding(
+            "`backend` differs from the backend of the server config", backend
+        )
 
 
-def _health(url: Node | None) -> Iterator[Finding]:
+def _check_health_url(url: Node | None) -> Iterator[Finding]:
     if isinstance(url, Scalar) and url.text and not _BELOW.match(url.text):
-        yield _refused(
+        yield _forbidden_setting_finding(
             "the URL of a health check in a request must be a path that begins with /", url
         )
 
@@ -85,15 +97,15 @@ def _name(applies: Node | None) -> Iterator[Finding]:
         message = (
             "`extensions.router.autoApply` would change DNS with the credentials of the server"
         )
-        yield _refused(message, applies)
+        yield _forbidden_setting_finding(message, applies)
 
 
-def _leaves(node: Node | None) -> Iterator[Scalar]:
+def _list_leaves(node: Node | None) -> Iterator[Scalar]:
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, Sequence):
         yield from (item for item in node.items if isinstance(item, Scalar))
 
 
-def _refused(message: str, node: Node) -> Finding:
+def _forbidden_setting_finding(message: str, node: Node) -> Finding:
     return Finding(Problem(CODE, message, HINT, place_of(node)))

@@ -1,12 +1,12 @@
-"""Which keys the state backend has; which kind reads which stands in the table of back ends."""
+"""The keys of the state backend. The backend table defines which kind reads which."""
 
 from fabric.config.schema.function import ENV_NAME
-from fabric.config.schema.shapes import Field, Fields, OneOf, Text, whole
+from fabric.config.schema.shapes import Field, Fields, OneOf, Text, match_whole
 from fabric.config.schema.triggers import FILLED
 from fabric.model.back_ends import BackendKind, back_end_facts
 
 _KIND = OneOf(tuple(BackendKind), "a backend", "config/unknown-backend")
-_TABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]{0,62}"), "a table name")
+_TABLE = Text(match_whole("[A-Za-z_][A-Za-z0-9_]{0,62}"), "a table name")
 _SQL_DEFAULTS = dict(back_end_facts(BackendKind.SQL).defaults)
 
 BACKEND = Fields(

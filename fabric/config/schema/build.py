@@ -10,7 +10,7 @@ from fabric.config.schema.shapes import (
     Table,
     Text,
     Word,
-    whole,
+    match_whole,
 )
 from fabric.config.schema.triggers import FILLED
 
@@ -19,13 +19,13 @@ LOADERS = (
     "local-css", "text", "ts", "tsx",
 )  # fmt: skip
 _TARGET = Text(
-    whole(r"(?:node|es)[0-9]+(?:\.[0-9]+){0,2}|esnext"),
+    match_whole(r"(?:node|es)[0-9]+(?:\.[0-9]+){0,2}|esnext"),
     "a Node.js or language version, such as node20 or es2022",
 )
 _DEFINED = Text(
-    whole(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"), "a name, or names separated by dots"
+    match_whole(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*"), "a name, or names separated by dots"
 )
-_EXTENSION = Text(whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
+_EXTENSION = Text(match_whole(r"\.[A-Za-z0-9_.-]+"), "a file extension with its dot")
 
 BUILD = Fields(
     (

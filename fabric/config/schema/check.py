@@ -1,4 +1,4 @@
-"""Hold a tree against a shape and tell every difference. Knows no key of any file by name."""
+"""Compare a tree with a shape and report every difference. Independent of file types."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -31,51 +31,55 @@ from fabric.config.yaml.nodes import (
     place_of,
 )
 from fabric.config.yaml.read import read_as
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import Problem
-from fabric.model.spelling import did_you_mean, nearest
+from fabric.model.spelling import find_nearest, suggest_spelling
 
 Path: TypeAlias = tuple[str, ...]
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Finding(NamedTuple):
-    """A problem, and whether it stops the load or is only worth a word."""
+    """A problem, as an error that stops the load or as a warning."""
 
     problem: Problem
     is_fatal: bool = True
 
 
 def check(shape: Shape, node: Node, path: Path = ()) -> Iterable[Finding]:
-    """All differences between the tree and the shape, in the order of the file."""
+    """Return all differences between tree and shape, in file order."""
     return _CHECKS[type(shape)](shape, node, path)
 
 
-def title(path: Path) -> str:
+def format_path(path: Path) -> str:
     """The path as people write it: `functions.api.triggers[0].route`."""
     text = ""
     for step in path:
         text += step if step.startswith("[") or not text else f".{step}"
-    return shown(text, 120) or "the document"
+    return format_excerpt(text, 120) or "the document"
 
 
-def _found(code: str, message: str, node: Node | KeyValue, hint: str = "") -> Finding:
+def _make_finding(code: str, message: str, node: Node | KeyValue, hint: str = "") -> Finding:
     return Finding(Problem(code, message, hint, place_of(node)))
 
 
-def _leaf(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> list[Finding]:
-    """The finding on a leaf, unless it is a binding that is yet to be filled."""
+def _find_leaf_mismatch(
+    node: Node, path: Path, wanted: str, code: str = "config/wrong-type"
+) -> list[Finding]:
+    """Return the finding on a leaf, unless it is an unfilled binding."""
     if isinstance(node, Scalar) and is_unfilled(node):
         return []
-    return [_mismatch(node, path, wanted, code)]
+    return [_type_mismatch_finding(node, path, wanted, code)]
 
 
-def _mismatch(node: Node, path: Path, wanted: str, code: str = "config/wrong-type") -> Finding:
-    message = f"`{title(path)}` must be {wanted}, not {_kind(node)}"
-    return _found(code, message, node, _quote_hint(node, wanted))
+def _type_mismatch_finding(
+    node: Node, path: Path, wanted: str, code: str = "config/wrong-type"
+) -> Finding:
+    message = f"`{format_path(path)}` must be {wanted}, not {_name_node_kind(node)}"
+    return _make_finding(code, message, node, _quote_hint(node, wanted))
 
 
-def _kind(node: Node) -> str:
+def _name_node_kind(node: Node) -> str:
     if isinstance(node, Mapping):
         return "a map"
     if isinstance(node, Sequence):
@@ -85,7 +89,7 @@ def _kind(node: Node) -> str:
     if node.value is None:
         return "empty"
     quoted = isinstance(node.value, str) and node.text.strip().removeprefix("-").isdecimal()
-    return f"the text `{shown(node.text)}`" if quoted else f"`{shown(node.text)}`"
+    return f"the text `{format_excerpt(node.text)}`" if quoted else f"`{format_excerpt(node.text)}`"
 
 
 def _quote_hint(node: Node, wanted: str) -> str:
@@ -97,28 +101,28 @@ def _quote_hint(node: Node, wanted: str) -> str:
 
 
 def _is_quoted(node: Scalar, wanted: str) -> bool:
-    """Whether a text is what is wanted, but for its quotes."""
+    """Return whether a text would be valid without its quotes."""
     plain = node.text.strip()
     if wanted == "true or false":
         return plain in ("true", "false")
     return wanted.startswith("a whole number") and plain.removeprefix("-").isdecimal()
 
 
-def _text(shape: Text, node: Node, path: Path) -> Iterable[Finding]:
+def _check_text(shape: Text, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is not Scalar or not isinstance(node.value, str):
-        return _leaf(node, path, "text")
+        return _find_leaf_mismatch(node, path, "text")
     if not shape.fits(node.value):
-        return _leaf(node, path, shape.rule, shape.code)
+        return _find_leaf_mismatch(node, path, shape.rule, shape.code)
     return ()
 
 
-def _word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
+def _check_word(_: Word, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is Scalar and node.value is not None:
         return ()
-    return _leaf(node, path, "text, a number, true or false")
+    return _find_leaf_mismatch(node, path, "text, a number, true or false")
 
 
-def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
+def _check_choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
     text = node.value if type(node) is Scalar else None
     if (
         isinstance(text, str)
@@ -126,27 +130,27 @@ def _choice(shape: OneOf, node: Node, path: Path) -> Iterable[Finding]:
         and (text in shape.words or is_unfilled(node))
     ):
         return ()
-    return [_no_such_word(shape, node, path)]
+    return [_unknown_word_finding(shape, node, path)]
 
 
-def _no_such_word(shape: OneOf, node: Node, path: Path) -> Finding:
+def _unknown_word_finding(shape: OneOf, node: Node, path: Path) -> Finding:
     wanted = f"{shape.noun} ({', '.join(shape.words)})"
-    problem = _mismatch(node, path, wanted, shape.code).problem
-    suggest = shape.suggest or (lambda word: did_you_mean(word, shape.words))
+    problem = _type_mismatch_finding(node, path, wanted, shape.code).problem
+    suggest = shape.suggest or (lambda word: suggest_spelling(word, shape.words))
     hint = suggest(node.text) if isinstance(node, Scalar) else ""
-    return _found(problem.code, problem.message, node, hint or problem.hint)
+    return _make_finding(problem.code, problem.message, node, hint or problem.hint)
 
 
-def _integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
+def _check_integer(shape: Integer, node: Node, path: Path) -> Iterable[Finding]:
     value = read_as(node) if type(node) is Scalar else None
     if type(value) is float and value.is_integer():
         value = int(value)
     if type(value) is not int:
-        return _leaf(node, path, "a whole number")
+        return _find_leaf_mismatch(node, path, "a whole number")
     high = shape.high
     if value < shape.low or (high is not None and value > high):
         end = f"of at least {shape.low}" if high is None else f"from {shape.low} to {high}"
-        return _leaf(node, path, f"a whole number {end}", "config/bad-value")
+        return _find_leaf_mismatch(node, path, f"a whole number {end}", "config/bad-value")
     return ()
 
 
@@ -154,86 +158,97 @@ def _number(shape: Number, node: Node, path: Path) -> Iterable[Finding]:
     value = read_as(node) if type(node) is Scalar else None
     if type(value) in (int, float) and shape.low <= float(value or 0) <= shape.high:
         return ()
-    return _leaf(node, path, f"a number from {shape.low:g} to {shape.high:g}", "config/bad-value")
+    return _find_leaf_mismatch(
+        node, path, f"a number from {shape.low:g} to {shape.high:g}", "config/bad-value"
+    )
 
 
-def _flag(_: Flag, node: Node, path: Path) -> Iterable[Finding]:
+def _check_flag(_: Flag, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is Scalar and type(read_as(node)) is bool:
         return ()
-    return _leaf(node, path, "true or false")
+    return _find_leaf_mismatch(node, path, "true or false")
 
 
-def _anything(_: Anything, __: Node, ___: Path) -> Iterable[Finding]:
+def _accept_anything(_: Anything, __: Node, ___: Path) -> Iterable[Finding]:
     return ()
 
 
-def _many(shape: Many, node: Node, path: Path) -> Iterator[Finding]:
+def _check_list(shape: Many, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Sequence:
-        yield _mismatch(node, path, "a list")
+        yield _type_mismatch_finding(node, path, "a list")
         return
-    yield from _too_few(len(node.items), shape.least, node, path)
+    yield from _check_minimum(len(node.items), shape.least, node, path)
     for number, item in enumerate(node.items):
         yield from check(shape.item, item, (*path, f"[{number}]"))
 
 
-def _too_few(count: int, least: int, node: Node, path: Path) -> Iterator[Finding]:
+def _check_minimum(count: int, least: int, node: Node, path: Path) -> Iterator[Finding]:
     if count < least:
-        yield _found("config/too-few", f"`{title(path)}` requires at least {least} entry", node)
+        yield _make_finding(
+            "config/too-few", f"`{format_path(path)}` requires at least {least} entry", node
+        )
 
 
-def _table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
+def _check_table(shape: Table, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Mapping:
-        yield _mismatch(node, path, "a map")
+        yield _type_mismatch_finding(node, path, "a map")
         return
     for entry in node.entries:
-        yield from _key(shape.key, entry, path)
+        yield from _check_key(shape.key, entry, path)
         yield from check(shape.value, entry.value, (*path, entry.key))
 
 
-def _key(rule: Text, entry: KeyValue, path: Path) -> Iterator[Finding]:
+def _check_key(rule: Text, entry: KeyValue, path: Path) -> Iterator[Finding]:
     if not rule.fits(entry.key):
-        message = f"invalid key `{shown(entry.key)}` in `{title(path)}`: it must be {rule.rule}"
-        yield _found(rule.code, message, entry)
+        message = (
+            f"invalid key `{format_excerpt(entry.key)}` in `{format_path(path)}`: it "
+            f"must be {rule.rule}"
+        )
+        yield _make_finding(rule.code, message, entry)
 
 
-def _fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
+def _check_fields(shape: Fields, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is not Mapping:
-        yield _mismatch(node, path, "a map")
+        yield _type_mismatch_finding(node, path, "a map")
         return
-    yield from _missing(shape, node, path)
+    yield from _find_missing_fields(shape, node, path)
     index = shape.index
     for entry in node.entries:
         inner = index.get(entry.key)
         if inner is None:
             if not (shape.aside and entry.key.startswith(shape.aside)):
-                yield _unknown(shape, entry, path)
+                yield _unknown_key_finding(shape, entry, path)
         else:
             yield from check(inner, entry.value, (*path, entry.key))
 
 
-def _missing(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
+def _find_missing_fields(shape: Fields, node: Mapping, path: Path) -> Iterator[Finding]:
     keys = {entry.key for entry in node.entries}
     # A slip is reported once: as the unknown key that it is.
     unknown = () if shape.is_open else keys - shape.index.keys()
-    slips = (nearest(one, shape.index) for one in unknown)
+    slips = (find_nearest(one, shape.index) for one in unknown)
     for name in sorted(shape.required - keys - {*slips}):
-        message = f"`{title((*path, name))}` is required"
-        yield _found("config/missing-key", message, node)
+        message = f"`{format_path((*path, name))}` is required"
+        yield _make_finding("config/missing-key", message, node)
     if shape.one_of and len(keys.intersection(shape.one_of)) != 1:
         words = " or ".join(f"`{name}`" for name in shape.one_of)
-        yield _found("config/missing-key", f"`{title(path)}` requires one of {words}", node)
+        yield _make_finding(
+            "config/missing-key", f"`{format_path(path)}` requires one of {words}", node
+        )
 
 
-def _unknown(shape: Fields, entry: KeyValue, path: Path) -> Finding:
-    inside = f" in `{title(path)}`" if path else ""
-    hint = did_you_mean(entry.key, shape.index)
+def _unknown_key_finding(shape: Fields, entry: KeyValue, path: Path) -> Finding:
+    inside = f" in `{format_path(path)}`" if path else ""
+    hint = suggest_spelling(entry.key, shape.index)
     if shape.is_open:
-        message = f"the key `{shown(entry.key)}`{inside} is passed to the provider unchecked"
+        message = (
+            f"the key `{format_excerpt(entry.key)}`{inside} is passed to the provider unchecked"
+        )
         problem = Problem("config/passed-on", message, hint, place_of(entry))
         return Finding(problem, is_fatal=False)
     known = f"known keys: {', '.join(sorted(shape.index))}"
-    message = f"unknown key `{shown(entry.key)}`{inside}"
-    return _found("config/unknown-key", message, entry, hint or known)
+    message = f"unknown key `{format_excerpt(entry.key)}`{inside}"
+    return _make_finding("config/unknown-key", message, entry, hint or known)
 
 
 def _name_of(item: Node) -> str:
@@ -243,36 +258,40 @@ def _name_of(item: Node) -> str:
     return text if _PLAIN_NAME.fullmatch(text) else ""
 
 
-def _named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
+def _check_named(shape: Named, node: Node, path: Path) -> Iterator[Finding]:
     if type(node) is Sequence:
-        yield from _too_few(len(node.items), shape.least, node, path)
+        yield from _check_minimum(len(node.items), shape.least, node, path)
         for number, item in enumerate(node.items):
             yield from check(shape.entry, item, (*path, _name_of(item) or f"[{number}]"))
         return
     if type(node) is not Mapping:
-        yield _mismatch(node, path, "a list, or a map by name")
+        yield _type_mismatch_finding(node, path, "a list, or a map by name")
         return
-    yield from _too_few(len(node.entries), shape.least, node, path)
+    yield from _check_minimum(len(node.entries), shape.least, node, path)
     for entry in node.entries:
-        yield from _key(shape.key, entry, path)
+        yield from _check_key(shape.key, entry, path)
         yield from check(shape.nameless, entry.value, (*path, entry.key))
 
 
-def _kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
+def _check_kinds(shape: Kinds, node: Node, path: Path) -> Iterable[Finding]:
     if type(node) is not Mapping:
-        return [_mismatch(node, path, "a map")]
+        return [_type_mismatch_finding(node, path, "a map")]
     tag = find(node, "type")
     if tag is None:
-        return [_found("config/missing-key", f"`{title((*path, 'type'))}` is required", node)]
+        return [
+            _make_finding(
+                "config/missing-key", f"`{format_path((*path, 'type'))}` is required", node
+            )
+        ]
     word = tag.value.value if isinstance(tag.value, Scalar) else None
     for known, fields in shape.kinds:
         if known == word:
             return check(fields, node, path)
     words = OneOf(tuple(known for known, _ in shape.kinds), shape.noun, shape.code)
-    return [_no_such_word(words, tag.value, (*path, "type"))]
+    return [_unknown_word_finding(words, tag.value, (*path, "type"))]
 
 
-def _either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:
+def _check_either(shape: Either, node: Node, path: Path) -> Iterable[Finding]:
     tried = [list(check(option, node, path)) for option in shape.shapes]
     for findings in tried:
         if not any(finding.is_fatal for finding in findings):
@@ -288,17 +307,17 @@ _TAKES: dict[type, tuple[type, ...]] = {
     Named: (Sequence, Mapping),
 }
 _CHECKS: dict[type, Callable[..., Iterable[Finding]]] = {
-    Text: _text,
-    Word: _word,
-    OneOf: _choice,
-    Integer: _integer,
+    Text: _check_text,
+    Word: _check_word,
+    OneOf: _check_choice,
+    Integer: _check_integer,
     Number: _number,
-    Flag: _flag,
-    Anything: _anything,
-    Many: _many,
-    Table: _table,
-    Fields: _fields,
-    Named: _named,
-    Kinds: _kinds,
-    Either: _either,
+    Flag: _check_flag,
+    Anything: _accept_anything,
+    Many: _check_list,
+    Table: _check_table,
+    Fields: _check_fields,
+    Named: _check_named,
+    Kinds: _check_kinds,
+    Either: _check_either,
 }

@@ -1,10 +1,10 @@
 """Which keys `fabric.compose.yml` has."""
 
-from fabric.config.schema.shapes import ASIDE, Field, Fields, Many, Named, Text, whole
+from fabric.config.schema.shapes import ASIDE, Field, Fields, Many, Named, Text, match_whole
 from fabric.config.schema.triggers import FILLED
 
 _NAME = Text(
-    whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
+    match_whole("[A-Za-z0-9][A-Za-z0-9_-]{0,62}"),
     "1 to 63 characters: letters, digits, `_` or `-`, starting with a letter or digit",
 )
 _SERVICE = Fields(

@@ -24,19 +24,20 @@ from fabric.config.schema.shapes import (
     Table,
     Text,
     Word,
-    whole,
+    match_whole,
 )
 from fabric.config.schema.triggers import FILLED
-from fabric.model.catalog import PROVIDER_IDS, suggested_provider
+from fabric.model.catalog import PROVIDER_IDS, suggest_provider
 
 _LABEL = Text(
-    whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"), "1 to 63 characters: letters, digits, `.`, `_` or `-`"
+    match_whole("[A-Za-z0-9][A-Za-z0-9._-]{0,62}"),
+    "1 to 63 characters: letters, digits, `.`, `_` or `-`",
 )
-_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider", suggested_provider)
+_PROVIDER_ID = OneOf(PROVIDER_IDS, "a provider", "config/unknown-provider", suggest_provider)
 NO_EFFECT = ("app", "org", "hooks", "alerts", "integrations", "policies")
 
 
-def _provider(*, is_whole: bool) -> Fields:
+def _build_provider_shape(*, is_whole: bool) -> Fields:
     return Fields(
         (
             Field("name", _PROVIDER_ID, "Provider to deploy to.", "cloud1-lambda", is_whole),
@@ -46,7 +47,7 @@ def _provider(*, is_whole: bool) -> Fields:
     )
 
 
-def _health_check() -> Field:
+def _build_health_field() -> Field:
     fields = (
         Field("enabled", Flag(), "Whether to run health checks. Default: true.", example=True),
         Field("url", FILLED, "Path or URL to request. Default: the endpoint.", "/health"),
@@ -63,7 +64,7 @@ _EXTENSIONS = Field(
 )
 _ENV = Field("env", ENV, "Environment variables of all functions.", {"LOG_LEVEL": "info"})
 _PARAM_NAME = Text(
-    whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"),
+    match_whole("[A-Za-z_][A-Za-z0-9_.-]{0,62}"),
     "letters, digits, `_`, `.` or `-`, not starting with a digit",
 )
 _PARAMS = Field(
@@ -76,7 +77,12 @@ _FUNCTION = {"name": "hello", "entry": "src/hello.ts"}
 
 _OVERLAY = Fields(
     (
-        Field("provider", _provider(is_whole=False), "Another provider.", {"region": "eu-west-1"}),
+        Field(
+            "provider",
+            _build_provider_shape(is_whole=False),
+            "Another provider.",
+            {"region": "eu-west-1"},
+        ),
         _BACKEND,
         _ENV,
         _PARAMS,
@@ -117,13 +123,13 @@ _TARGETS = Fields(
             "How requests are split between the targets.",
             "failover",
         ),
-        _health_check(),
+        _build_health_field(),
     )
 )
 _DEPLOY = Fields(
     (
         Field("rollbackOnFailure", Flag(), "Whether to roll back if a deploy fails.", example=True),
-        _health_check(),
+        _build_health_field(),
         Field("strategy", Anything(), "Reserved. Has no effect yet.", "rolling"),
     )
 )
@@ -133,7 +139,7 @@ CONFIG = Fields(
         Field("service", SERVICE_NAME, "Name of the service.", "shop", required=True),
         Field(
             "provider",
-            _provider(is_whole=True),
+            _build_provider_shape(is_whole=True),
             "Provider, runtime and region of the service.",
             {"name": "cloud1-lambda", "runtime": "nodejs20.x"},
             required=True,

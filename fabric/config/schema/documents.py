@@ -4,7 +4,7 @@ import json
 
 from fabric.config.schema.compose import COMPOSE
 from fabric.config.schema.config import CONFIG
-from fabric.config.schema.json_schema import Json, document_schema
+from fabric.config.schema.json_schema import Json, build_document_schema
 
 _CONFIG = """Config of one fabric service. Editors use this schema to check single values. \
 `fabric validate` also checks unique names, references to other entries (layers, resources, \
@@ -17,18 +17,20 @@ that at least one service exists, unique names, dependencies that exist and form
 config files that can be read, and the YAML syntax."""
 
 
-def config_schema() -> Json:
-    return document_schema(CONFIG, "fabric-config.schema.json", "fabric.yml", _CONFIG)
+def build_config_schema() -> Json:
+    return build_document_schema(CONFIG, "fabric-config.schema.json", "fabric.yml", _CONFIG)
 
 
-def compose_schema() -> Json:
-    return document_schema(COMPOSE, "fabric-compose.schema.json", "fabric.compose.yml", _COMPOSE)
+def build_compose_schema() -> Json:
+    return build_document_schema(
+        COMPOSE, "fabric-compose.schema.json", "fabric.compose.yml", _COMPOSE
+    )
 
 
-def schema_files() -> tuple[tuple[str, str], ...]:
+def list_schema_files() -> tuple[tuple[str, str], ...]:
     """Name and text of every schema file."""
     schemas = {
-        "config.schema.json": config_schema(),
-        "compose.schema.json": compose_schema(),
+        "config.schema.json": build_config_schema(),
+        "compose.schema.json": build_compose_schema(),
     }
     return tuple((name, json.dumps(schema, indent=2) + "\n") for name, schema in schemas.items())

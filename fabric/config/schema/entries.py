@@ -1,4 +1,4 @@
-"""Which keys layers, resources, addons, workflows and secrets have; others are passed on."""
+"""The keys of layers, resources, addons, workflows and secrets. Other keys are passed on."""
 
 from fabric.config.schema.function import ENV_NAME
 from fabric.config.schema.shapes import (

@@ -1,4 +1,4 @@
-"""Which keys the provider-specific settings have; further keys are passed on with a warning."""
+"""The keys of provider-specific settings. Other keys are passed on with a warning."""
 
 from fabric.config.schema.router import ROUTER
 from fabric.config.schema.shapes import Field, Fields, Flag, Integer, Many, Number, OneOf
@@ -153,13 +153,13 @@ _OWN = {
 }
 
 
-def _of(provider_id: str) -> Fields:
+def _build_extension_shape(provider_id: str) -> Fields:
     return _OWN.get(provider_id, _OTHER)
 
 
-def extension_keys(provider_id: str) -> frozenset[str]:
-    """Those that mean something to fabric itself."""
-    return frozenset(_of(provider_id).index)
+def list_extension_keys(provider_id: str) -> frozenset[str]:
+    """List the keys that fabric itself uses."""
+    return frozenset(_build_extension_shape(provider_id).index)
 
 
 EXTENSIONS = Fields(
@@ -167,9 +167,11 @@ EXTENSIONS = Fields(
         *(
             Field(
                 facts.id,
-                _of(facts.id),
+                _build_extension_shape(facts.id),
                 f"Settings of {facts.title} (`{facts.id}`).",
-                {"region": "eu-central-1"} if "region" in _of(facts.id).index else {},
+                {"region": "eu-central-1"}
+                if "region" in _build_extension_shape(facts.id).index
+                else {},
             )
             for facts in PROVIDERS
         ),

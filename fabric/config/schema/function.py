@@ -10,20 +10,20 @@ from fabric.config.schema.shapes import (
     Table,
     Text,
     Word,
-    whole,
+    match_whole,
 )
 from fabric.config.schema.triggers import FILLED, TRIGGER
 
 FUNCTION_NAME = Text(
-    whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
+    match_whole("[A-Za-z0-9_-]{1,64}"), "1 to 64 characters: letters, digits, `_` or `-`"
 )
 RUNTIME = Text(
-    whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
+    match_whole(r"nodejs(?:(?:18|20|22|24)\.x)?|python(?:3\.[1-9][0-9]?)?"),
     "a runtime: nodejs, nodejs18.x, 20.x, 22.x or 24.x, python, python3.11 or another 3.x",
     "config/unknown-runtime",
 )
 ENV_NAME = Text(
-    whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, not starting with a digit"
+    match_whole("[A-Za-z_][A-Za-z0-9_]*"), "letters, digits and `_`, not starting with a digit"
 )
 ENV = Table(Word(), ENV_NAME, "LOG_LEVEL")
 _NAMES = Many(FILLED)

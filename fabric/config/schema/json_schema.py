@@ -1,4 +1,4 @@
-"""Shapes as JSON Schema (draft-07), for editors and for anyone who checks configs elsewhere."""
+"""Convert shapes to JSON Schema (draft-07), for editors and external checks."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -36,75 +36,77 @@ _BINDING_DEFINITION: Json = {
 }
 
 
-def document_schema(shape: Shape, identity: str, title: str, description: str) -> Json:
+def build_document_schema(shape: Shape, identity: str, title: str, description: str) -> Json:
     """The schema of a whole file."""
     return {
         "$schema": DRAFT,
         "$id": identity,
         "title": title,
         "description": description,
-        "definitions": _BINDING_DEFINITION | _definitions(shape),
-        **schema_of(shape),
+        "definitions": _BINDING_DEFINITION | _build_definitions(shape),
+        **build_schema(shape),
     }
 
 
-def schema_of(shape: Shape) -> Json:
+def build_schema(shape: Shape) -> Json:
     return _RENDERERS[type(shape)](shape)
 
 
-def _or_binding(schema: Json) -> Json:
+def _allow_binding(schema: Json) -> Json:
     return {"anyOf": [schema, _BINDING]}
 
 
-def _text(shape: Text) -> Json:
+def _build_text(shape: Text) -> Json:
     if not shape.pattern:
         return {"type": "string"}
-    return _or_binding({"type": "string", "pattern": shape.pattern})
+    return _allow_binding({"type": "string", "pattern": shape.pattern})
 
 
-def _word(_: Word) -> Json:
+def _build_word(_: Word) -> Json:
     return {"type": ["string", "number", "boolean"]}
 
 
-def _choice(shape: OneOf) -> Json:
+def _build_choice(shape: OneOf) -> Json:
     if len(shape.words) == 1:
         return {"const": shape.words[0]}
-    return _or_binding({"enum": list(shape.words)})
+    return _allow_binding({"enum": list(shape.words)})
 
 
-def _integer(shape: Integer) -> Json:
+def _build_integer(shape: Integer) -> Json:
     limits = {"minimum": shape.low} | ({} if shape.high is None else {"maximum": shape.high})
-    return _or_binding({"type": "integer", **limits})
+    return _allow_binding({"type": "integer", **limits})
 
 
 def _number(shape: Number) -> Json:
-    return _or_binding({"type": "number", "minimum": shape.low, "maximum": shape.high})
+    return _allow_binding({"type": "number", "minimum": shape.low, "maximum": shape.high})
 
 
-def _flag(_: Flag) -> Json:
-    return _or_binding({"type": "boolean"})
+def _build_flag(_: Flag) -> Json:
+    return _allow_binding({"type": "boolean"})
 
 
-def _anything(_: Anything) -> Json:
+def _build_anything(_: Anything) -> Json:
     return {}
 
 
-def _many(shape: Many) -> Json:
-    return {"type": "array", "items": schema_of(shape.item), "minItems": shape.least}
+def _build_list(shape: Many) -> Json:
+    return {"type": "array", "items": build_schema(shape.item), "minItems": shape.least}
 
 
-def _table(shape: Table) -> Json:
-    return {"type": "object", "additionalProperties": schema_of(shape.value)} | _keys(shape.key)
+def _build_table(shape: Table) -> Json:
+    return {"type": "object", "additionalProperties": build_schema(shape.value)} | _build_keys(
+        shape.key
+    )
 
 
-def _keys(key: Text) -> Json:
+def _build_keys(key: Text) -> Json:
     return {"propertyNames": {"pattern": key.pattern}} if key.pattern else {}
 
 
-def _fields(shape: Fields) -> Json:
+def _build_fields(shape: Fields) -> Json:
     schema: Json = {
         "type": "object",
-        "properties": {field.name: _described(field) for field in shape.fields},
+        "properties": {field.name: _build_field(field) for field in shape.fields},
         "additionalProperties": shape.is_open,
     }
     if shape.aside:
@@ -116,28 +118,30 @@ def _fields(shape: Fields) -> Json:
     return schema
 
 
-def _described(field: Field) -> Json:
-    return {"description": field.doc, "examples": [field.example], **schema_of(field.shape)}
+def _build_field(field: Field) -> Json:
+    return {"description": field.doc, "examples": [field.example], **build_schema(field.shape)}
 
 
-def _named(shape: Named) -> Json:
+def _build_named(shape: Named) -> Json:
     by_name = {
         "type": "object",
-        "additionalProperties": schema_of(shape.nameless),
+        "additionalProperties": build_schema(shape.nameless),
         "minProperties": shape.least,
     }
-    return {"anyOf": [_many(Many(shape.entry, shape.least)), by_name | _keys(shape.key)]}
+    return {
+        "anyOf": [_build_list(Many(shape.entry, shape.least)), by_name | _build_keys(shape.key)]
+    }
 
 
-def _kinds(shape: Kinds) -> Json:
-    """By name, as triggers stand in several places and are long."""
+def _build_kinds(shape: Kinds) -> Json:
+    """Build kinds as named definitions, because triggers are long and used repeatedly."""
     return {"$ref": f"#/definitions/{_name_of(shape)}"}
 
 
-def _definitions(shape: Shape) -> Json:
+def _build_definitions(shape: Shape) -> Json:
     return {
-        _name_of(kinds): {"oneOf": [_fields(fields) for _, fields in kinds.kinds]}
-        for kinds in _kinds_in(shape)
+        _name_of(kinds): {"oneOf": [_build_fields(fields) for _, fields in kinds.kinds]}
+        for kinds in _find_kinds(shape)
     }
 
 
@@ -145,35 +149,35 @@ def _name_of(shape: Kinds) -> str:
     return shape.noun.rpartition(" ")[2]
 
 
-def _kinds_in(shape: Shape) -> Iterator[Kinds]:
+def _find_kinds(shape: Shape) -> Iterator[Kinds]:
     match shape:
         case Kinds():
             yield shape
         case Fields(fields=fields):
             for field in fields:
-                yield from _kinds_in(field.shape)
+                yield from _find_kinds(field.shape)
         case Many(item=inner) | Table(value=inner) | Named(entry=inner):
-            yield from _kinds_in(inner)
+            yield from _find_kinds(inner)
         case _:
             return
 
 
-def _either(shape: Either) -> Json:
-    return {"anyOf": [schema_of(option) for option in shape.shapes]}
+def _build_either(shape: Either) -> Json:
+    return {"anyOf": [build_schema(option) for option in shape.shapes]}
 
 
 _RENDERERS: dict[type, Callable[..., Json]] = {
-    Text: _text,
-    Word: _word,
-    OneOf: _choice,
-    Integer: _integer,
+    Text: _build_text,
+    Word: _build_word,
+    OneOf: _build_choice,
+    Integer: _build_integer,
     Number: _number,
-    Flag: _flag,
-    Anything: _anything,
-    Many: _many,
-    Table: _table,
-    Fields: _fields,
-    Named: _named,
-    Kinds: _kinds,
-    Either: _either,
+    Flag: _build_flag,
+    Anything: _build_anything,
+    Many: _build_list,
+    Table: _build_table,
+    Fields: _build_fields,
+    Named: _build_named,
+    Kinds: _build_kinds,
+    Either: _build_either,
 }

@@ -10,17 +10,17 @@ from fabric.config.schema.shapes import (
     OneOf,
     Table,
     Text,
-    whole,
+    match_whole,
 )
 from fabric.config.schema.triggers import FILLED
 from fabric.model.routing import ROUTER_BACK_ENDS
 
 _PART = "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOSTNAME = Text(
-    whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+(?![0-9]+$){_PART}"),
+    match_whole(rf"(?=.{{1,253}}$)(?:\*\.)?(?:{_PART}\.)+(?![0-9]+$){_PART}"),
     "a hostname with two or more parts, such as `api.example.com`",
 )
-_VARIABLE = Text(whole("[A-Za-z_][A-Za-z0-9_]*"), "a variable name: letters, digits and `_`")
+_VARIABLE = Text(match_whole("[A-Za-z_][A-Za-z0-9_]*"), "a variable name: letters, digits and `_`")
 _LONGEST_TTL = 604_800
 
 ROUTER = Fields(

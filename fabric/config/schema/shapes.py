@@ -1,4 +1,4 @@
-"""The vocabulary for saying what a document may hold. Both `check` and the JSON Schema read it."""
+"""Shapes that describe documents, for both `check` and the JSON Schema."""
 
 import re
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from msgspec.structs import force_setattr, replace
 from fabric.model.outcomes.json_struct import Json
 
 
-def whole(pattern: str) -> str:
-    """The pattern for a whole text. Python's `$` alone would let a line break pass at the end."""
+def match_whole(pattern: str) -> str:
+    """Anchor a pattern to the whole text. Python's `$` would accept a final line break."""
     return f"^(?:{pattern})$(?!\\n)"
 
 
 class Text(Struct, frozen=True):
-    """Text; `rule` says in words what `pattern` asks for, `code` what breaking it is called."""
+    """Text. `rule` describes `pattern`; `code` is the problem code of a violation."""
 
     pattern: str = ""
     rule: str = ""
@@ -49,7 +49,7 @@ class Integer(Struct, frozen=True):
 
 
 class Number(Struct, frozen=True):
-    """With parts of one, too."""
+    """A number, with fractions allowed."""
 
     low: float
     high: float
@@ -69,7 +69,7 @@ class Many(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A map with free keys; `key` bounds what they may look like."""
+    """A map with free keys. `key` restricts their form."""
 
     value: "Shape"
     key: Text = field(default_factory=Text)
@@ -89,9 +89,11 @@ ASIDE = "x-"
 
 
 class Fields(Struct, frozen=True):
-    """A map with known keys. `is_open` passes other keys on with a warning; `one_of` names keys
-    of which exactly one must stand. Keys that begin with `aside` are the user's own: anchors are
-    kept there, and nobody reads them."""
+    """A map with known keys. `is_open` accepts other keys with a warning.
+
+    `one_of` names keys of which exactly one is required. Keys with the prefix `aside` contain the
+    user's anchors and are ignored.
+    """
 
     fields: tuple[Field, ...]
     is_open: bool = False
@@ -115,7 +117,7 @@ class Named(Struct, frozen=True):
     nameless: Fields = Fields(())
 
     def __post_init__(self) -> None:
-        """In a map the key is the name, so the entry needs none of its own."""
+        """Make the name optional in map entries, because the key is the name."""
         fields = (
             replace(item, required=item.required and item.name != "name")
             for item in self.entry.fields
@@ -124,7 +126,7 @@ class Named(Struct, frozen=True):
 
 
 class Kinds(Struct, frozen=True):
-    """A map whose `type` says which keys it has."""
+    """A map whose `type` determines its keys."""
 
     kinds: tuple[tuple[str, Fields], ...]
     noun: str

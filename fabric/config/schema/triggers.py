@@ -11,29 +11,31 @@ from fabric.config.schema.shapes import (
     Many,
     OneOf,
     Text,
-    whole,
+    match_whole,
 )
 from fabric.model.names import TriggerKind
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "ANY")
 FILLED = Text(r"\S", "text that is not empty")
 _METHOD = "(?:" + "|".join(METHODS) + ")"
-ROUTE = Text(whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
-_PATH = Text(whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
+ROUTE = Text(match_whole(_METHOD + r":/\S*"), "`<METHOD>:/<path>`, such as `GET:/hello`")
+_PATH = Text(match_whole(r"/\S*"), "a path that starts with `/` and contains no spaces")
 _TEXTS = Many(FILLED)
 
 
-def _kind(kind: TriggerKind, *fields: Field, one_of: tuple[str, ...] = ()) -> tuple[str, Fields]:
+def _build_kind(
+    kind: TriggerKind, *fields: Field, one_of: tuple[str, ...] = ()
+) -> tuple[str, Fields]:
     choice = OneOf((kind.value,), "a trigger")
     tag = Field("type", choice, "Trigger type.", kind.value, required=True)
     return kind.value, Fields((tag, *fields), one_of=one_of)
 
 
-def _batch(most: int) -> Field:
+def _build_batch_field(most: int) -> Field:
     return Field("batchSize", Integer(1, most), "Maximum number of messages per invocation.", 10)
 
 
-_HTTP = _kind(
+_HTTP = _build_kind(
     TriggerKind.HTTP,
     Field("route", ROUTE, "Method and path in one value.", "GET:/hello"),
     Field("method", OneOf(METHODS, "an HTTP method"), "HTTP method. Default: GET.", "POST"),
@@ -52,7 +54,7 @@ _HTTP = _kind(
     ),
     one_of=("route", "path"),
 )
-_CRON = _kind(
+_CRON = _build_kind(
     TriggerKind.CRON,
     Field(
         "schedule",
@@ -63,10 +65,10 @@ _CRON = _kind(
     ),
     Field("timezone", FILLED, "IANA time zone of the schedule. Default: UTC.", "Europe/Berlin"),
 )
-_QUEUE = _kind(
+_QUEUE = _build_kind(
     TriggerKind.QUEUE,
     Field("queue", FILLED, "Name of the queue to read from.", "orders", required=True),
-    _batch(10_000),
+    _build_batch_field(10_000),
     Field(
         "maximumBatchingWindowSeconds",
         Integer(0, 300),
@@ -82,7 +84,7 @@ _QUEUE = _kind(
     ),
     Field("enabled", Flag(), "Whether messages are delivered. Default: true.", False),  # noqa: FBT003
 )
-_STORAGE = _kind(
+_STORAGE = _build_kind(
     TriggerKind.STORAGE,
     Field("bucket", FILLED, "Name of the bucket to watch.", "uploads", required=True),
     Field(
@@ -101,7 +103,7 @@ _STORAGE = _kind(
         True,  # noqa: FBT003
     ),
 )
-_EVENTBUS = _kind(
+_EVENTBUS = _build_kind(
     TriggerKind.EVENTBUS,
     Field(
         "pattern",
@@ -123,7 +125,7 @@ _EVENTBUS = _kind(
     ),
     Field("bus", FILLED, "Event bus. Default: `default`.", "default"),
 )
-_PUBSUB = _kind(
+_PUBSUB = _build_kind(
     TriggerKind.PUBSUB,
     Field("topic", FILLED, "Topic to subscribe to.", "orders"),
     Field(
@@ -133,22 +135,22 @@ _PUBSUB = _kind(
         "orders-worker",
     ),
 )
-_LOGSTREAM = _kind(
+_LOGSTREAM = _build_kind(
     TriggerKind.LOGSTREAM,
     Field("topic", FILLED, "Topic to read.", "clicks"),
     Field("brokers", _TEXTS, "Addresses of the brokers.", ["broker-1:9092"]),
     Field("groupId", FILLED, "Consumer group.", "clicks-worker"),
-    _batch(10_000),
+    _build_batch_field(10_000),
     Field("startingPosition", FILLED, "Where a new consumer group starts to read.", "LATEST"),
 )
-_AMQP = _kind(
+_AMQP = _build_kind(
     TriggerKind.AMQP,
     Field("queue", FILLED, "Queue to read from.", "jobs"),
     Field("url", FILLED, "URL of the broker.", "amqps://broker.example"),
     Field("exchange", FILLED, "Exchange that the queue is bound to.", "jobs"),
     Field("routingKey", FILLED, "Routing key of the binding.", "jobs.new"),
     Field("virtualHost", FILLED, "Virtual host of the broker.", "/"),
-    _batch(10_000),
+    _build_batch_field(10_000),
 )
 TRIGGER = Kinds(
     (_HTTP, _CRON, _QUEUE, _STORAGE, _EVENTBUS, _PUBSUB, _LOGSTREAM, _AMQP),

@@ -6,8 +6,13 @@ from yaml.events import MappingStartEvent
 
 from fabric.config.yaml.event_shapes import AliasUse, LeafEvent, NodeStart, YamlEvent
 from fabric.config.yaml.nodes import EMPTY, KeyValue, Mapping, Node, Scalar, Sequence, Value
-from fabric.config.yaml.scalars import MAY_MEAN, NumberTooLongError, has_leading_zero, meaning_of
-from fabric.config.yaml.syntax import shown
+from fabric.config.yaml.scalars import (
+    MAY_MEAN,
+    NumberTooLongError,
+    has_leading_zero,
+    interpret_scalar,
+)
+from fabric.config.yaml.syntax import format_excerpt
 from fabric.model.problems import FabricError, Place, Problem
 
 MAX_DEPTH = 64
@@ -21,7 +26,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Open:
-    """A collection whose end has not been seen; in a mapping, `key` waits for its value."""
+    """An open collection. In a mapping, `key` waits for its value."""
 
     __slots__ = ("anchor", "born", "column", "entries", "height", "items", "key", "line", "merges")
 
@@ -35,7 +40,7 @@ class _Open:
 
 
 class _Anchored:
-    """A named node, how many nodes it stands for, and how deep it is."""
+    """An anchored node, with its number of nodes and depth."""
 
     __slots__ = ("height", "node", "weight")
 
@@ -44,7 +49,7 @@ class _Anchored:
 
 
 class TreeBuilder:
-    """Takes events in order; `finish` gives the root or raises the duplicate keys it met."""
+    """Builds a tree from events. `finish` returns the root or raises duplicate keys."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -64,7 +69,7 @@ class TreeBuilder:
     def open(self, event: NodeStart) -> None:
         self._accept(event)
         if len(self._stack) >= MAX_DEPTH:
-            raise self._too_deep(event)
+            raise self._too_deep_error(event)
         if event.anchor is not None:
             # Gone until its end is seen: an alias inside of it would be a loop.
             self._anchors.pop(event.anchor, None)
@@ -78,7 +83,7 @@ class TreeBuilder:
     def close(self, _: YamlEvent) -> None:
         frame = self._stack.pop()
         self._top = self._stack[-1] if self._stack else None
-        node = self._node_of(frame)
+        node = self._build_node(frame)
         if frame.anchor is not None:
             weight = self._count - frame.born + 1
             self._anchors[frame.anchor] = _Anchored(node, weight, frame.height)
@@ -90,9 +95,9 @@ class TreeBuilder:
         if top is not None and top.entries is not None and top.key is None:
             top.key = event
             if event.anchor is not None:
-                self._anchors[event.anchor] = _Anchored(self._leaf(event), 1, 0)
+                self._anchors[event.anchor] = _Anchored(self._build_leaf(event), 1, 0)
             return
-        node = self._leaf(event)
+        node = self._build_leaf(event)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(node, 1, 0)
         self._put(node)
@@ -100,45 +105,45 @@ class TreeBuilder:
     def alias(self, event: AliasUse) -> None:
         known = self._anchors.get(event.anchor)
         if known is None:
-            name = shown(event.anchor)
+            name = format_excerpt(event.anchor)
             message = f"alias `*{name}` has no anchor before it, or is inside its anchor"
-            raise self._refusal("config/alias", message, event)
+            raise self._make_error("config/alias", message, event)
         self._count += known.weight
         self._expanded += known.weight
         if self._expanded > MAX_EXPANDED:
-            raise too_expanded(self._file, event)
+            raise too_many_aliases_error(self._file, event)
         if len(self._stack) + known.height > MAX_DEPTH:
-            raise self._too_deep(event)
+            raise self._too_deep_error(event)
         if self._top is not None and self._top.entries is not None and self._top.key is None:
-            raise self._refusal("config/key", "an alias cannot be a key", event)
+            raise self._make_error("config/key", "an alias cannot be a key", event)
         self._put_tree(known.node, known.height)
 
     def _accept(self, event: NodeStart) -> None:
         if event.tag is not None:
-            raise tagged(self._file, event, event.tag)
+            raise tag_error(self._file, event, event.tag)
         self._count += 1
         if self._count - self._expanded > MAX_NODES:
-            raise too_big(self._file, event)
+            raise too_big_error(self._file, event)
 
-    def _leaf(self, event: LeafEvent) -> Scalar:
+    def _build_leaf(self, event: LeafEvent) -> Scalar:
         text, mark = event.value, event.start_mark
         # The pure loader lets escapes make half of a pair; libyaml refuses them itself.
         if not text.isascii() and _SURROGATE.search(text):
-            raise self._refusal("config/encoding", "unpaired surrogate character", event)
+            raise self._make_error("config/encoding", "unpaired surrogate character", event)
         is_plain = event.implicit[0] and (not text or text[0] in MAY_MEAN)
-        value = self._meaning(event) if is_plain else text
+        value = self._interpret_scalar(event) if is_plain else text
         return Scalar(value, text, mark.line + 1, mark.column + 1)
 
-    def _meaning(self, event: LeafEvent) -> Value:
+    def _interpret_scalar(self, event: LeafEvent) -> Value:
         try:
-            value = meaning_of(event.value)
+            value = interpret_scalar(event.value)
         except NumberTooLongError as error:
             message = "a number has more than 64 digits (quote it if it is text)"
-            raise self._refusal("config/number", message, event) from error
+            raise self._make_error("config/number", message, event) from error
         if value is event.value and has_leading_zero(event.value):
-            message = f"`{shown(event.value)}` has a leading zero and is read as text"
+            message = f"`{format_excerpt(event.value)}` has a leading zero and is read as text"
             hint = "quote the value to remove this warning"
-            where = self._where(event)
+            where = self._locate_event(event)
             self.warnings.append(Problem("config/leading-zero", message, hint, where))
         return value
 
@@ -158,27 +163,29 @@ class TreeBuilder:
             where = Place(self._file, node.line, node.column)
             raise FabricError(Problem("config/key", message, where=where))
         else:
-            self._pair(frame, frame.entries, frame.key, node)
+            self._add_pair(frame, frame.entries, frame.key, node)
             frame.key = None
 
-    def _pair(self, frame: _Open, entries: dict[str, KeyValue], key: LeafEvent, node: Node) -> None:
+    def _add_pair(
+        self, frame: _Open, entries: dict[str, KeyValue], key: LeafEvent, node: Node
+    ) -> None:
         name, mark = key.value, key.start_mark
         if name == _MERGE and key.implicit[0]:
             frame.merges.extend(node.items if isinstance(node, Sequence) else (node,))
         elif name in entries:
-            self._duplicate(name, entries[name].line, key)
+            self._report_duplicate(name, entries[name].line, key)
         else:
             entries[name] = KeyValue(name, mark.line + 1, mark.column + 1, node)
 
-    def _duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
-        where = self._where(key)
-        message = f"duplicate key `{shown(name)}` (lines {first_line} and {where.line})"
+    def _report_duplicate(self, name: str, first_line: int, key: LeafEvent) -> None:
+        where = self._locate_event(key)
+        message = f"duplicate key `{format_excerpt(name)}` (lines {first_line} and {where.line})"
         problem = Problem("config/duplicate-key", message, "remove one of them", where)
         self._duplicates.append(problem)
         if len(self._duplicates) >= MAX_PROBLEMS:
             raise FabricError(*self._duplicates)
 
-    def _node_of(self, frame: _Open) -> Node:
+    def _build_node(self, frame: _Open) -> Node:
         if frame.entries is None:
             return Sequence(tuple(frame.items), frame.line, frame.column)
         for merged in frame.merges:
@@ -196,30 +203,30 @@ class TreeBuilder:
         for entry in merged.entries:
             entries.setdefault(entry.key, entry)
 
-    def _too_deep(self, event: YamlEvent) -> FabricError:
-        return self._refusal(
+    def _too_deep_error(self, event: YamlEvent) -> FabricError:
+        return self._make_error(
             "config/depth", f"values are nested more than {MAX_DEPTH} levels deep", event
         )
 
-    def _where(self, event: YamlEvent) -> Place:
+    def _locate_event(self, event: YamlEvent) -> Place:
         return _place(self._file, event)
 
-    def _refusal(self, code: str, message: str, event: YamlEvent) -> FabricError:
-        return FabricError(Problem(code, message, where=self._where(event)))
+    def _make_error(self, code: str, message: str, event: YamlEvent) -> FabricError:
+        return FabricError(Problem(code, message, where=self._locate_event(event)))
 
 
-def too_big(file: str, event: YamlEvent) -> FabricError:
+def too_big_error(file: str, event: YamlEvent) -> FabricError:
     message = f"the file has more than {MAX_NODES:,} values"
     return FabricError(Problem("config/too-big", message, where=_place(file, event)))
 
 
-def too_expanded(file: str, event: YamlEvent) -> FabricError:
+def too_many_aliases_error(file: str, event: YamlEvent) -> FabricError:
     message = f"the aliases expand to more than {MAX_EXPANDED:,} values"
     return FabricError(Problem("config/alias-limit", message, where=_place(file, event)))
 
 
-def tagged(file: str, event: YamlEvent, tag: str) -> FabricError:
-    message = f"the tag `{shown(tag)}` is not allowed"
+def tag_error(file: str, event: YamlEvent, tag: str) -> FabricError:
+    message = f"the tag `{format_excerpt(tag)}` is not allowed"
     return FabricError(Problem("config/tag", message, where=_place(file, event)))
 
 

@@ -1,4 +1,4 @@
-"""Bytes of a config file to text: UTF-8 only, and every refusal says where."""
+"""Decode the bytes of a config file as UTF-8. Every error has a place."""
 
 import codecs
 import re
@@ -16,20 +16,20 @@ LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 def decode(file: str, raw: bytes) -> str:
-    """The text of a config file; raises when it is too big or no clean UTF-8."""
+    """Decode a config file. Raises if it is too big or not valid UTF-8."""
     if len(raw) > MAX_BYTES:
         size = f"{len(raw) / (1 << 20):.1f} MiB"
         message = f"the file has {size}, the limit is 2 MiB"
         raise FabricError(Problem("config/too-big", message, _SHORTER, Place(file)))
     if raw.startswith(_UTF16):
-        raise _refusal("config/encoding", "the file is UTF-16", Place(file, 1, 1))
+        raise _make_error("config/encoding", "the file is UTF-16", Place(file, 1, 1))
     body = raw.removeprefix(codecs.BOM_UTF8)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         where = _place(file, body[: error.start].decode("utf-8", "replace"))
         message = f"byte 0x{body[error.start]:02x} is not UTF-8"
-        raise _refusal("config/encoding", message, where) from error
+        raise _make_error("config/encoding", message, where) from error
     _refuse_unprintable(file, text)
     return text
 
@@ -38,7 +38,7 @@ def _refuse_unprintable(file: str, text: str) -> None:
     found = _UNPRINTABLE.search(text)
     if found:
         message = f"the character U+{ord(found[0]):04X} is not allowed"
-        raise _refusal("config/encoding", message, _place(file, text[: found.start()]))
+        raise _make_error("config/encoding", message, _place(file, text[: found.start()]))
 
 
 def _place(file: str, before: str) -> Place:
@@ -48,5 +48,5 @@ def _place(file: str, before: str) -> Place:
     return Place(file, lines, len(before) - start + 1)
 
 
-def _refusal(code: str, message: str, where: Place) -> FabricError:
+def _make_error(code: str, message: str, where: Place) -> FabricError:
     return FabricError(Problem(code, message, _HINT, where))

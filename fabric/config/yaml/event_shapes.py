@@ -1,4 +1,4 @@
-"""What is looked at of a YAML library's events; the C and the pure loader give the same."""
+"""The used fields of a YAML library's events, equal in the C and the pure Python loader."""
 
 from typing import Protocol
 
@@ -15,7 +15,7 @@ class YamlEvent(Protocol):
 
 
 class NodeStart(YamlEvent, Protocol):
-    """The start of a value: it may have a name for aliases, and a tag."""
+    """The start of a value, with an optional anchor and tag."""
 
     anchor: str | None
     tag: str | None
@@ -31,7 +31,7 @@ class AliasUse(YamlEvent, Protocol):
 
 
 class YamlEvents(Protocol):
-    """A loader that is asked for one event after the other."""
+    """A loader that returns one event after the other."""
 
     def get_event(self) -> YamlEvent: ...
     def dispose(self) -> None: ...

@@ -5,7 +5,7 @@ from itertools import islice
 
 from fabric.config.yaml.decoding import LINE_BREAK
 from fabric.model.problems import Problem
-from fabric.model.secrecy import REDACTED, without_userinfo
+from fabric.model.secrecy import REDACTED, redact_userinfo
 
 MAX_LINES = 200_000
 _WIDTH = 100
@@ -22,14 +22,15 @@ _ANY_VALUE = re.compile(r"""(:\s+|-\s+(?![\w"'-]+\s*:))\S.*""")
 
 
 class SourceLines:
-    """The lines of a file as YAML counts them; cut up once, when the first problem asks."""
+    """The lines of a file as YAML counts them, split on first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts = [0, *(found.end() for found in islice(LINE_BREAK.finditer(text), MAX_LINES))]
 
     def frame(self, line: int, column: int) -> str:
-        """Up to three lines with a caret under the column; "" when the place is beyond the cap."""
+        """Return up to three lines with a caret under the column; "" for a place beyond the
+        limit."""
         if not 0 < line <= len(self._starts):
             return ""
         first = max(1, line - 1)
@@ -45,49 +46,49 @@ class SourceLines:
                 rows.append(f"{'':>{width}} | {' ' * (column - shift - 1)}^")
         return "\n".join(rows)
 
-    def _line(self, number: int) -> str:
+    def _get_line(self, number: int) -> str:
         start = self._starts[number - 1]
         end = self._starts[number] if number < len(self._starts) else len(self._text)
         return self._text[start:end].rstrip("\r\n\x85\u2028\u2029")
 
     @property
     def lines(self) -> list[str]:
-        """All lines, each with its line break."""
+        """Return all lines, each with its line break."""
         ends = [*self._starts[1:], len(self._text)]
         lines = [self._text[start:end] for start, end in zip(self._starts, ends, strict=True)]
         return lines if lines[-1] else lines[:-1]
 
     def shown(self, number: int) -> str:
-        """A line as it may be shown."""
-        line = self._line(number)
+        """Return a line in printable form."""
+        line = self._get_line(number)
         if len(line) > _LONGEST:
             return f"(a line of {len(line):,} characters)"
         if self._is_in_secrets(number, line):
             line = _ANY_VALUE.sub(rf"\g<1>{REDACTED}", line)
-        line = without_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))
+        line = redact_userinfo(_SENSITIVE.sub(rf"\g<1>{REDACTED}", line))
         return "".join(sign if sign.isprintable() else " " for sign in line)
 
     def _is_in_secrets(self, number: int, line: str) -> bool:
         """Whether a line above that this one is nested in, going by indentation, is `secrets:`."""
-        indent = _indent(line)
+        indent = _count_indent(line)
         for above in range(number - 1, max(0, number - _ABOVE), -1):
-            candidate = self._line(above)
-            if not candidate.strip() or _indent(candidate) > indent:
+            candidate = self._get_line(above)
+            if not candidate.strip() or _count_indent(candidate) > indent:
                 continue
             if _SECTION.match(candidate):
                 return True
-            indent = min(indent, _indent(candidate))
+            indent = min(indent, _count_indent(candidate))
             if not indent and not candidate.startswith("-"):
                 return False
         return False
 
 
-def _indent(line: str) -> int:
+def _count_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def framed(problem: Problem, file: str, lines: SourceLines) -> Problem:
-    """The problem with the name of its file and the lines that it is about."""
+def add_frame(problem: Problem, file: str, lines: SourceLines) -> Problem:
+    """Add the file name and the surrounding lines to a problem."""
     where = problem.where
     if where is None:
         return problem

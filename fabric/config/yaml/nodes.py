@@ -1,9 +1,9 @@
-"""A YAML document as a tree of values that know where they stand. Knows no keys of any file."""
+"""A YAML document as a tree of values with places. Independent of file types."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from fabric.config.yaml.syntax import has_binding, shown
+from fabric.config.yaml.syntax import format_excerpt, has_binding
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import Place
 from fabric.model.secrecy import REDACTED
@@ -13,7 +13,7 @@ Value: TypeAlias = str | int | float | bool | None
 
 # Named tuples, not frozen dataclasses: a big file makes tens of thousands, four times faster.
 class Scalar(NamedTuple):
-    """One leaf. `text` is what was written, `value` what it means; lines and columns from 1."""
+    """One leaf. `text` is the written text, `value` its meaning. Lines and columns count from 1."""
 
     value: Value
     text: str
@@ -31,7 +31,7 @@ class Sequence(NamedTuple):
 
 
 class KeyValue(NamedTuple):
-    """A key, where the key stands, and its value."""
+    """A key, its place and its value."""
 
     key: str
     line: int
@@ -50,18 +50,18 @@ Node: TypeAlias = Scalar | Sequence | Mapping
 EMPTY = Mapping((), 0, 0)
 
 
-def visible(leaf: Scalar) -> str:
+def format_leaf(leaf: Scalar) -> str:
     """The text of a leaf for a message, hidden when it is secret."""
-    return REDACTED if leaf.secret else shown(leaf.text)
+    return REDACTED if leaf.secret else format_excerpt(leaf.text)
 
 
 def place_of(node: Node | KeyValue) -> Place:
-    """The spot in the file being read; its name is added when the problems are handed out."""
+    """Return the place in the current file. The file name is added later."""
     return Place("", node.line, node.column)
 
 
 def find(node: Node | None, key: str) -> KeyValue | None:
-    """The entry of a mapping, or None; anything that is no mapping has no entries."""
+    """Find the entry of a mapping, or None. Other nodes have no entries."""
     if isinstance(node, Mapping):
         for entry in node.entries:
             if entry.key == key:
@@ -69,8 +69,8 @@ def find(node: Node | None, key: str) -> KeyValue | None:
     return None
 
 
-def child(node: Node | None, *keys: str) -> Node | None:
-    """The value below a path of keys, as far as there is one."""
+def find_child(node: Node | None, *keys: str) -> Node | None:
+    """Find the value below a path of keys, or None."""
     for key in keys:
         entry = find(node, key)
         if entry is None:
@@ -87,25 +87,27 @@ def with_entry(node: Mapping, entry: KeyValue) -> Mapping:
     return node._replace(entries=entries)
 
 
-def without(node: Mapping, *keys: str) -> Mapping:
+def remove_keys(node: Mapping, *keys: str) -> Mapping:
     return node._replace(entries=tuple(item for item in node.entries if item.key not in keys))
 
 
-def plain(node: Node) -> Json:
+def convert_to_plain(node: Node) -> Json:
     """The tree as dicts, lists and scalars, for JSON."""
-    return plain_with(node, lambda scalar, _: scalar.value)
+    return convert_with(node, lambda scalar, _: scalar.value)
 
 
-def plain_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
-    """Like `plain`, with `leaf` telling what to show for a scalar under its nearest key."""
+def convert_with(node: Node, leaf: Callable[[Scalar, str], Json], key: str = "") -> Json:
+    """Convert like `plain`; `leaf` converts each scalar with its nearest key."""
     if isinstance(node, Mapping):
-        return {item.key: plain_with(item.value, leaf, item.key) for item in node.entries}
+        return {item.key: convert_with(item.value, leaf, item.key) for item in node.entries}
     if isinstance(node, Sequence):
-        return [plain_with(item, leaf, key) for item in node.items]
+        return [convert_with(item, leaf, key) for item in node.items]
     return leaf(node, key)
 
 
 def is_unfilled(leaf: Scalar) -> bool:
-    """Whether a binding stands in it still: what it will be nobody can check. What a binding gave
-    is checked like any other text, also where it looks like a binding itself."""
+    """Return whether the leaf still has a binding, so that it cannot be checked.
+
+    Text from a binding is checked like any other, even if it looks like a binding.
+    """
     return not leaf.bound and isinstance(leaf.value, str) and has_binding(leaf.value)

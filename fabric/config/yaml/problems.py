@@ -2,33 +2,33 @@
 
 from collections.abc import Iterable
 
-from fabric.config.yaml.frames import SourceLines, framed
+from fabric.config.yaml.frames import SourceLines, add_frame
 from fabric.config.yaml.reader import Document, read
 from fabric.model.problems import FabricError, Place, Problem
 
 
 def open_document(file: str, raw: bytes) -> Document:
-    """The document of a file; what the reader refuses is raised with its lines."""
+    """Read the document of a file. Reader errors are raised with their lines."""
     try:
         return read(file, raw)
     except FabricError as error:
-        raise error_of(file, raw.decode("utf-8", "replace"), error.problems) from error
+        raise make_yaml_error(file, raw.decode("utf-8", "replace"), error.problems) from error
 
 
-def error_of(file: str, text: str, problems: Iterable[Problem]) -> FabricError:
-    return FabricError(*in_file(file, text, problems))
+def make_yaml_error(file: str, text: str, problems: Iterable[Problem]) -> FabricError:
+    return FabricError(*place_in_file(file, text, problems))
 
 
-def in_file(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def place_in_file(file: str, text: str, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems in the order of the file, each with its frame."""
-    found = sorted(problems, key=_position)
+    found = sorted(problems, key=_get_position)
     # Cutting a big file into lines takes time; a problem of the whole file needs none.
     lines = SourceLines(
         text if any(problem.where and problem.where.line for problem in found) else ""
     )
-    return tuple(framed(problem, file, lines) for problem in found)
+    return tuple(add_frame(problem, file, lines) for problem in found)
 
 
-def _position(problem: Problem) -> tuple[int, int]:
+def _get_position(problem: Problem) -> tuple[int, int]:
     where = problem.where or Place("")
     return where.line, where.column

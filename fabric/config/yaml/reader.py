@@ -1,7 +1,7 @@
-"""Bytes to a tree of nodes in one guarded pass over YAML events; hostile input ends in a problem.
+"""Parse bytes into a tree in one guarded pass over YAML events. Hostile input gives a problem.
 
-The composing loaders are not used: libyaml's crashes on deep nesting, both expand aliases without
-a limit. Events come one by one, so every limit is checked before memory is spent on what follows.
+Composing loaders are not used: libyaml's crashes on deep nesting, and both expand aliases without
+limit. Events arrive one by one, so every limit is checked before memory is used.
 """
 
 import re
@@ -28,9 +28,9 @@ from fabric.config.yaml.builder import (
     MAX_EXPANDED,
     MAX_NODES,
     TreeBuilder,
-    tagged,
-    too_big,
-    too_expanded,
+    tag_error,
+    too_big_error,
+    too_many_aliases_error,
 )
 from fabric.config.yaml.decoding import decode
 from fabric.config.yaml.event_shapes import YamlEvent, YamlEvents
@@ -49,7 +49,7 @@ _TAG_DIRECTIVE = re.compile(r"^%TAG", re.MULTILINE)
 
 
 class Document(NamedTuple):
-    """The one document of a file, its text, and what deserves a word without being wrong."""
+    """The document of a file, its text, and its warnings."""
 
     root: Node
     text: str
@@ -57,7 +57,7 @@ class Document(NamedTuple):
 
 
 def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOADER) -> Document:
-    """The document of a file; raises every kind of damage as problems with their places."""
+    """Read the document of a file. Raises all damage as problems with places."""
     text = decode(file, raw)
     _refuse_tag_directives(file, text)
     if sum(map(text.count, _SIGNS)) > MAX_NODES:
@@ -65,7 +65,7 @@ def read(file: str, raw: bytes, loader: Callable[[str], YamlEvents] = _BEST_LOAD
     try:
         return _build(file, text, loader(text))
     except yaml.MarkedYAMLError as error:
-        raise FabricError(_syntax_problem(file, error, text)) from error
+        raise FabricError(_make_syntax_problem(file, error, text)) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise FabricError(Problem("config/syntax", f"{error}", where=Place(file))) from error
 
@@ -79,8 +79,10 @@ def _refuse_tag_directives(file: str, text: str) -> None:
 
 
 def _refuse_too_many(file: str, loader: YamlEvents) -> None:
-    """Values are counted first where there seem to be too many: nothing is made of those, nor of
-    what a tag stands behind. Whatever else is wrong is told by whoever reads them."""
+    """Count the values first if there are probably too many, without building nodes.
+
+    Other errors are reported by the reader.
+    """
     values = depth = documents = aliases = 0
     try:
         while True:
@@ -93,18 +95,18 @@ def _refuse_too_many(file: str, loader: YamlEvents) -> None:
             if kind is _END or depth > MAX_DEPTH or documents > 1:
                 return
             if (tag := getattr(event, "tag", None)) is not None:
-                raise tagged(file, event, tag)
+                raise tag_error(file, event, tag)
             if values > MAX_NODES:
-                raise too_big(file, event)
+                raise too_big_error(file, event)
             if aliases > MAX_EXPANDED:  # each stands for one value at the least
-                raise too_expanded(file, event)
+                raise too_many_aliases_error(file, event)
     except (yaml.YAMLError, ValueError, OverflowError):
         return
     finally:
         loader.dispose()
 
 
-def _syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:
+def _make_syntax_problem(file: str, error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     where = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
     if mark and _is_indented_by_tab(text, mark.line):
@@ -128,9 +130,9 @@ def _build(file: str, text: str, loader: YamlEvents) -> Document:
         MappingEndEvent: builder.close,
         SequenceEndEvent: builder.close,
         AliasEvent: builder.alias,
-        DocumentStartEvent: _one_document(file),
-        StreamStartEvent: _nothing,
-        DocumentEndEvent: _nothing,
+        DocumentStartEvent: _require_one_document(file),
+        StreamStartEvent: _ignore_event,
+        DocumentEndEvent: _ignore_event,
     }
     try:
         next_event = loader.get_event
@@ -141,11 +143,11 @@ def _build(file: str, text: str, loader: YamlEvents) -> Document:
     return Document(builder.finish(), text, tuple(builder.warnings))
 
 
-def _nothing(_: YamlEvent) -> None:
-    """Starts and ends that carry nothing to keep."""
+def _ignore_event(_: YamlEvent) -> None:
+    """Ignore events without content."""
 
 
-def _one_document(file: str) -> Callable[[YamlEvent], None]:
+def _require_one_document(file: str) -> Callable[[YamlEvent], None]:
     starts = count()
 
     def start(event: YamlEvent) -> None:

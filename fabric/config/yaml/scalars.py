@@ -1,4 +1,4 @@
-"""What an unquoted scalar means: the YAML 1.2 core rules, on the careful side."""
+"""The meaning of unquoted scalars: the YAML 1.2 core rules, in a strict form."""
 
 import re
 
@@ -23,11 +23,11 @@ _INFINITY = float("inf")
 
 
 class NumberTooLongError(ValueError):
-    """More digits than any setting needs; turning them into a number would only burn time."""
+    """A number with too many digits. Converting it would waste time."""
 
 
-def meaning_of(text: str) -> Value:
-    """The value of an unquoted scalar; all that is no word or number of the core rules is text."""
+def interpret_scalar(text: str) -> Value:
+    """Interpret an unquoted scalar. Everything that is not a core-schema word or number is text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _MAY_BE_NUMBER:
@@ -36,22 +36,23 @@ def meaning_of(text: str) -> Value:
 
 
 def has_leading_zero(text: str) -> bool:
-    """Digits such as `010`: eight to some readers, ten to others, so they stay text."""
+    """Return whether digits have a leading zero, such as `010`. Such values stay text, because
+    parsers disagree."""
     return _ZERO_FIRST.fullmatch(text) is not None
 
 
 def _number(text: str) -> Value:
     for pattern, base in ((_DECIMAL, 10), (_OCTAL, 8), (_HEX, 16)):
         if pattern.fullmatch(text):
-            return int(_short(text), base)
+            return int(_shorten(text), base)
     if _FLOAT.fullmatch(text):
-        number = float(_short(text))
+        number = float(_shorten(text))
         # JSON has no infinity, so a number beyond all floats stays what was written.
         return text if abs(number) == _INFINITY else number
     return text
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     if len(text) > LONGEST_NUMBER:
         raise NumberTooLongError
     return text

@@ -1,7 +1,7 @@
-"""Where every value of a YAML text begins and ends, for who puts text between them.
+"""The start and end of every value in a YAML text, for text edits.
 
-Made from the tokens of the same library as the nodes, and only where a file is edited: reading
-one needs no ends. The text has been read before, so it is sound and nested within limits.
+Built from tokens of the same library, and only for edits. The text was read before, so it is valid
+and within limits.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,14 +31,15 @@ class YamlToken(Protocol):
 
 
 class YamlTokens(Protocol):
-    """A loader that is asked for one token after the other."""
+    """A loader that returns one token after the other."""
 
     def get_token(self) -> YamlToken | None: ...
     def dispose(self) -> None: ...
 
 
 class Piece(NamedTuple):
-    """A token: indices count letters of the text, columns from 0; `style` is a scalar's quote."""
+    """A token. Indices count characters of the text, columns from 0. `style` is a scalar's
+    quote."""
 
     kind: str
     start: int
@@ -49,8 +50,10 @@ class Piece(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A value in the text. `first` is its own first token, after an anchor; `last` the last one
-    that is more than the end of an indentation. `comma` stands behind the last child, or is None.
+    """A value in the text. `first` is its first token after an anchor, `last` its last visible
+    token.
+
+    `comma` follows the last child, or is None.
     """
 
     kind: str
@@ -69,7 +72,7 @@ class Span(NamedTuple):
 
 
 class SpanChild(NamedTuple):
-    """An entry of a map or list. `mark` is its dash or key; `colon` is None where there is none."""
+    """An entry of a map or list. `mark` is its dash or key; `colon` is None if absent."""
 
     mark: Piece
     value: Span
@@ -80,15 +83,15 @@ class SpanChild(NamedTuple):
 _BEST_LOADER: Callable[[str], YamlTokens] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def spans_of(text: str, loader: Callable[[str], YamlTokens] = _BEST_LOADER) -> Span:
+def parse_spans(text: str, loader: Callable[[str], YamlTokens] = _BEST_LOADER) -> Span:
     """The root value of a text that the reader took."""
-    walk = _TokenWalk(list(_pieces(loader(text))))
+    walk = _TokenWalk(list(_list_pieces(loader(text))))
     while walk.kind in _AROUND:
         walk.take()
     return walk.value()
 
 
-def _pieces(loader: YamlTokens) -> Iterator[Piece]:
+def _list_pieces(loader: YamlTokens) -> Iterator[Piece]:
     try:
         while (token := loader.get_token()) is not None:
             start, end = token.start_mark, token.end_mark
@@ -101,7 +104,7 @@ def _pieces(loader: YamlTokens) -> Iterator[Piece]:
 
 
 class _TokenWalk:
-    """A place in the tokens, and the last one behind it that stands for letters."""
+    """A position in the tokens, and the last visible token before it."""
 
     def __init__(self, pieces: list[Piece]) -> None:
         self._pieces = pieces
@@ -120,7 +123,7 @@ class _TokenWalk:
         return piece
 
     def value(self, *, in_list: bool = False) -> Span:
-        """The value that begins here; in a block list a dash begins the next item."""
+        """Parse the value at this position. In a block list a dash begins the next item."""
         anchored = False
         while self.kind in _NAMES:
             anchored = self.take().kind == "<anchor>" or anchored
@@ -151,7 +154,7 @@ class _TokenWalk:
         self.take()
         children = []
         while self.kind != "<block end>":
-            children.append(self._entry())
+            children.append(self._parse_entry())
         self.take()
         return children, None
 
@@ -164,15 +167,17 @@ class _TokenWalk:
                 comma = self.take()
                 continue
             comma = None
-            children.append(self._entry() if closing == "}" or self.kind == "?" else self._item())
+            children.append(
+                self._parse_entry() if closing == "}" or self.kind == "?" else self._parse_item()
+            )
         self.take()
         return children, comma
 
-    def _item(self) -> SpanChild:
+    def _parse_item(self) -> SpanChild:
         mark = self._pieces[self._at]
         return SpanChild(mark, self.value())
 
-    def _entry(self) -> SpanChild:
+    def _parse_entry(self) -> SpanChild:
         if self.kind == "?":
             self.take()
         mark = self._pieces[self._at]

@@ -1,4 +1,4 @@
-"""What a binding looks like: `${env:X}`, `${env:X,default}`, `${stage}`, `${secret:KEY}`,
+"""The syntax of bindings: `${env:X}`, `${env:X,default}`, `${stage}`, `${secret:KEY}`,
 `${param:NAME}`, `${file:PATH}`."""
 
 import re
@@ -13,7 +13,7 @@ def has_binding(text: str) -> bool:
     return "${" in text and _BINDING.search(text) is not None
 
 
-def shown(text: str, limit: int = 60) -> str:
-    """A piece of a file for a message: short, and nothing in it that a terminal would obey."""
+def format_excerpt(text: str, limit: int = 60) -> str:
+    """Format an excerpt of a file for a message: short, without terminal control characters."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     return "".join(sign if sign.isprintable() else f"\\x{ord(sign):02x}" for sign in cut)

@@ -1,4 +1,4 @@
-"""Good answers given again: by the address, the body and the stage, to whoever may ask."""
+"""Cached answers by path, body and stage, for authorized callers."""
 
 import hashlib
 import secrets
@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from fabric.cache_seal import CacheSeal
 from fabric.daemon.cache.lookup import Lookup
-from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.options import AnswerCache
 from fabric.daemon.parameters import STAGE
-from fabric.daemon.server.answers import body_of
+from fabric.daemon.server.answers import encode_body
 from fabric.daemon.statuses import OK
 
 HEADER = "X-Fabric-Cache"
@@ -28,26 +28,29 @@ class Store(Protocol):
 
 
 class Meant(Protocol):
-    """What a request says by leaving something out."""
+    """The meaning of omitted request parts."""
 
     def stage_of(self, call: ApiCall) -> str | None: ...
     def own_body(self) -> bytes: ...
 
 
 class AnswerSeal(Struct, frozen=True):
-    """Whoever can write to the cache server must not answer for this one: `key` is its own.
-    `owner` stands for all of a server that an answer hangs on besides the body and the stage:
-    another server's answers are not ours."""
+    """Seals answers, so that writers to the cache server cannot forge them. `key` belongs to this
+    server.
+
+    `owner` hashes everything else that answers depend on, so that other servers' answers are
+    ignored.
+    """
 
     key: CacheSeal
     owner: str
 
     def pack(self, meant: str, body: bytes) -> bytes:
-        """Text, as people look at it on the server."""
+        """Encode an answer as text, readable on the cache server."""
         return b"\n".join((_FORM, self._mark(meant, body), body))
 
     def unpack(self, meant: str, text: bytes | None) -> bytes | None:
-        """What is not ours, or not whole, is not there."""
+        """Decode an answer. Foreign or damaged ones count as missing."""
         if text is None:
             return None
         form, _, rest = text.partition(b"\n")
@@ -60,7 +63,7 @@ class AnswerSeal(Struct, frozen=True):
 
 
 class CachedAnswers:
-    """`told` hears whether an answer was there."""
+    """Answers through a cache. `told` receives whether an answer was cached."""
 
     def __init__(
         self,
@@ -77,10 +80,10 @@ class CachedAnswers:
         self._told = told
 
     def of(self, endpoint: str, answer: Answering) -> Answering:
-        """The same, from the cache where it is there."""
-        return lambda call: self._answer(endpoint, answer, call)
+        """Wrap an endpoint, so that it answers from the cache if possible."""
+        return lambda call: self._find_or_compute(endpoint, answer, call)
 
-    def _answer(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
+    def _find_or_compute(self, endpoint: str, answer: Answering, call: ApiCall) -> ApiAnswer:
         stage = self._meant.stage_of(call)
         if stage is None or call.query.values.keys() - {STAGE.name}:
             return answer(call)  # what else the query says is no part of the key
@@ -98,11 +101,11 @@ class CachedAnswers:
         fresh = answer(call)
         if fresh.status == OK and found.epoch is not None:
             seconds = self._options.seconds_of(endpoint)
-            packed = self._seal.pack(meant, body_of(fresh))
+            packed = self._seal.pack(meant, encode_body(fresh))
             self._store.keep(key, stage, packed, found.epoch, seconds)
         return replace(fresh, headers={**fresh.headers, HEADER: "miss"})
 
 
-def owner_of(about: Mapping[str, object]) -> str:
-    """One word for what answers hang on; no secret is among it."""
+def hash_owner(about: Mapping[str, object]) -> str:
+    """Hash everything that answers depend on. Secrets cannot be recovered from it."""
     return hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A socket that gives up: whatever the other side does, an operation ends in time and in size."""
+"""A socket with limits: every operation ends in time and size, whatever the peer does."""
 
 import contextlib
 import socket
@@ -10,8 +10,8 @@ _NOW = threading.local()
 
 
 @contextlib.contextmanager
-def within(seconds: float, most_bytes: int) -> Iterator[None]:
-    """What bounded sockets do in this thread meanwhile ends by then, and reads no more."""
+def limit_sockets(seconds: float, most_bytes: int) -> Iterator[None]:
+    """Limit the bounded sockets of this thread to a deadline and a number of bytes."""
     _NOW.due, _NOW.left = time.monotonic() + seconds, most_bytes
     try:
         yield
@@ -20,7 +20,7 @@ def within(seconds: float, most_bytes: int) -> Iterator[None]:
 
 
 class BoundedSocket:
-    """Beside its own time-out, each call keeps to what is left of `within`."""
+    """A socket. Beside its own timeout, each call respects the remaining time of `within`."""
 
     def __init__(self, inner: socket.socket) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Who does not answer is left alone for a while; then one request looks whether he is back."""
+"""A circuit breaker: an unresponsive server is skipped for a while, then one request tests it."""
 
 import threading
 from collections.abc import Callable
@@ -7,7 +7,7 @@ _PAUSE_SECONDS = 5.0
 
 
 class Breaker:
-    """Thread-safe. `may_try` is asked before each operation, which tells afterwards how it was."""
+    """Thread-safe. Call `may_try` before each operation, and report the result afterwards."""
 
     def __init__(self, monotonic: Callable[[], float], pause: float = _PAUSE_SECONDS) -> None:
         self._monotonic = monotonic
@@ -20,7 +20,7 @@ class Breaker:
         return self._again_at is not None
 
     def may_try(self) -> bool:
-        """Of many that ask during an outage one may, every few seconds."""
+        """Return whether to try. During an outage one of many callers can try every few seconds."""
         with self._lock:
             if self._again_at is None:
                 return True

@@ -1,10 +1,10 @@
-"""What a store of answers has for a key; to know it takes no client of Redis."""
+"""The result of a cache lookup, independent of the Redis client."""
 
 from msgspec import Struct
 
 
 class Lookup(Struct, frozen=True):
-    """What is kept, and the epoch that a new text would be of; None for what is not known."""
+    """The cached text, and the epoch for a new one; None if unknown."""
 
     text: bytes | None = None
     epoch: bytes | None = None

@@ -1,8 +1,7 @@
-"""Stages whose answers are still to be thrown away, for their cache could not be reached.
+"""Pending cache invalidations of stages, because their cache was unreachable.
 
-A change of a stage makes old answers wrong in each cache that a daemon of the folder had, also
-while another one is used, or none. The file knows them by digests, one a line, with the stages that
-are owed to each, so that the next daemon knows of them as well.
+A changed stage invalidates answers in every cache that this directory's daemons used. The file
+lists caches by hash, one per line, with their pending stages, so that the next daemon knows them.
 """
 
 import os
@@ -25,15 +24,17 @@ _STAGE = re.compile(STAGE_NAME)
 
 
 class OwedClear(Struct, frozen=True):
-    """The same stage may be owed once more while it is being cleared: the number tells which."""
+    """A pending invalidation. Its number distinguishes a repeated one for the same stage."""
 
     stage: str
     number: int
 
 
 class OwedClears:
-    """Thread-safe. `cache` is the digest of the one that is used now, empty for none. `tell` hears
-    of a file that cannot be read or written. One process at a time has the file for its own."""
+    """Thread-safe. `cache` is the hash of the current cache, empty for none.
+
+    `tell` receives file errors. Only one process at a time uses the file.
+    """
 
     def __init__(self, path: Path, tell: Callable[[str], None], cache: str = "") -> None:
         self._path, self._tell = path, tell
@@ -41,9 +42,9 @@ class OwedClears:
         self._number = 0
         sweep(path)
         self._written = self._read()
-        self._kept = _newest_last(self._parsed(self._written), cache)
+        self._kept = _sort_newest_last(self._parse_content(self._written), cache)
         self._own = self._kept.get(cache, set())
-        self._owed = {stage: self._next() for stage in sorted(self._own)}
+        self._owed = {stage: self._get_next_number() for stage in sorted(self._own)}
         self._write()
 
     @property
@@ -53,9 +54,9 @@ class OwedClears:
             return tuple(OwedClear(*one) for one in sorted(self._owed.items()))
 
     def add(self, stage: str) -> OwedClear:
-        """To this cache for as long as it is being tried, to all others from now on."""
+        """Add a stage: for this cache during the attempt, for all others from now on."""
         with self._lock:
-            self._owed[stage] = self._next()
+            self._owed[stage] = self._get_next_number()
             for stages in self._kept.values():
                 if stages is not self._own:
                     stages.add(stage)
@@ -63,26 +64,26 @@ class OwedClears:
             return OwedClear(stage, self._owed[stage])
 
     def keep(self, one: OwedClear) -> None:
-        """It could not be cleared now: that is not forgotten with this process."""
+        """Store a failed invalidation, so that it outlives this process."""
         with self._lock:
             self._owed.setdefault(one.stage, one.number)
             self._own.add(one.stage)
             self._write()
 
     def keep_all(self, stages: Iterable[str]) -> None:
-        """Nobody has tried to clear them in any cache."""
+        """Store invalidations that no process attempted in any cache."""
         for stage in stages:
             self.keep(self.add(stage))
 
     def paid(self, one: OwedClear) -> None:
-        """What came to be owed since this was begun still is."""
+        """Remove a completed invalidation. Those added since it began stay."""
         with self._lock:
             if self._owed.get(one.stage) == one.number:
                 del self._owed[one.stage]
                 self._own.discard(one.stage)
                 self._write()
 
-    def _next(self) -> int:
+    def _get_next_number(self) -> int:
         self._number += 1
         return self._number
 
@@ -106,20 +107,20 @@ class OwedClears:
         if not os.path.lexists(self._path):
             return b""
         try:
-            return self._content()
+            return self._encode_content()
         except OSError as error:
             why = error.strerror or str(error)
             self._tell(f"cannot read {self._path} ({why.lower()}): cached responses might be "
                        "older than the last deploy until they expire")  # fmt: skip
             return b""
 
-    def _content(self) -> bytes:
+    def _encode_content(self) -> bytes:
         if self._path.is_symlink() or not is_ours(str(self._path)):
             raise OSError(0, "owned or writable by another user")
         return read_bytes(self._path)
 
-    def _parsed(self, content: bytes) -> dict[str, set[str]]:
-        """What is damaged hides nothing of the rest."""
+    def _parse_content(self, content: bytes) -> dict[str, set[str]]:
+        """Parse the content. Damaged lines do not hide others."""
         lines = [line.split(" ") for line in content.decode(errors="replace").splitlines()]
         caches: dict[str, set[str]] = {}
         for cache, *stages in lines:
@@ -133,7 +134,7 @@ class OwedClears:
         return caches
 
 
-def _newest_last(caches: dict[str, set[str]], own: str) -> dict[str, set[str]]:
+def _sort_newest_last(caches: dict[str, set[str]], own: str) -> dict[str, set[str]]:
     if not own:
         return caches
     others = [(cache, stages) for cache, stages in caches.items() if cache != own]

@@ -1,5 +1,7 @@
-"""Texts by key on a Redis server, of one stage each, with a time to live. It may be gone, slow,
-full, or no Redis at all: then nothing is found, and nothing kept."""
+"""A Redis store of texts by key and stage, with a time to live.
+
+If the server is gone, slow, full or not Redis, nothing is found or stored.
+"""
 
 import hashlib
 import secrets
@@ -12,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, ConnectionPool, SSLConnection, parse_url
 from redis.retry import Retry
 
-from fabric.daemon.cache.bounded_socket import BoundedSocket, within
+from fabric.daemon.cache.bounded_socket import BoundedSocket, limit_sockets
 from fabric.daemon.cache.breaker import Breaker
 from fabric.daemon.cache.lookup import Lookup
 from fabric.daemon.cache.owed_clears import OwedClear, OwedClears
@@ -39,13 +41,15 @@ _Found = TypeVar("_Found")
 
 
 class RedisStore:
-    """Thread-safe. An outage costs one request a moment, and is noticed by all. Each text begins
-    with the epoch of its stage: of another one it is not there any more, deleted or not."""
+    """Thread-safe. An outage costs one request at a time, and all threads notice it.
+
+    Each text begins with the epoch of its stage. Texts of another epoch count as deleted.
+    """
 
     def __init__(self, url: str, prefix: str, owed: OwedClears, patience: float = PATIENCE) -> None:
         self._prefix = prefix
         self._patience = patience
-        self._pool = _pool(url, patience / 2)
+        self._pool = _open_pool(url, patience / 2)
         self._client = redis.Redis(connection_pool=self._pool)
         self._keep = self._client.register_script(_KEEP)
         self._breaker = Breaker(time.monotonic)
@@ -56,28 +60,28 @@ class RedisStore:
         return not self._breaker.is_open
 
     def answers(self) -> bool:
-        """Asked now, unless it was found to be away a moment ago."""
-        return self._tried(self._ping) or False
+        """Return whether the server responds. The check is skipped shortly after a failure."""
+        return self._try_call(self._check_server) or False
 
     def find(self, key: str, stage: str) -> Lookup:
-        return self._tried(lambda: self._find(key, stage)) or Lookup()
+        return self._try_call(lambda: self._find(key, stage)) or Lookup()
 
     def keep(self, key: str, stage: str, text: bytes, epoch: bytes, seconds: float) -> bool:
-        """False where it is not kept, for whatever reason."""
+        """Store a text. Returns False on any failure."""
         if len(text) > MOST_BYTES:
             return False
         ms = int(seconds * 1000)
-        keys = [self._prefix + key, *self._own(stage)]
-        kept = self._tried(lambda: self._keep(keys, [epoch, text, ms, ms + _EPOCH_MS]))
+        keys = [self._prefix + key, *self._build_stage_keys(stage)]
+        kept = self._try_call(lambda: self._keep(keys, [epoch, text, ms, ms + _EPOCH_MS]))
         return bool(kept)
 
     def clear(self, stage: str) -> None:
-        """Nothing of this stage is found any more, nor what was begun before is kept. Where that
-        cannot be done now, it is done before anything is looked for again."""
+        """Invalidate a stage, including texts computed before. If this fails now, it is done before
+        the next lookup."""
         self._clear(self._owed.add(stage))
 
     def pay(self) -> None:
-        """What earlier processes owe to this cache is cleared now, or as soon as it can be."""
+        """Clear the invalidations of earlier processes now, or as soon as possible."""
         for one in self._owed.owed:
             self._clear(one)
 
@@ -85,27 +89,27 @@ class RedisStore:
         self._client.close()
 
     def _clear(self, one: OwedClear) -> None:
-        if not self._tried(lambda: self._begin_epoch(one)):
+        if not self._try_call(lambda: self._begin_epoch(one)):
             self._owed.keep(one)
             return
-        while self._tried(lambda: self._drop_some(one.stage)):
+        while self._try_call(lambda: self._drop_some(one.stage)):
             pass
 
-    def _ping(self) -> bool:
-        self._pay()
+    def _check_server(self) -> bool:
+        self._clear_owed()
         return bool(self._client.ping())
 
-    def _pay(self) -> None:
+    def _clear_owed(self) -> None:
         for one in self._owed.owed:
             self._begin_epoch(one)
 
     def _find(self, key: str, stage: str) -> Lookup:
-        self._pay()
-        epoch_key, _ = self._own(stage)
+        self._clear_owed()
+        epoch_key, _ = self._build_stage_keys(stage)
         asked = ("GETRANGE", self._prefix + key, 0, MOST_BYTES + _EPOCH_LETTERS)
-        text, epoch = self._both(asked, ("GET", epoch_key))
+        text, epoch = self._send_commands(asked, ("GET", epoch_key))
         if epoch is None:
-            self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS, nx=True)
+            self._client.set(epoch_key, _generate_epoch(), px=_EPOCH_MS, nx=True)
             epoch = self._client.get(epoch_key)
         if not isinstance(epoch, bytes) or len(epoch) != _EPOCH_LETTERS:
             return Lookup()
@@ -114,8 +118,8 @@ class RedisStore:
         found = text.removeprefix(epoch)
         return Lookup(found if found and len(found) <= MOST_BYTES else None, epoch)
 
-    def _both(self, *commands: tuple[str | int, ...]) -> Sequence[object]:
-        """There and back once. A pipeline of the client takes twice the time for it."""
+    def _send_commands(self, *commands: tuple[str | int, ...]) -> Sequence[object]:
+        """Send commands in one round trip. The client's pipeline takes twice as long."""
         connection = self._pool.get_connection()
         try:
             packed = connection.pack_commands(commands)  # type: ignore[no-untyped-call]
@@ -129,28 +133,28 @@ class RedisStore:
             self._pool.release(connection)
 
     def _begin_epoch(self, one: OwedClear) -> bool:
-        epoch_key, _ = self._own(one.stage)
-        self._client.set(epoch_key, _new_epoch(), px=_EPOCH_MS)
+        epoch_key, _ = self._build_stage_keys(one.stage)
+        self._client.set(epoch_key, _generate_epoch(), px=_EPOCH_MS)
         self._owed.paid(one)
         return True
 
     def _drop_some(self, stage: str) -> bool:
-        """Whether there may be more of them."""
-        _, keys_key = self._own(stage)
+        """Delete some keys. Returns whether more can exist."""
+        _, keys_key = self._build_stage_keys(stage)
         found = self._client.zrange(keys_key, 0, _AT_ONCE - 1)
         if found:
             self._client.unlink(*found)
             self._client.zrem(keys_key, *found)
         return len(found) == _AT_ONCE
 
-    def _own(self, stage: str) -> tuple[str, str]:
+    def _build_stage_keys(self, stage: str) -> tuple[str, str]:
         return f"{self._prefix}{stage}:{_EPOCH}", f"{self._prefix}{stage}:{_KEYS}"
 
-    def _tried(self, work: Callable[[], _Found]) -> _Found | None:
+    def _try_call(self, work: Callable[[], _Found]) -> _Found | None:
         if not self._breaker.may_try():
             return None
         try:
-            with within(self._patience, 2 * MOST_BYTES):
+            with limit_sockets(self._patience, 2 * MOST_BYTES):
                 found = work()
         # Whoever is no Redis can make its client fail in ways of all kinds.
         except Exception:  # noqa: BLE001
@@ -160,7 +164,7 @@ class RedisStore:
         return found
 
 
-def _new_epoch() -> bytes:
+def _generate_epoch() -> bytes:
     return secrets.token_hex(_EPOCH_LETTERS // 2).encode()
 
 
@@ -175,17 +179,17 @@ class _Encrypted(SSLConnection):
 
 
 def cache_digest(url: str, prefix: str) -> str:
-    """Which cache it is, whoever asks it, and with what password."""
-    said = _pool(url, PATIENCE).connection_kwargs
+    """Hash the cache address, regardless of user and password."""
+    said = _open_pool(url, PATIENCE).connection_kwargs
     place = (said.get("host", "localhost"), said.get("port", 6379), said.get("db", 0))
     return hashlib.sha256(repr((place, prefix)).encode()).hexdigest()[:16]
 
 
-def _pool(url: str, step: float) -> ConnectionPool:
+def _open_pool(url: str, step: float) -> ConnectionPool:
     try:
         said = parse_url(url)  # type: ignore[no-untyped-call]
     except ValueError as error:
-        raise FabricError(bad_url()) from error
+        raise FabricError(bad_cache_url_problem()) from error
     kind = _Encrypted if url.startswith("rediss://") else _Plain
     return ConnectionPool(
         **{
@@ -203,7 +207,7 @@ def _pool(url: str, step: float) -> ConnectionPool:
     )
 
 
-def bad_url() -> Problem:
-    """It may hold a password: it is not repeated."""
+def bad_cache_url_problem() -> Problem:
+    """Return the problem without the URL, which can contain a password."""
     hint = "use redis://host:6379/0, or rediss:// for TLS"
     return Problem("usage/bad-value", "invalid URL of the cache", hint)

@@ -1,4 +1,4 @@
-"""The files of the dashboard, as they lie in the package and beside the pictures of plans."""
+"""The dashboard's files, from the package and the diagram assets."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall
+from fabric.daemon.http_types import ApiAnswer, ApiCall
 from fabric.daemon.statuses import NOT_MODIFIED, OK
-from fabric.views.pictures.assets import asset
+from fabric.views.pictures.assets import read_asset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,27 +41,27 @@ class PageFile(Struct, frozen=True):
 
 
 class PageFiles:
-    """Read once; a browser that has one already is told so."""
+    """Files read once, with ETags, so that browsers can reuse their copies."""
 
     def __init__(self) -> None:
-        own = {name: _own(name) for name in (PAGE, KEY_FORM, *_OWN)}
-        pictures = {name: asset(source) + "\n" for name, source in _OF_PICTURES.items()}
-        self._files = {name: _file(name, text) for name, text in (own | pictures).items()}
+        own = {name: _build_asset_path(name) for name in (PAGE, KEY_FORM, *_OWN)}
+        pictures = {name: read_asset(source) + "\n" for name, source in _OF_PICTURES.items()}
+        self._files = {name: _read_page_file(name, text) for name, text in (own | pictures).items()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Those with an address of their own."""
+        """Return the files with a path of their own."""
         return tuple(name for name in self._files if name not in (PAGE, KEY_FORM))
 
     def answer(self, call: ApiCall, name: str) -> ApiAnswer:
-        return _answer(call, self._files[name])
+        return _build_file_answer(call, self._files[name])
 
     def page(self, call: ApiCall, fill: Callable[[str], str]) -> ApiAnswer:
-        """The page with what there is to say at once."""
-        return _answer(call, _file(PAGE, fill(self._files[PAGE].text)))
+        """Return the page with its initial content."""
+        return _build_file_answer(call, _read_page_file(PAGE, fill(self._files[PAGE].text)))
 
 
-def _answer(call: ApiCall, found: PageFile) -> ApiAnswer:
+def _build_file_answer(call: ApiCall, found: PageFile) -> ApiAnswer:
     headers: Mapping[str, str] = {
         "Cache-Control": "no-cache",
         "Content-Security-Policy": POLICY,
@@ -72,11 +72,11 @@ def _answer(call: ApiCall, found: PageFile) -> ApiAnswer:
     return ApiAnswer(OK, headers=headers, text=found.text, content_type=found.content_type)
 
 
-def _own(name: str) -> str:
+def _build_asset_path(name: str) -> str:
     return (files("fabric.daemon.page") / "files" / name).read_text(encoding="utf-8")
 
 
-def _file(name: str, text: str) -> PageFile:
+def _read_page_file(name: str, text: str) -> PageFile:
     kind = _TYPES[name.rpartition(".")[2]]
     tag = hashlib.sha256(text.encode()).hexdigest()[:24]
     return PageFile(text, f"{kind}; charset=utf-8", f'"{tag}"')

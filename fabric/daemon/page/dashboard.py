@@ -1,4 +1,4 @@
-"""What the dashboard is served from: its files, how a stage stands, and who is signed in."""
+"""The dashboard's content: its files, the stage status and its sessions."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -9,11 +9,11 @@ from msgspec import Struct
 from fabric.app.request import Where
 from fabric.app.settings import Settings
 from fabric.app.stage_status import StageNow, stage_now, stage_status
-from fabric.daemon.exchange import ApiAnswer, ApiCall, Right
+from fabric.daemon.http_types import ApiAnswer, ApiCall, Right
 from fabric.daemon.options import ServedProject
 from fabric.daemon.page.assets import KEY_FORM, PageFiles
 from fabric.daemon.page.first_words import with_first_words
-from fabric.daemon.page.status import deploy_times, status_document
+from fabric.daemon.page.status import deploy_times, encode_status
 from fabric.daemon.parameters import STAGE
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.server.sessions import SESSION_SECONDS, BrowserSessions
@@ -31,7 +31,7 @@ class KnownRuns(Protocol):
 
 
 class ShownProject(Struct, frozen=True):
-    """What the page is about; `settings` are those of its workspace."""
+    """The shown project. `settings` are those of its workspace."""
 
     project: ServedProject
     settings: Settings
@@ -39,20 +39,20 @@ class ShownProject(Struct, frozen=True):
 
 
 class Dashboard:
-    """`sessions` are none where nobody is asked for a key."""
+    """The dashboard. `sessions` is None if no key is required."""
 
     def __init__(self, shown: ShownProject, sessions: BrowserSessions | None) -> None:
         self._shown, self._sessions = shown, sessions
         self._files = PageFiles()
 
     def page(self, call: ApiCall) -> ApiAnswer:
-        """Who may not look is asked for a key, and is told nothing else."""
+        """Answer with the page. Unauthorized callers see only the sign-in form."""
         if call.right is Right.OPEN:
             return self._files.answer(call, KEY_FORM)
-        found = self._now(call)
+        found = self._read_stage(call)
         return self._files.page(call, lambda page: with_first_words(page, found))
 
-    def _now(self, call: ApiCall) -> StageNow | FabricError:
+    def _read_stage(self, call: ApiCall) -> StageNow | FabricError:
         shown = self._shown
         where = Where(shown.project.config, stage=call.query.one(STAGE) or shown.project.stage)
         try:
@@ -70,9 +70,9 @@ class Dashboard:
         shown = self._shown
         stage = call.query.one(STAGE) or shown.project.stage
         found = stage_status(Where(shown.project.config, stage=stage), shown.settings)
-        runs = self._deploys(found.service, found.stage)
+        runs = self._list_deploys(found.service, found.stage)
         document = {
-            **status_document(found, deploy_times(runs)),
+            **encode_status(found, deploy_times(runs)),
             "mayChange": call.right is Right.CHANGE,
             "signedIn": self._sessions is not None,
             "version": VERSION,
@@ -80,27 +80,28 @@ class Dashboard:
         return ApiAnswer(OK, document)
 
     def sign_in(self, call: ApiCall) -> ApiAnswer:
-        """With the key itself: a session makes no other one."""
+        """Sign in with the key itself. A session cannot create another one."""
         if self._sessions is None or "x-api-key" not in call.headers:
             hint = "send the key in the header `X-API-Key`"
             raise FabricError(Problem("request/no-key", "a valid API key is required", hint))
         token = self._sessions.begin(call.right)
-        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, token)})
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._build_cookie(call, token)})
 
     def sign_out(self, call: ApiCall) -> ApiAnswer:
         if self._sessions is not None:
             self._sessions.end(self._sessions.token_in(call.headers.get("cookie", "")))
-        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._cookie(call, "")})
+        return ApiAnswer(NO_CONTENT, headers={"Set-Cookie": self._build_cookie(call, "")})
 
-    def _cookie(self, call: ApiCall, token: str) -> str:
-        """A page that came over TLS says so in its origin; nobody but our own pages may ask."""
+    def _build_cookie(self, call: ApiCall, token: str) -> str:
+        """Build the cookie. It is `Secure` if the request's origin is https; only own pages can
+        request it."""
         name = self._sessions.cookie if self._sessions else ""
         age = SESSION_SECONDS if token else 0
         is_tls = call.headers.get("origin", "").lower().startswith("https://")
         secure = "; Secure" if is_tls else ""
         return f"{name}={token}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}"
 
-    def _deploys(self, service: str, stage: str) -> Iterator[DaemonRun]:
+    def _list_deploys(self, service: str, stage: str) -> Iterator[DaemonRun]:
         runs = self._shown.runs
         own = (
             one.id

@@ -1,4 +1,4 @@
-"""What the page says before its scripts do, and to whoever has none: as HTML, all of it escaped."""
+"""The initial page content, also for browsers without scripts, as escaped HTML."""
 
 from collections.abc import Iterator
 from html import escape
@@ -11,26 +11,29 @@ _TITLE, _WORDS = "<title>fabric</title>", "<!-- first words -->"
 
 
 def with_first_words(page: str, found: StageNow | FabricError) -> str:
-    title, words = _of(found)
+    title, words = _build_parts(found)
     named = page.replace(_TITLE, f"<title>{escape(title)}</title>")
     return named.replace(_WORDS, "".join(words))
 
 
-def _of(found: StageNow | FabricError) -> tuple[str, Iterator[str]]:
+def _build_parts(found: StageNow | FabricError) -> tuple[str, Iterator[str]]:
     if isinstance(found, FabricError):
         return "fabric", iter((f"<p>{escape(found.first.message)}</p>",))
-    return f"{found.service} · {found.stage}", _standing(found)
+    return f"{found.service} · {found.stage}", _format_stage(found)
 
 
-def _standing(found: StageNow) -> Iterator[str]:
+def _format_stage(found: StageNow) -> Iterator[str]:
     place = f"<b>{escape(found.service)}</b> in <b>{escape(found.stage)}</b>"
     if not found.live:
         yield f"<p>{place} has no deployments.</p>"
     for record in found.live:
-        yield f"<p>{place} on {escape(record.ref.provider)}:</p><dl>{''.join(_rows(record))}</dl>"
+        yield (
+            f"<p>{place} on "
+            f"{escape(record.ref.provider)}:</p><dl>{''.join(_format_rows(record))}</dl>"
+        )
 
 
-def _rows(record: Record) -> Iterator[str]:
+def _format_rows(record: Record) -> Iterator[str]:
     rows = {
         "deployment": record.deployment_id,
         "mode": record.mode.value,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fabric.daemon import answer_schemas as schemas
-from fabric.daemon.exchange import ApiRoute, GoodAnswer, Right
+from fabric.daemon.http_types import ApiRoute, GoodAnswer, Right
 from fabric.daemon.page.assets import FILE_TYPES
 from fabric.daemon.page.dashboard import Dashboard
 from fabric.daemon.parameters import STAGE
@@ -12,8 +12,8 @@ _UNCHANGED = GoodAnswer({}, 304)
 _DONE = GoodAnswer({}, 204)
 
 
-def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
-    """Where there are no keys, nobody signs in."""
+def build_dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRoute]:
+    """Build the routes. Without keys there is no sign-in."""
     page = GoodAnswer(schemas.TEXT, content="text/html")
     files = tuple(GoodAnswer(schemas.TEXT, content=one) for one in FILE_TYPES)
     own = (
@@ -32,10 +32,10 @@ def dashboard_routes(dashboard: Dashboard, *, has_keys: bool) -> Sequence[ApiRou
             (GoodAnswer(schemas.STATUS),), (409, 502),
         ),
     )  # fmt: skip
-    return (*own, *(_session_routes(dashboard) if has_keys else ()))
+    return (*own, *(_build_session_routes(dashboard) if has_keys else ()))
 
 
-def _session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
+def _build_session_routes(dashboard: Dashboard) -> Sequence[ApiRoute]:
     return (
         ApiRoute(
             "POST", "/session", "sign-in", Right.LOOK, dashboard.sign_in,

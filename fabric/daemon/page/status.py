@@ -1,4 +1,4 @@
-"""How a stage stands, as the document that the dashboard is painted from."""
+"""The stage status as the document that the dashboard shows."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,13 +10,13 @@ from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.model.outcomes.deployed import PastDeployment
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.records.record import Record
-from fabric.model.report import problem_json
-from fabric.views.pictures.drawing import drawing_of
-from fabric.views.pictures.placed import placed
+from fabric.model.report import encode_problem
+from fabric.views.pictures.drawing import build_drawing
+from fabric.views.pictures.placed import encode_placed_drawing
 
 
-def status_document(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
-    """`took` is how long deployments took, as far as anybody knows."""
+def encode_status(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
+    """Encode the status. `took` are known deployment durations."""
     planned = status.planned
     return {
         "ok": True,
@@ -25,17 +25,19 @@ def status_document(status: StageStatus, took: Mapping[str, int]) -> JsonObject:
         "stage": status.stage,
         "stages": status.stages,
         "protected": status.is_protected,
-        "live": [_live(one) for one in status.live],
+        "live": [_encode_record(one) for one in status.live],
         "releases": [_release(one, took) for one in status.releases],
         "plan": None if planned is None else _plan(planned),
-        "graph": None if planned is None else placed(drawing_of(planned.plan).thinned()),
-        "warnings": [problem_json(one) for one in planned.warnings] if planned else [],
-        "problems": [problem_json(one) for one in status.problems],
+        "graph": None
+        if planned is None
+        else encode_placed_drawing(build_drawing(planned.plan).thinned()),
+        "warnings": [encode_problem(one) for one in planned.warnings] if planned else [],
+        "problems": [encode_problem(one) for one in status.problems],
     }
 
 
 def deploy_times(runs: Iterator[DaemonRun]) -> dict[str, int]:
-    """By deployment, in milliseconds: as the runs that made them told it."""
+    """Return the durations in milliseconds by deployment, from their runs."""
     found: dict[str, int] = {}
     for run in runs:
         result = run.result or {}
@@ -47,7 +49,7 @@ def deploy_times(runs: Iterator[DaemonRun]) -> dict[str, int]:
     return found
 
 
-def _live(record: Record) -> Json:
+def _encode_record(record: Record) -> Json:
     functions: list[Json] = [
         {"name": one.name, "endpoint": one.endpoint, "updatedAt": one.updated_at}
         for one in record.functions
@@ -71,7 +73,7 @@ def _release(row: PastDeployment, took: Mapping[str, int]) -> Json:
 
 
 def _plan(planned: StagePlan) -> Json:
-    """Its tasks are those of the graph."""
+    """Encode the plan, with the tasks of the graph."""
     bare = replace(planned.outcome, tasks=(), levels=(), warnings=())
     told: dict[str, Json] = to_builtins(bare)
     return {name: told[name] for name in ("mode", "services", "summary")}

@@ -1,4 +1,4 @@
-"""Start, stop and look at the daemon of a workspace, from a process beside it."""
+"""Start, stop and query the daemon of a workspace from another process."""
 
 import contextlib
 import http.client
@@ -17,14 +17,14 @@ import msgspec
 from msgspec import Struct
 
 from fabric.app.settings import Settings
-from fabric.daemon.process.listening import reached_at
+from fabric.daemon.process.listening import choose_local_address
 from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
-from fabric.daemon.process.running import RunningDaemon, UnknownDaemon, lock_path, running_in
-from fabric.daemon.process.start_note import StartNote
+from fabric.daemon.process.running import RunningDaemon, UnknownDaemon, find_running, lock_path
+from fabric.daemon.process.startup_status import StartNote
 from fabric.model.problems import FabricError, Problem
-from fabric.system.life_lock import said_by_holder
+from fabric.system.pid_lock import read_holder
 from fabric.system.process_identity import is_surely_alive
-from fabric.system.rotating_log import last_lines, open_log
+from fabric.system.rotating_log import open_log, read_last_lines
 
 _LINES = 12
 _LOOK = 0.02
@@ -44,39 +44,41 @@ class StartedDaemon(Struct, frozen=True):
 
 
 def start(order: ServeOrder, settings: Settings, launch: Launch | None = None) -> StartedDaemon:
-    """Raises where nothing serves in the end, whoever's fault that is."""
+    """Start the daemon. Raises if no daemon serves in the end, for any reason."""
     for _ in range(_LAUNCHES):
-        if found := _settled(order):
+        if found := _find_winner(order):
             return StartedDaemon(found, was_running=True)
-        note = (launch or launched)(order, settings)
+        note = (launch or launch_daemon)(order, settings)
         if note is None:
-            raise FabricError(_ended(order, "the process exited"))
+            raise FabricError(_start_failure_problem(order, "the process exited"))
         if not note.is_other:
-            return _started(order, note)
-    if found := _settled(order):
+            return _start_process(order, note)
+    if found := _find_winner(order):
         return StartedDaemon(found, was_running=True)
-    raise FabricError(_never_said(order))
+    raise FabricError(_silent_start_problem(order))
 
 
-def _started(order: ServeOrder, note: StartNote) -> StartedDaemon:
+def _start_process(order: ServeOrder, note: StartNote) -> StartedDaemon:
     if note.problems:
         raise FabricError(*note.problems)
     _ask_once(order, note.port)
-    return StartedDaemon(running_in(Path(order.folder)) or UnknownDaemon())
+    return StartedDaemon(find_running(Path(order.folder)) or UnknownDaemon())
 
 
-def _settled(order: ServeOrder) -> RunningDaemon | None:
-    """Of two starts at once, the other one's daemon serves as well when both have returned. Raises
-    where somebody has the lock and does not say in time who that is: perhaps it is no daemon."""
+def _find_winner(order: ServeOrder) -> RunningDaemon | None:
+    """Return the running daemon. Of two parallel starts, both return the one that won.
+
+    Raises if the lock holder does not identify itself in time, because it can be another program.
+    """
     end = time.monotonic() + _ANSWER_SECONDS
-    while isinstance(found := running_in(Path(order.folder)), UnknownDaemon):
+    while isinstance(found := find_running(Path(order.folder)), UnknownDaemon):
         if time.monotonic() >= end:
-            raise FabricError(_never_said(order))
+            raise FabricError(_silent_start_problem(order))
         time.sleep(_LOOK)
     return found
 
 
-def _never_said(order: ServeOrder) -> Problem:
+def _silent_start_problem(order: ServeOrder) -> Problem:
     path = lock_path(Path(order.folder))
     message = f"cannot start the daemon: an unknown process holds {path}"
     hint = (
@@ -87,8 +89,8 @@ def _never_said(order: ServeOrder) -> Problem:
 
 
 def stop(folder: Path) -> RunningDaemon | None:
-    """The one that was stopped. A process is told only if it is the one that said so itself."""
-    found = running_in(folder)
+    """Stop the daemon and return it. Only a process that identified itself is signaled."""
+    found = find_running(folder)
     if found is None:
         return None
     if isinstance(found, UnknownDaemon):
@@ -98,13 +100,13 @@ def stop(folder: Path) -> RunningDaemon | None:
         message = f"the daemon runs on {found.process.host} or in a container"
         raise FabricError(Problem("daemon/elsewhere", message, "run: fabricd stop, on that host"))
     with contextlib.suppress(ProcessLookupError):
-        _signal(found)
+        _send_stop_signal(found)
     if not _is_gone(folder, STOP_SECONDS):
-        raise FabricError(_lasts(found))
+        raise FabricError(_still_running_problem(found))
     return found
 
 
-def _signal(found: RunningDaemon) -> None:
+def _send_stop_signal(found: RunningDaemon) -> None:
     try:
         os.kill(found.process.pid, signal.SIGTERM)
     except PermissionError as error:
@@ -115,28 +117,28 @@ def _signal(found: RunningDaemon) -> None:
 
 def _is_gone(folder: Path, seconds: float) -> bool:
     end = time.monotonic() + seconds
-    while said_by_holder(lock_path(folder)) is not None:
+    while read_holder(lock_path(folder)) is not None:
         if time.monotonic() >= end:
             return False
         time.sleep(_LOOK)
     return True
 
 
-def _lasts(found: RunningDaemon) -> Problem:
+def _still_running_problem(found: RunningDaemon) -> Problem:
     message = f"process {found.process.pid} is stopping: waiting for its runs to finish"
     hint = "wait up to 45 s, or run `fabricd stop` again to stop the runs (a third time kills them)"
     return Problem("daemon/still-ending", message, hint)
 
 
-def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
-    """What the new process says of itself: nothing, if it ended without a word."""
+def launch_daemon(order: ServeOrder, settings: Settings) -> StartNote | None:
+    """Launch the process and return its startup status; None if it ended without one."""
     ours, theirs = os.pipe()
     log = open_log(order.log)
     try:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "fabric.daemon.process.detached", str(theirs)],
             cwd=settings.cwd,
-            env=_environment(settings),
+            env=_build_environment(settings),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
@@ -147,8 +149,8 @@ def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
         os.close(log)
         os.close(theirs)
     try:
-        _hand_over(child, order)
-        said = _said(ours)
+        _send_order(child, order)
+        said = _read_note(ours)
     finally:
         os.close(ours)
         # Nobody waits for it: it outlives this command.
@@ -156,26 +158,26 @@ def launched(order: ServeOrder, settings: Settings) -> StartNote | None:
     return msgspec.json.decode(said, type=StartNote) if said else None
 
 
-def _said(notes: int) -> bytes:
-    """One note, or nothing at all: it is written in one piece."""
+def _read_note(notes: int) -> bytes:
+    """Read one status or nothing, because it is written in one piece."""
     is_there, _, _ = select.select([notes], [], [], _START_SECONDS)
     return os.read(notes, 1 << 16) if is_there else b""
 
 
-def _hand_over(child: "subprocess.Popen[bytes]", order: ServeOrder) -> None:
+def _send_order(child: "subprocess.Popen[bytes]", order: ServeOrder) -> None:
     if child.stdin is None:
         return
     with contextlib.suppress(BrokenPipeError), child.stdin as way:
         way.write(msgspec.json.encode(order))
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def _build_environment(settings: Settings) -> dict[str, str]:
     return {name: text for name, text in settings.called_with.items() if name not in OWN_VARIABLES}
 
 
 def _ask_once(order: ServeOrder, port: int) -> None:
-    """A port that does not answer is no daemon that was started."""
-    address = reached_at(order.address)
+    """Query the port once. A silent port is not a started daemon."""
+    address = choose_local_address(order.address)
     client = http.client.HTTPConnection(address, port, timeout=_ANSWER_SECONDS)
     try:
         with contextlib.closing(client):
@@ -183,11 +185,11 @@ def _ask_once(order: ServeOrder, port: int) -> None:
             client.getresponse().read()
     except (OSError, http.client.HTTPException) as error:
         why = f"no response at {address}:{port}: {error}"
-        raise FabricError(_ended(order, why)) from error
+        raise FabricError(_start_failure_problem(order, why)) from error
 
 
-def _ended(order: ServeOrder, why: str) -> Problem:
-    lines = last_lines(order.log, _LINES)
+def _start_failure_problem(order: ServeOrder, why: str) -> Problem:
+    lines = read_last_lines(order.log, _LINES)
     told = "\n".join(f"  {line}" for line in lines)
     message = f"cannot start the daemon: {why}"
     if told:

@@ -1,7 +1,7 @@
-"""The daemon in the background: a process of its own, told by whoever started it what to serve.
+"""The background daemon: a separate process that receives its order from the starter.
 
-The order comes on standard input, and how it went is said once on the descriptor that is named:
-neither stands in the list of processes.
+The order comes on standard input, and the status goes to the given descriptor, so that neither is
+in the process list.
 """
 
 import os
@@ -12,20 +12,20 @@ from pathlib import Path
 import msgspec
 
 from fabric.app.settings import read_settings
-from fabric.daemon.composition import application_of
-from fabric.daemon.process.ear import listening_for_signals
+from fabric.daemon.composition import build_application
 from fabric.daemon.process.foreground import run_daemon
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.running import AlreadyRunningError
 from fabric.daemon.process.serving import ServeTools
-from fabric.daemon.process.start_note import StartNote
+from fabric.daemon.process.signal_queue import listen_for_signals
+from fabric.daemon.process.startup_status import StartNote
 from fabric.model.problems import FabricError
 from fabric.system.disk import write_all
 from fabric.system.rotating_log import RotatingLog
 
 
 class _Notes:
-    """The first note is handed over; whoever started us waits for no other."""
+    """Sends the first status to the starter. Later ones are dropped."""
 
     def __init__(self, fd: int) -> None:
         self._fd: int | None = fd
@@ -60,9 +60,9 @@ def main() -> int:
 
 def _run(order: ServeOrder, notes: _Notes) -> None:
     log = RotatingLog(Path(order.log), has_streams=True)
-    with listening_for_signals() as ear:
+    with listen_for_signals() as ear:
         tools = ServeTools(
-            application_of,
+            build_application,
             ear.heard,
             log.write,
             lambda port: notes.hand_over(StartNote(port, os.getpid())),

@@ -1,4 +1,4 @@
-"""The end of a server, step by step: what is under way may end, is asked to, is cut off."""
+"""The shutdown of a server in steps: wait for runs, request their end, abort them."""
 
 from collections.abc import Callable
 
@@ -13,8 +13,8 @@ Heard = Callable[[float], bool]
 
 
 class EndingTimes(Struct, frozen=True):
-    """Seconds: for runs to end, to end once they were asked, once their children were ended; and
-    for answers that are on their way."""
+    """Wait times in seconds: for runs, after the stop request, after killing children, and for
+    answers."""
 
     to_end: float = 30.0
     when_asked: float = 10.0
@@ -22,28 +22,28 @@ class EndingTimes(Struct, frozen=True):
     answers: float = 5.0
 
 
-def wind_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
-    """Requests are served all the while. Each further signal goes on to the next step at once."""
+def shut_down(life: ServerLife, runs: RunsUnderWay, heard: Heard, times: EndingTimes) -> None:
+    """Shut down. Requests are served meanwhile. Each further signal skips to the next step."""
     life.is_draining = True
     runs.drain()
-    if _waited(lambda: not runs.under_way(), heard, times.to_end):
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.to_end):
         return
     runs.ask_all_to_stop()
-    if _waited(lambda: not runs.under_way(), heard, times.when_asked):
+    if _wait_until_over(lambda: not runs.under_way(), heard, times.when_asked):
         return
     runs.cut_all()
-    _waited(lambda: not runs.under_way(), heard, times.when_cut)
+    _wait_until_over(lambda: not runs.under_way(), heard, times.when_cut)
 
 
 def close_server(server: ApiServer, heard: Heard, times: EndingTimes) -> None:
-    """Nobody else is let in; who was let in reads the answer."""
+    """Stop accepting connections and finish the current answers."""
     server.stop_listening()
-    _waited(lambda: not server.in_flight, heard, times.answers)
+    _wait_until_over(lambda: not server.in_flight, heard, times.answers)
     server.stop(1.0)
 
 
-def _waited(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
-    """Whether it was over before a signal came, or the time was up."""
+def _wait_until_over(is_over: Callable[[], bool], heard: Heard, seconds: float) -> bool:
+    """Wait until it is over, a signal arrives or time is up. Returns whether it is over."""
     for _ in range(round(seconds / _LOOK)):
         if is_over():
             return True

@@ -6,20 +6,24 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.daemon.process.order import ServeOrder
-from fabric.daemon.process.running import RunningDaemon, held_for_life, tell
+from fabric.daemon.process.running import RunningDaemon, hold_life_lock, tell
 from fabric.daemon.process.serving import ServeTools, serve
 from fabric.manifest import VERSION
 from fabric.system.clock import stamp
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 
 
 def run_daemon(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
     folder = Path(order.folder)
-    with held_for_life(folder) as lock:
+    with hold_life_lock(folder) as lock:
 
         def ready(port: int) -> None:
             now = stamp(settings.clock)
-            tell(lock, folder, RunningDaemon(this_process(), order.address, port, VERSION, now))
+            tell(
+                lock,
+                folder,
+                RunningDaemon(identify_this_process(), order.address, port, VERSION, now),
+            )
             tools.ready(port)
 
         serve(order, settings, replace(tools, ready=ready))

@@ -13,12 +13,12 @@ _NEARBY = 100
 def listen(address: str, port: int) -> socket.socket:
     """Port 0 is any that is free."""
     try:
-        return _bound(address, port)
+        return _bind_socket(address, port)
     except (OSError, UnicodeError) as error:
-        raise FabricError(_cannot(address, port, error)) from error
+        raise FabricError(_bind_problem(address, port, error)) from error
 
 
-def _bound(address: str, port: int) -> socket.socket:
+def _bind_socket(address: str, port: int) -> socket.socket:
     kind = socket.SOCK_STREAM
     found = socket.getaddrinfo(address, port, type=kind, flags=socket.AI_PASSIVE)
     family, *_, place = found[0]
@@ -28,7 +28,7 @@ def _bound(address: str, port: int) -> socket.socket:
     )
 
 
-def _cannot(address: str, port: int, error: OSError | UnicodeError) -> Problem:
+def _bind_problem(address: str, port: int, error: OSError | UnicodeError) -> Problem:
     number = (error.errno or 0) if isinstance(error, OSError) else 0
     # Python adds what it was doing to the system's words; those of a look-up have other numbers.
     said = os.strerror(number) if number > 0 else str(error)
@@ -46,17 +46,17 @@ def _cannot(address: str, port: int, error: OSError | UnicodeError) -> Problem:
 
 def _is_free(address: str, port: int) -> bool:
     try:
-        _bound(address, port).close()
+        _bind_socket(address, port).close()
     except (OSError, OverflowError):
         return False
     return True
 
 
-def reached_at(address: str) -> str:
-    """Where this machine reaches a server that listens there."""
+def choose_local_address(address: str) -> str:
+    """Return the address under which this machine reaches a listening server."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104
 
 
-def url_of(address: str, port: int) -> str:
-    host = reached_at(address)
+def format_server_url(address: str, port: int) -> str:
+    host = choose_local_address(address)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

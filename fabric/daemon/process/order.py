@@ -1,4 +1,4 @@
-"""How a server is to be started, as plain words that can be handed to a process of its own."""
+"""The start order of a server as plain data for another process."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ from msgspec import Struct
 from fabric.daemon.options import (
     AnswerCache,
     BodyTrust,
-    Door,
+    NetworkOptions,
     ServedProject,
     ServerKind,
     ServerOptions,
 )
-from fabric.daemon.server.clients import is_loopback, network_of
+from fabric.daemon.server.clients import is_loopback, parse_network
 from fabric.daemon.server.keys import KeyDigest, Keys
 
 KEY_VARIABLE = "FABRIC_DAEMON_API_KEY"
@@ -22,8 +22,7 @@ OWN_VARIABLES = frozenset((KEY_VARIABLE, CACHE_VARIABLE))
 
 
 class ServeOrder(Struct, frozen=True):
-    """Without a key in it: digests are enough to tell who has one. `folder` is where `.fabric`
-    lies."""
+    """A start order without keys; it has only their hashes. `folder` contains `.fabric`."""
 
     kind: ServerKind
     folder: str
@@ -47,8 +46,8 @@ class ServeOrder(Struct, frozen=True):
 
     @property
     def options(self) -> ServerOptions:
-        proxies = tuple(map(network_of, self.proxies))
-        door = Door(self.address, self.port, self.per_minute, proxies, self.hosts)
+        proxies = tuple(map(parse_network, self.proxies))
+        door = NetworkOptions(self.address, self.port, self.per_minute, proxies, self.hosts)
         return ServerOptions(self.kind, door, self.project, self.cache, self.trust)
 
     @property

@@ -1,5 +1,7 @@
-"""Which daemon runs for a workspace. The lock that it holds is the truth, and what it wrote there;
-`.fabric/daemon.pid` is for people and scripts, and nobody here reads it."""
+"""The running daemon of a workspace, according to its lock and the data in it.
+
+`.fabric/daemon.pid` is for people and scripts only.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import make_private, remove, write_atomic
-from fabric.system.life_lock import LifeLock, said_by_holder
+from fabric.system.pid_lock import LifeLock, read_holder
 from fabric.system.process_identity import Process
 
 
@@ -23,11 +25,11 @@ class RunningDaemon(Struct, frozen=True):
 
 
 class UnknownDaemon(Struct, frozen=True):
-    """One holds the lock and has not said yet who it is."""
+    """A process holds the lock but has not identified itself yet."""
 
 
 class AlreadyRunningError(FabricError):
-    """Of two at once one wins, and this was the other."""
+    """Another daemon won a parallel start."""
 
     def __init__(self, found: RunningDaemon | UnknownDaemon) -> None:
         self.found = found
@@ -42,12 +44,12 @@ def lock_path(folder: Path) -> Path:
     return folder / ".fabric" / "daemon.lock"
 
 
-def pid_path(folder: Path) -> Path:
+def build_pid_path(folder: Path) -> Path:
     return folder / ".fabric" / "daemon.pid"
 
 
-def running_in(folder: Path) -> RunningDaemon | UnknownDaemon | None:
-    said = said_by_holder(lock_path(folder))
+def find_running(folder: Path) -> RunningDaemon | UnknownDaemon | None:
+    said = read_holder(lock_path(folder))
     if said is None:
         return None
     try:
@@ -57,19 +59,19 @@ def running_in(folder: Path) -> RunningDaemon | UnknownDaemon | None:
 
 
 @contextlib.contextmanager
-def held_for_life(folder: Path) -> Iterator[LifeLock]:
+def hold_life_lock(folder: Path) -> Iterator[LifeLock]:
     make_private(folder / ".fabric", durable=False)
     lock = LifeLock.take(lock_path(folder))
     if lock is None:
-        raise AlreadyRunningError(running_in(folder) or UnknownDaemon())
+        raise AlreadyRunningError(find_running(folder) or UnknownDaemon())
     with lock:
         try:
             yield lock
         finally:
-            remove(pid_path(folder))
+            remove(build_pid_path(folder))
 
 
 def tell(lock: LifeLock, folder: Path, daemon: RunningDaemon) -> None:
-    """The pid alone stands in its file: `kill $(cat …)` must be about nobody else."""
+    """Write the pid file. It contains only the pid, so that `kill $(cat …)` is exact."""
     lock.say(msgspec.json.encode(daemon))
-    write_atomic(pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)
+    write_atomic(build_pid_path(folder), f"{daemon.process.pid}\n".encode(), mode=0o600)

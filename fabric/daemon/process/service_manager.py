@@ -1,4 +1,4 @@
-"""What systemd is told of a service that says by itself when it is ready."""
+"""Status messages to systemd for a `Type=notify` service."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ _SELDOM = 3600.0
 
 
 class ServiceManager:
-    """Without a socket in `NOTIFY_SOCKET` nobody is told anything."""
+    """Sends status messages; none without a socket in `NOTIFY_SOCKET`."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         path = env.get("NOTIFY_SOCKET", "")

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 
 from fabric.app.settings import Settings
 from fabric.daemon.application import AppFactory, Application, ServerLife, ServerSurroundings
-from fabric.daemon.process.ending import EndingTimes, Heard, close_server, wind_down
+from fabric.daemon.process.ending import EndingTimes, Heard, close_server, shut_down
 from fabric.daemon.process.listening import listen
 from fabric.daemon.process.order import OWN_VARIABLES, ServeOrder
 from fabric.daemon.process.service_manager import ServiceManager
 from fabric.daemon.server.access_log import LineLog, take_over_warnings
 from fabric.daemon.server.clients import is_loopback, is_proxy
 from fabric.daemon.server.gate import GateRules, RequestGate
-from fabric.daemon.server.hosts import host_names
+from fabric.daemon.server.hosts import build_host_names
 from fabric.daemon.server.http_server import ApiServer
-from fabric.daemon.server.limits import ServerLimits, connections_within
+from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
 from fabric.daemon.server.route_table import ApiRouteTable
 from fabric.daemon.server.server_parts import ServerParts
 from fabric.manifest import VERSION
@@ -32,7 +32,7 @@ _TURN = 1.0
 
 
 class TurningServer(Protocol):
-    """`turns` goes up for as long as it looks after its connections."""
+    """A server. `turns` grows while its main loop is running."""
 
     @property
     def is_alive(self) -> bool: ...
@@ -41,7 +41,7 @@ class TurningServer(Protocol):
 
 
 class ServeTools(Struct, frozen=True):
-    """What a server is given by whoever runs it. `ready` is called with the port once it serves."""
+    """The tools of a server. `ready` is called with the port once it serves."""
 
     make: AppFactory
     heard: Heard
@@ -52,16 +52,16 @@ class ServeTools(Struct, frozen=True):
 
 
 def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
-    """Until it is told to end. What is wrong is said before anything listens."""
+    """Serve until stopped. Problems are reported before anything listens."""
     log = LineLog(settings.clock, tools.write)
     options, life = order.options, ServerLife()
     around = ServerSurroundings(
-        options, without_own(settings), life, log, bool(order.keys), order.is_insecure
+        options, remove_server_keys(settings), life, log, bool(order.keys), order.is_insecure
     )
     app = tools.make(around)
     with contextlib.closing(listen(order.address, order.port)) as listening:
         take_over_warnings(log)
-        server = ApiServer(listening, _parts(order, around, app, tools.limits))
+        server = ApiServer(listening, _build_parts(order, around, app, tools.limits))
         server.start()
         manager = ServiceManager(settings.env)
         tools.ready(server.port)
@@ -70,24 +70,24 @@ def serve(order: ServeOrder, settings: Settings, tools: ServeTools) -> None:
         wait_for_end(server, tools.heard, manager)
         log.say("stopping", runs=app.runs.under_way())
         manager.say("STOPPING=1")
-        wind_down(life, app.runs, tools.heard, tools.times)
+        shut_down(life, app.runs, tools.heard, tools.times)
         close_server(server, tools.heard, tools.times)
         app.close()
         log.say("stopped")
 
 
-def without_own(settings: Settings) -> Settings:
-    """No config, command or function of anybody is handed what only the server is to know."""
+def remove_server_keys(settings: Settings) -> Settings:
+    """Remove the server's own keys, so that no config, command or function receives them."""
     env = {name: text for name, text in settings.env.items() if name not in OWN_VARIABLES}
     return replace(settings, env=env)
 
 
-def _parts(
+def _build_parts(
     order: ServeOrder, around: ServerSurroundings, app: Application, limits: ServerLimits
 ) -> ServerParts:
     door, log = around.options.door, around.log
     own = socket.gethostname().lower()
-    hosts = host_names(door.address, own, door.hosts, has_keys=around.has_keys)
+    hosts = build_host_names(door.address, own, door.hosts, has_keys=around.has_keys)
     routes = ApiRouteTable(app.routes)
     rules = GateRules(door, order.keys, hosts, routes, limits.body_bytes, app.sessions)
     return ServerParts(
@@ -96,12 +96,12 @@ def _parts(
         log,
         lambda: around.settings.chance(_ID_BYTES),
         lambda peer: is_loopback(peer) or is_proxy(peer, door.proxies),
-        replace(limits, connections=connections_within(limits, _files())),
+        replace(limits, connections=compute_connection_limit(limits, _raise_file_limit())),
     )
 
 
-def _files() -> int:
-    """How many files this process may have open, after it asked for what it needs."""
+def _raise_file_limit() -> int:
+    """Raise the limit of open files as needed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES_WANTED if hard == resource.RLIM_INFINITY else min(_FILES_WANTED, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -112,7 +112,7 @@ def _files() -> int:
 
 
 def wait_for_end(server: TurningServer, heard: Heard, manager: ServiceManager) -> None:
-    """A server that does not turn any more is told to nobody as alive."""
+    """Wait for the end. A server whose main loop is stuck is no longer reported as alive."""
     turns = -1
     while not heard(min(_TURN, manager.beat_seconds)):
         if not server.is_alive:

@@ -1,4 +1,4 @@
-"""A run of the daemon as its record tells it, from the moment that somebody was given its id."""
+"""A daemon's run as recorded, from the time its id was returned."""
 
 from enum import StrEnum
 
@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from fabric.model.events import RunEnded, Stamped
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report, failure
-from fabric.views.report_json import as_document
+from fabric.model.report import Report, make_failure_report
+from fabric.views.report_json import encode_report
 
 
 class RunStatus(StrEnum):
@@ -35,7 +35,7 @@ STOPPED = Problem("run/interrupted", "interrupted: the run was stopped", hint="r
 
 
 class DaemonRun(Struct, frozen=True, rename="camel"):
-    """`result` is what was answered, `error` why it is not what was wanted; a run may have both."""
+    """`result` is the answer, `error` the failure. A run can have both."""
 
     id: str
     command: str
@@ -49,27 +49,26 @@ class DaemonRun(Struct, frozen=True, rename="camel"):
 
 
 def run_document(run: DaemonRun) -> JsonObject:
-    """The run as the interface tells it: `error` only where there is one."""
+    """Encode the run for the interface. `error` is present only if there is one."""
     found: dict[str, Json] = to_builtins(run)
     return {name: one for name, one in found.items() if name != "error" or one is not None}
 
 
-def ended(run: DaemonRun, report: Report, at: str, *, was_stopped: bool = False) -> DaemonRun:
-    """What becomes of it. What fails after a wish to stop was stopped."""
+def end_run(run: DaemonRun, report: Report, at: str, *, was_stopped: bool = False) -> DaemonRun:
+    """End a run. A failure after a stop request counts as stopped."""
     status = _STATUSES.get(report.exit_code, RunStatus.FAILED)
     if was_stopped and status is RunStatus.FAILED:
         status = RunStatus.CANCELLED
-    said = decode(encode(as_document(report)), type=_ReportDocument)
+    said = decode(encode(encode_report(report)), type=_ReportDocument)
     return replace(run, status=status, ended_at=at, result=said.result, error=said.error)
 
 
-def lost(run: DaemonRun, at: str) -> DaemonRun:
-    return ended(run, failure(run.command, FabricError(LOST)), at)
+def mark_run_lost(run: DaemonRun, at: str) -> DaemonRun:
+    return end_run(run, make_failure_report(run.command, FabricError(LOST)), at)
 
 
 def end_event(run: DaemonRun, told: RunEnded | None) -> Stamped:
-    """The end of its story: with what the tasks came to, if there were any. Its number is given
-    where the others' are."""
+    """Build the final event, with task counts if there were tasks. The caller numbers it."""
     counted = told or RunEnded("", 0, 0, 0, 0, 0)
     return Stamped(run.id, 0, run.ended_at or "", 0, replace(counted, status=run.status.value))
 

@@ -1,4 +1,4 @@
-"""The story of a run as numbered lines: what a file beside its record holds, and how it is read."""
+"""The events of a run as numbered lines: the form of the event file and its reader."""
 
 import json
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.engine.listeners.journal import event_line
+from fabric.engine.listeners.journal import encode_journal_line
 from fabric.model.events import EVENT_NAMES, RunEnded, Stamped
 
 _LAST = EVENT_NAMES[RunEnded]
 
 
 class EventLine(Struct, frozen=True):
-    """An event as one line of JSON; the numbers of a run's events are 1, 2, 3 and so on."""
+    """An event as one line of JSON. A run's events are numbered from 1."""
 
     number: int
     kind: str
@@ -25,22 +25,24 @@ class EventLine(Struct, frozen=True):
 
 
 class Beat(Struct, frozen=True):
-    """Nothing has happened for a while, and the stream goes on."""
+    """A heartbeat of a stream without new events."""
 
 
 StreamItem = EventLine | Beat
 
 
-def line_of(stamped: Stamped) -> EventLine:
-    return EventLine(stamped.seq, EVENT_NAMES[type(stamped.event)], event_line(stamped).rstrip())
+def encode_stamped_event(stamped: Stamped) -> EventLine:
+    return EventLine(
+        stamped.seq, EVENT_NAMES[type(stamped.event)], encode_journal_line(stamped).rstrip()
+    )
 
 
 def read_events(path: Path) -> Iterator[EventLine]:
-    """The events of a file, up to where it is torn or is not ours to tell."""
+    """Read the events of a file, up to the first damaged or foreign line."""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                found = _event(line, number)
+                found = _parse_event(line, number)
                 if found is None:
                     return
                 yield found
@@ -48,8 +50,8 @@ def read_events(path: Path) -> Iterator[EventLine]:
         return
 
 
-def sse_text(item: StreamItem) -> str:
-    """As an event stream of the browser spells it. A line of JSON has no line break in it."""
+def encode_sse(item: StreamItem) -> str:
+    """Encode as a server-sent event. A JSON line contains no line break."""
     match item:
         case EventLine(number, kind, text):
             return f"id: {number}\nevent: {kind}\ndata: {text}\n\n"
@@ -57,7 +59,7 @@ def sse_text(item: StreamItem) -> str:
             return ": beat\n\n"
 
 
-def _event(line: bytes, number: int) -> EventLine | None:
+def _parse_event(line: bytes, number: int) -> EventLine | None:
     try:
         text = line.decode()
         found = json.loads(text)

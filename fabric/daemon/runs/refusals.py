@@ -4,7 +4,7 @@ from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.model.problems import FabricError, Problem
 
 
-def under_way(run: DaemonRun) -> FabricError:
+def run_conflict_error(run: DaemonRun) -> FabricError:
     return FabricError(
         Problem(
             "run/under-way",
@@ -15,18 +15,18 @@ def under_way(run: DaemonRun) -> FabricError:
     )
 
 
-def too_many(at_once: int, waiting: int) -> FabricError:
+def too_many_runs_error(at_once: int, waiting: int) -> FabricError:
     message = f"the run queue is full: {at_once} runs running, {waiting} queued"
     return FabricError(Problem("daemon/full", message, hint="send the request again later"))
 
 
-def draining() -> FabricError:
+def draining_error() -> FabricError:
     message = "the daemon is stopping and starts no new runs"
     return FabricError(
         Problem("daemon/draining", message, hint="send the request again after the restart")
     )
 
 
-def unknown(run: str) -> FabricError:
+def unknown_run_error(run: str) -> FabricError:
     message = f"unknown run `{run[:80]}`"
     return FabricError(Problem("run/unknown", message, hint="list the runs with GET /runs"))

@@ -1,4 +1,4 @@
-"""The events of a run that is under way: numbered, kept, and given to whoever follows it."""
+"""The events of an active run: numbered, stored and streamed to followers."""
 
 import contextlib
 import os
@@ -10,7 +10,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, line_of, read_events
+from fabric.daemon.runs.event_lines import (
+    Beat,
+    EventLine,
+    StreamItem,
+    encode_stamped_event,
+    read_events,
+)
 from fabric.model.events import RunEnded, Stamped, TaskEnded
 from fabric.system.disk import write_all
 
@@ -24,10 +30,10 @@ _TO_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class RunEvents:
-    """A listener of the run, for as many as follow it. Thread-safe.
+    """A listener of the run, for any number of followers. Thread-safe.
 
-    The end that the tasks tell is held back until all is done: the last event is the end of the
-    run, and nothing comes after it. Events that could not be written stay in memory.
+    The end event of the tasks is delayed until all is done, so that it is the last event. Events
+    that could not be written stay in memory.
     """
 
     def __init__(self, path: Path, kept: int = _KEPT) -> None:
@@ -52,26 +58,28 @@ class RunEvents:
             self._add(event)
 
     def close(self) -> None:
-        """The tasks have ended, and the run goes on."""
+        """Handle the end of the tasks. The run itself continues."""
 
     def end(self, event: Stamped) -> None:
-        """The last one; whoever follows is told, and lets go."""
+        """Send the last event. Followers then disconnect."""
         self._add(event, is_last=True)
 
     def leave(self) -> None:
-        """Nothing more is told, though the run has not ended."""
+        """Send nothing more, although the run has not ended."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
 
     def follow(self, number: int, beat: float = BEAT_SECONDS) -> Generator[StreamItem, None, None]:
-        """All events behind this number, without a gap or a double, as they come. A beat comes at
-        once where there is nothing to tell yet, and then whenever nothing was told for a while."""
+        """Yield all events after this number, without gaps or repeats, as they arrive.
+
+        A heartbeat is sent immediately if there is no event yet, and after each quiet period.
+        """
         at, patience = min(number, self._count), 0.0
         while True:
-            lines, is_over = self._behind(at, patience)
+            lines, is_over = self._wait_for_events(at, patience)
             if lines:
-                yield from self._between(at, lines[0].number)
+                yield from self._read_between(at, lines[0].number)
                 yield from lines
                 at = lines[-1].number
             elif is_over:
@@ -85,7 +93,7 @@ class RunEvents:
             if self._is_over:
                 return
             self._count += 1
-            line = line_of(replace(event, seq=self._count))
+            line = encode_stamped_event(replace(event, seq=self._count))
             self._lines.append(line)
             self._characters += len(line.text)
             self._pending.append(line)
@@ -121,15 +129,15 @@ class RunEvents:
         count = len(self._lines)
         return count > self._kept or (count > 1 and self._characters > _KEPT_CHARACTERS)
 
-    def _behind(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
-        """Those in memory behind this one, waited for; and whether it is over."""
+    def _wait_for_events(self, at: int, patience: float) -> tuple[Sequence[EventLine], bool]:
+        """Wait for events in memory after this one. Returns them, and whether the run is over."""
         with self._changed:
             self._changed.wait_for(lambda: self._count > at or self._is_over, patience)
             newest = takewhile(lambda one: one.number > at, reversed(self._lines))
             return tuple(newest)[::-1], self._is_over
 
-    def _between(self, at: int, first: int) -> Iterator[EventLine]:
-        """Those that were written and are not in memory any more."""
+    def _read_between(self, at: int, first: int) -> Iterator[EventLine]:
+        """Read the events that are no longer in memory from the file."""
         if at + 1 < first:
             found = takewhile(lambda one: one.number < first, read_events(self._path))
             yield from (one for one in found if one.number > at)

@@ -1,7 +1,6 @@
-"""Records of the daemon's runs on disk: the newest of them, each with its events beside it.
+"""Run records of the daemon on disk: the newest, each with its event file.
 
-What is read back is held against its shape and its owner: a file that somebody else wrote, or that
-is broken, tells of no run.
+Files are checked for schema and owner. A foreign or damaged file counts as no run.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ from fabric.daemon.runs.daemon_run import DaemonRun, RunStatus
 from fabric.model.problems import FabricError
 from fabric.ownership import is_ours
 from fabric.system.disk import make_folder, read_bytes, write_atomic
-from fabric.system.process_identity import Mark, is_mark_alive, this_mark
+from fabric.system.process_identity import Mark, build_this_mark, is_mark_alive
 
 KEPT_RUNS = 500
 KEPT_DAYS = 14
@@ -27,7 +26,7 @@ _FORMAT = 1
 
 
 class _RunFile(Struct, frozen=True, rename="camel"):
-    """`process` is who carries it out: a run of one that is dead is lost."""
+    """A run file. `process` is its executor: the run of a dead process is lost."""
 
     format_version: int
     process: str
@@ -35,7 +34,7 @@ class _RunFile(Struct, frozen=True, rename="camel"):
 
 
 class RunFiles:
-    """One file a run. What cannot be written is kept in memory, for as long as this process."""
+    """One file per run. Unwritable records stay in memory of this process."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -48,9 +47,9 @@ class RunFiles:
         return self._folder / f"{run}.events.jsonl"
 
     def save(self, run: DaemonRun) -> None:
-        content = encode(_RunFile(_FORMAT, this_mark(), run))
+        content = encode(_RunFile(_FORMAT, build_this_mark(), run))
         try:
-            write_atomic(self._path(run.id), content, mode=0o600)
+            write_atomic(self._build_path(run.id), content, mode=0o600)
         except FabricError:
             self._unwritten[run.id] = run
         else:
@@ -63,8 +62,8 @@ class RunFiles:
         return found.run if isinstance(found, _RunFile) else found
 
     def heads(self) -> Iterator[DaemonRun]:
-        """The newest first, without what they came to. What has ended is read once."""
-        ids = self._ids()
+        """Yield the runs, newest first, without results. Ended runs are read once."""
+        ids = self._list_ids()
         known, self._heads = self._heads, {}
         for run in ids:
             found = known.get(run) or self.find(run)
@@ -75,47 +74,47 @@ class RunFiles:
                 yield head
 
     def lost(self) -> Iterator[DaemonRun]:
-        """Those that nobody ended: the process that had begun them is gone."""
-        for run in self._ids():
+        """List the runs whose process died."""
+        for run in self._list_ids():
             found = self._read(run)
             begun = found is not None and found.run.status is RunStatus.RUNNING
             if found is not None and begun and not is_mark_alive(Mark(found.process)):
                 yield found.run
 
     def prune(self, now: datetime.datetime, kept: frozenset[str]) -> None:
-        """Take away what is too old, or one too many; what is under way is `kept`."""
+        """Delete runs that are too old or too many. Active runs are `kept`."""
         oldest = f"{now - datetime.timedelta(days=KEPT_DAYS):%Y%m%dT%H%M%S}"
-        for number, run in enumerate(self._ids()):
+        for number, run in enumerate(self._list_ids()):
             if run not in kept and (number >= KEPT_RUNS or run < oldest):
                 self._drop(run)
 
     def sweep(self) -> None:
-        """What a killed daemon had not finished writing; only for who keeps others out."""
-        for path in self._listed():
+        """Delete unfinished files of a killed daemon. Only the lock holder calls this."""
+        for path in self._list_files():
             if path.name.startswith(".") and path.name.endswith(".tmp"):
-                _removed(path)
+                _delete_run(path)
 
     def _drop(self, run: str) -> None:
         self._unwritten.pop(run, None)
-        for path in (self._path(run), self.events_path(run)):
-            _removed(path)
+        for path in (self._build_path(run), self.events_path(run)):
+            _delete_run(path)
 
-    def _ids(self) -> list[str]:
-        stems = {path.name.partition(".")[0] for path in self._listed()}
+    def _list_ids(self) -> list[str]:
+        stems = {path.name.partition(".")[0] for path in self._list_files()}
         own = filter(_ID.fullmatch, (*stems, *self._unwritten))
         return sorted({*own}, reverse=True)
 
-    def _listed(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         try:
             return list(self._folder.iterdir())
         except OSError:
             return []
 
-    def _path(self, run: str) -> Path:
+    def _build_path(self, run: str) -> Path:
         return self._folder / f"{run}.json"
 
     def _read(self, run: str) -> _RunFile | None:
-        path = self._path(run)
+        path = self._build_path(run)
         if path.is_symlink() or not is_ours(str(path)):
             return None
         try:
@@ -125,6 +124,6 @@ class RunFiles:
         return found if (found.format_version, found.run.id) == (_FORMAT, run) else None
 
 
-def _removed(path: Path) -> None:
+def _delete_run(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()

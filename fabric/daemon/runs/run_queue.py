@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from fabric.app.held_run import HeldRun
+from fabric.app.cancellable_run import CancellableRun
 from fabric.daemon.runs import refusals
 from fabric.daemon.runs.daemon_run import DaemonRun
 from fabric.daemon.runs.run_events import RunEvents
@@ -22,16 +22,16 @@ class RunLimits(Struct, frozen=True):
 
 
 class QueuedRun(Struct, frozen=True):
-    """A run that was promised to somebody, with what carries it out, stops it and tells of it."""
+    """A queued run with its work, its stop function and its events."""
 
     run: DaemonRun
     work: RunWork
-    held: HeldRun
+    held: CancellableRun
     events: RunEvents
 
 
 class RunQueue:
-    """First come, first served; of each service and stage there is one at most."""
+    """A FIFO queue with at most one run per service and stage."""
 
     def __init__(self, limits: RunLimits) -> None:
         self._limits = limits
@@ -51,21 +51,21 @@ class RunQueue:
         return run in self._waiting
 
     def refuse(self, service: str, stage: str) -> None:
-        """Raises where there is no room for one more. Stages that a disk may not tell apart are
-        taken for one."""
+        """Raise if the queue is full. Stages that a file system cannot distinguish count as
+        equal."""
         wanted = (service, stage.casefold())
         for one in self:
             if (one.run.service, one.run.stage.casefold()) == wanted:
-                raise refusals.under_way(one.run)
+                raise refusals.run_conflict_error(one.run)
         limits = self._limits
         if len(self) >= limits.at_once + limits.waiting:
-            raise refusals.too_many(limits.at_once, limits.waiting)
+            raise refusals.too_many_runs_error(limits.at_once, limits.waiting)
 
     def add(self, one: QueuedRun) -> None:
         self._waiting[one.run.id] = one
 
     def start(self) -> QueuedRun | None:
-        """The next one, if there is room for it at work."""
+        """Start the next run if a slot is free."""
         if not self._waiting or len(self._at_work) >= self._limits.at_once:
             return None
         run = next(iter(self._waiting))

@@ -1,4 +1,4 @@
-"""The daemon's runs: begun under an id, side by side, followed, stopped, and kept on record."""
+"""The daemon's runs: started by id, parallel, followed, stopped and recorded."""
 
 import contextlib
 import threading
@@ -8,12 +8,19 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from fabric.app.held_run import HeldRun
-from fabric.app.run_graph import new_run_id
+from fabric.app.cancellable_run import CancellableRun
+from fabric.app.run_graph import generate_run_id
 from fabric.app.settings import Settings
 from fabric.daemon.runs import refusals
-from fabric.daemon.runs.daemon_run import STOPPED, DaemonRun, RunStatus, end_event, ended, lost
-from fabric.daemon.runs.event_lines import StreamItem, line_of, read_events
+from fabric.daemon.runs.daemon_run import (
+    STOPPED,
+    DaemonRun,
+    RunStatus,
+    end_event,
+    end_run,
+    mark_run_lost,
+)
+from fabric.daemon.runs.event_lines import StreamItem, encode_stamped_event, read_events
 from fabric.daemon.runs.run_events import RunEvents
 from fabric.daemon.runs.run_files import RunFiles
 from fabric.daemon.runs.run_queue import QueuedRun, RunLimits, RunQueue, RunWork
@@ -23,19 +30,19 @@ from fabric.engine.listeners.journal import RunJournal
 from fabric.engine.memory.file_index import let_settle
 from fabric.engine.run_info import RunInfo
 from fabric.model.problems import FabricError, Problem
-from fabric.model.report import failure
-from fabric.system.clock import file_time_ns, stamp
+from fabric.model.report import make_failure_report
+from fabric.system.clock import read_file_time_ns, stamp
 
 # Who is told of a bug: the run, and what was raised.
 TellBug: TypeAlias = Callable[[str, BaseException], None]
 
 
 class Runs:
-    """Thread-safe. `folder` is where records are kept; one keeper at a time has it for its own.
+    """Thread-safe. `folder` contains the records; only one process uses it at a time.
 
-    A run that was begun goes on, whoever goes away; each has a thread of its own while it is at
-    work. Runs that an earlier keeper had begun, and did not end, are lost: nobody was told what
-    they changed. `tell_lost` hears of their stages before they are on record as lost.
+    A started run continues when its client disconnects; each has its own thread. Unfinished runs of
+    an earlier process are lost, with unknown changes. `tell_lost` receives their stages before they
+    are recorded as lost.
     """
 
     def __init__(
@@ -58,29 +65,31 @@ class Runs:
         gone = tuple(self._files.lost())
         tell_lost(frozenset(run.stage for run in gone))
         for run in gone:
-            self._files.save(lost(run, self._now()))
+            self._files.save(mark_run_lost(run, self._format_now()))
         self._files.prune(settings.clock.now(), frozenset())
 
     def begin(self, command: str, service: str, stage: str, work: RunWork) -> str:
-        """The id, with its record on disk, before anything of the run begins. Raises where there
-        is one of this service and stage already, no room, or an end in sight."""
+        """Return the id of a new run; its record is on disk before it begins.
+
+        Raises if this service and stage has a run, the queue is full, or the server is draining.
+        """
         with self._changed:
             if self._is_draining:
-                raise refusals.draining()
+                raise refusals.draining_error()
             self._queue.refuse(service, stage)
-            one = self._promised(command, service, stage, work)
+            one = self._queue_run(command, service, stage, work)
             self._queue.add(one)
             self._start()
         return one.run.id
 
     def list(self) -> tuple[DaemonRun, ...]:
-        """The newest first, without what they came to."""
+        """List the runs, newest first, without results."""
         return tuple(self._files.heads())
 
     def get(self, run: str) -> DaemonRun:
         found = self._files.find(run)
         if found is None:
-            raise refusals.unknown(run)
+            raise refusals.unknown_run_error(run)
         return found
 
     def wait(self, run: str, seconds: float) -> DaemonRun:
@@ -90,9 +99,11 @@ class Runs:
         return self.get(run)
 
     def stop(self, run: str) -> DaemonRun:
-        """The first time nothing new starts in it, the second time it is cut off. One that waits
-        for its turn does not begin; one that has ended stays as it is."""
-        self._stop(run, HeldRun.stop)
+        """Stop a run: the first call lets running tasks end, the second aborts.
+
+        A queued run does not start. An ended run stays unchanged.
+        """
+        self._stop(run, CancellableRun.stop)
         return self.get(run)
 
     def stream(self, run: str, number: int = 0) -> RunStream:
@@ -100,7 +111,7 @@ class Runs:
         with self._changed:
             story = self._stories.get(run)
         found = self.get(run)
-        items = story.follow(number) if story else self._told(found, number)
+        items = story.follow(number) if story else self._replay_run(found, number)
         return RunStream(items, self.places)
 
     def under_way(self) -> int:
@@ -113,23 +124,23 @@ class Runs:
         return self._is_draining
 
     def drain(self) -> None:
-        """From now on no run begins but those that were promised."""
+        """Start no more runs except queued ones."""
         with self._changed:
             self._is_draining = True
 
     def ask_all_to_stop(self) -> None:
-        self._stop_all(HeldRun.stop)
+        self._stop_all(CancellableRun.stop)
 
     def cut_all(self) -> None:
-        self._stop_all(HeldRun.cut)
+        self._stop_all(CancellableRun.cut)
 
     def wait_for_all(self, seconds: float) -> bool:
         with self._changed:
             return self._changed.wait_for(lambda: not len(self._queue), seconds)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Cut off what is under way, and let go of it. What does not end in this time is lost, and
-        the next keeper says so."""
+        """Abort active runs and stop waiting. Runs that do not end in time are lost; the next
+        process reports them."""
         self.drain()
         self.cut_all()
         self.wait_for_all(seconds)
@@ -137,12 +148,12 @@ class Runs:
             for story in self._stories.values():
                 story.leave()
 
-    def _promised(self, command: str, service: str, stage: str, work: RunWork) -> QueuedRun:
-        run_id = new_run_id(self._settings.clock, self._settings.chance)
-        run = DaemonRun(run_id, command, service, stage, RunStatus.RUNNING, self._now())
+    def _queue_run(self, command: str, service: str, stage: str, work: RunWork) -> QueuedRun:
+        run_id = generate_run_id(self._settings.clock, self._settings.chance)
+        run = DaemonRun(run_id, command, service, stage, RunStatus.RUNNING, self._format_now())
         self._files.save(run)
         events = self._stories[run_id] = RunEvents(self._files.events_path(run_id))
-        return QueuedRun(run, work, HeldRun(run_id), events)
+        return QueuedRun(run, work, CancellableRun(run_id), events)
 
     def _start(self) -> None:
         while (one := self._queue.start()) is not None:
@@ -152,36 +163,36 @@ class Runs:
                     target=self._carry_out, args=(one,), name=name, daemon=True
                 ).start()
             except RuntimeError as error:  # no more threads here
-                self._end(one, self._failed(one, _fallen(one, error)))
+                self._end(one, self._fail_run(one, _convert_error(one, error)))
 
     def _carry_out(self, one: QueuedRun) -> None:
-        self._end(one, self._ended(one))
+        self._end(one, self._end_run(one))
 
-    def _ended(self, one: QueuedRun) -> DaemonRun:
+    def _end_run(self, one: QueuedRun) -> DaemonRun:
         try:
             # What was written within the clock tick of its start would be built again next time.
-            let_settle(lambda: file_time_ns(self._settings.cwd))
+            let_settle(lambda: read_file_time_ns(self._settings.cwd))
             with one.held.held():
-                report = one.work(lambda info: _listeners(one, info))
-            return ended(one.run, report, self._now(), was_stopped=one.held.is_stopping)
+                report = one.work(lambda info: _build_listeners(one, info))
+            return end_run(one.run, report, self._format_now(), was_stopped=one.held.is_stopping)
         except FabricError as error:
-            return self._failed(one, error)
+            return self._fail_run(one, error)
         except KeyboardInterrupt:  # it was cut off, and some of it does not end by itself
-            return self._failed(one, FabricError(STOPPED))
+            return self._fail_run(one, FabricError(STOPPED))
         except BaseException as error:  # noqa: BLE001: the boundary of a run
             with contextlib.suppress(Exception):  # a run ends, whoever cannot be told of it
                 self._tell_bug(one.run.id, error)
-            return self._failed(one, _fallen(one, error))
+            return self._fail_run(one, _convert_error(one, error))
 
-    def _failed(self, one: QueuedRun, error: FabricError) -> DaemonRun:
-        report = failure(one.run.command, error)
-        return ended(one.run, report, self._now(), was_stopped=one.held.is_stopping)
+    def _fail_run(self, one: QueuedRun, error: FabricError) -> DaemonRun:
+        report = make_failure_report(one.run.command, error)
+        return end_run(one.run, report, self._format_now(), was_stopped=one.held.is_stopping)
 
-    def _now(self) -> str:
+    def _format_now(self) -> str:
         return stamp(self._settings.clock)
 
     def _end(self, one: QueuedRun, run: DaemonRun) -> None:
-        """On record first, then out of the way, and last of all told to those who follow it."""
+        """End a run: record it, free its slot, then notify its followers."""
         self._files.save(run)
         with self._changed:
             self._queue.end(run.id)
@@ -193,23 +204,22 @@ class Runs:
             kept = frozenset(other.run.id for other in self._queue)
         self._files.prune(self._settings.clock.now(), kept)
 
-    def _stop(self, run: str, how: Callable[[HeldRun], None]) -> None:
+    def _stop(self, run: str, how: Callable[[CancellableRun], None]) -> None:
         with self._changed:
             one = self._queue.find(run)
             if one is not None and self._queue.waits(run):
-                self._end(one, self._failed(one, FabricError(STOPPED)))
+                self._end(one, self._fail_run(one, FabricError(STOPPED)))
             elif one is not None:
                 how(one.held)
 
-    def _stop_all(self, how: Callable[[HeldRun], None]) -> None:
+    def _stop_all(self, how: Callable[[CancellableRun], None]) -> None:
         with self._changed:
             # Those that wait first: none of them is to begin in place of one that ends.
             for one in reversed(tuple(self._queue)):
                 self._stop(one.run.id, how)
 
-    def _told(self, run: DaemonRun, number: int) -> Generator[StreamItem, None, None]:
-        """The story of a run that has ended; one that was lost, or could not be written, has an
-        end all the same."""
+    def _replay_run(self, run: DaemonRun, number: int) -> Generator[StreamItem, None, None]:
+        """Replay an ended run. A lost or unwritten one gets an end event too."""
         at = 0
         for line in read_events(self._files.events_path(run.id)):
             at = line.number
@@ -219,16 +229,16 @@ class Runs:
                 return
         if run.status is not RunStatus.RUNNING:
             event = end_event(run, None)
-            yield line_of(replace(event, seq=max(at, number) + 1))
+            yield encode_stamped_event(replace(event, seq=max(at, number) + 1))
 
 
-def _listeners(one: QueuedRun, info: RunInfo) -> Sequence[Listener]:
+def _build_listeners(one: QueuedRun, info: RunInfo) -> Sequence[Listener]:
     if info.is_idle:
         return [one.events]
     return [one.events, RunJournal(info.home / "runs", info.run)]
 
 
-def _fallen(one: QueuedRun, error: BaseException) -> FabricError:
+def _convert_error(one: QueuedRun, error: BaseException) -> FabricError:
     problem = Problem(
         "internal/error",
         f"unexpected error in the run ({type(error).__name__})",

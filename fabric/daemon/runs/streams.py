@@ -1,4 +1,4 @@
-"""Streams that are open: each holds a thread of the server, so there are only so many."""
+"""Open event streams. Each uses a server thread, so their number is limited."""
 
 import threading
 from collections.abc import Callable, Generator
@@ -31,8 +31,7 @@ class StreamPlaces:
 
 
 class RunStream:
-    """What is told of a run to one who follows it. Its place is given back once: at its end, or
-    when it is closed before that."""
+    """The event stream of one follower. Its slot is freed once, at the end or when closed."""
 
     def __init__(self, items: Generator[StreamItem, None, None], places: StreamPlaces) -> None:
         places.take()

@@ -1,4 +1,4 @@
-"""What a server says of its work: one JSON line for each request, and one for what went wrong."""
+"""The server log: one JSON line per request and per error."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ class LineLog:
         self._hearers: list[Callable[[AccessLine], None]] = []
 
     def tell_too(self, hear: Callable[[AccessLine], None]) -> None:
-        """Who hears of every request that was answered, before anything is served."""
+        """Add a receiver of answered requests, before anything is served."""
         self._hearers.append(hear)
 
     def monotonic(self) -> float:
@@ -35,7 +35,8 @@ class LineLog:
         self.say("request", **facts)
 
     def failed(self, request_id: str, error: BaseException) -> None:
-        """Where it was, and of which kind; its message may hold what nobody else is to read."""
+        """Log the place and type of an error. Its message is omitted, because it can be
+        confidential."""
         frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
         trace = [f"{one.filename}:{one.lineno} {one.name}" for one in frames]
         self.say("error", id=request_id, error=type(error).__name__, trace=trace)
@@ -45,7 +46,7 @@ class LineLog:
 
 
 class ServerWarnings(logging.Handler):
-    """What the server under ours has to say, as lines of our log, without its traces."""
+    """Logs the HTTP library's warnings as lines without stack traces."""
 
     def __init__(self, log: LineLog) -> None:
         super().__init__(logging.WARNING)

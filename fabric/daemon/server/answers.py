@@ -1,10 +1,10 @@
-"""Answers that the server makes by itself, in the one form that all failures have."""
+"""Answers of the server itself, in the common failure form."""
 
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from fabric.daemon.exchange import ApiAnswer, refusal
+from fabric.daemon.http_types import ApiAnswer, make_refusal
 from fabric.model.problems import Problem
 
 # What goes with every answer that does not say otherwise by itself.
@@ -18,62 +18,64 @@ GUARDS: Mapping[str, str] = {
 }
 
 
-def body_of(answer: ApiAnswer) -> bytes:
+def encode_body(answer: ApiAnswer) -> bytes:
     return (answer.text or json.dumps(answer.document) + "\n").encode()
 
 
-def status_line(status: int) -> str:
+def format_status_line(status: int) -> str:
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return f"{status} Unknown"
 
 
-def malformed(why: str) -> ApiAnswer:
-    return _refused(400, "request/malformed", f"malformed HTTP/1.1 request: {why}")
+def bad_request_answer(why: str) -> ApiAnswer:
+    return _make_refusal(400, "request/malformed", f"malformed HTTP/1.1 request: {why}")
 
 
-def header_too_large(most: int) -> ApiAnswer:
-    return _refused(431, "request/header-too-large", f"the headers are larger than {most:,} bytes")
+def header_too_large_answer(most: int) -> ApiAnswer:
+    return _make_refusal(
+        431, "request/header-too-large", f"the headers are larger than {most:,} bytes"
+    )
 
 
-def too_slow(seconds: float) -> ApiAnswer:
+def timeout_answer(seconds: float) -> ApiAnswer:
     message = f"the request was not complete within {seconds:.0f} s"
-    return _refused(408, "request/too-slow", message)
+    return _make_refusal(408, "request/too-slow", message)
 
 
-def not_implemented() -> ApiAnswer:
+def not_implemented_answer() -> ApiAnswer:
     message = "unsupported transfer encoding: only `chunked` is supported"
-    return _refused(501, "request/unknown-encoding", message)
+    return _make_refusal(501, "request/unknown-encoding", message)
 
 
-def other_version() -> ApiAnswer:
-    return _refused(
+def http_version_answer() -> ApiAnswer:
+    return _make_refusal(
         505, "request/other-version", "unsupported HTTP version: use HTTP/1.1 or HTTP/1.0"
     )
 
 
-def overloaded() -> ApiAnswer:
+def busy_answer() -> ApiAnswer:
     problem = Problem("server/busy", "too many open connections", "try again in a second")
-    return refusal(503, (problem,), {"Retry-After": "1"})
+    return make_refusal(503, (problem,), {"Retry-After": "1"})
 
 
-def unexpected(request_id: str) -> ApiAnswer:
-    """What it was stands in the log only."""
+def internal_error_answer(request_id: str) -> ApiAnswer:
+    """Answer an internal error. Details are only in the log."""
     hint = f"report this bug: the server log has the details of request {request_id}"
-    return refusal(500, (Problem("internal/error", "unexpected server error", hint),))
+    return make_refusal(500, (Problem("internal/error", "unexpected server error", hint),))
 
 
-def of_parser(status: int, why: str, header_bytes: int) -> ApiAnswer:
-    """What the parser under ours found."""
+def parser_error_answer(status: int, why: str, header_bytes: int) -> ApiAnswer:
+    """Answer an error that the HTTP library's parser found."""
     match status:
         case 431:
-            return header_too_large(header_bytes)
+            return header_too_large_answer(header_bytes)
         case 501:
-            return not_implemented()
+            return not_implemented_answer()
         case _:
-            return malformed(why)
+            return bad_request_answer(why)
 
 
-def _refused(status: int, code: str, message: str) -> ApiAnswer:
-    return refusal(status, (Problem(code, message),))
+def _make_refusal(status: int, code: str, message: str) -> ApiAnswer:
+    return make_refusal(status, (Problem(code, message),))

@@ -1,4 +1,4 @@
-"""One connection: what is on its way, since when, and how it ends."""
+"""One connection: its pending data, times and end."""
 
 import contextlib
 import socket
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from waitress.channel import HTTPChannel
 from waitress.server import TcpWSGIServer
 
-from fabric.daemon.server.answers import too_slow
+from fabric.daemon.server.answers import timeout_answer
 from fabric.daemon.server.parser import ParserRules, StrictParser
 from fabric.daemon.server.tasks import ServedTask
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 class ServedChannel(HTTPChannel):  # type: ignore[misc]
-    """`waits_since` is since when it has kept us waiting: for its first request, for the rest of
-    one, or for the next."""
+    """A connection. `waits_since` is the start of the wait for a request, or for the rest of
+    one."""
 
     task_class = error_task_class = ServedTask
     request: StrictParser | None = None
@@ -29,7 +29,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
     ) -> None:
         parts: ServerParts = server.parts
         self._limits = parts.limits
-        peer, local = str(address[0]), _own_address(taken)
+        peer, local = str(address[0]), _read_own_address(taken)
         rules = ParserRules(parts.admit, parts.new_id, peer, local, parts.limits.body_bytes)
         self.parser_class = partial(StrictParser, rules=rules)
         self._now = parts.teller.monotonic
@@ -47,7 +47,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
 
     @property
     def only_computes(self) -> bool:
-        """Whether nobody is waited for by the answer that is to be made next."""
+        """Return whether the next answer needs no wait."""
         first: StrictParser = self.requests[0]
         return first.refused is not None or first.admission.only_computes
 
@@ -69,7 +69,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
             self._is_served = False
 
     def flush_now(self) -> None:
-        """What does not fit is sent by the thread that waits for all connections."""
+        """Send what fits. The I/O thread sends the rest."""
         with self.outbuf_lock:
             self._flush_exception(self._flush_some, do_close=False)
             is_left = self.total_outbufs_len or self.will_close
@@ -77,7 +77,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
             self.server.pull_trigger()
 
     def look(self, now: float) -> None:
-        """End what has lasted too long."""
+        """Close the connection if its time limit passed."""
         if self._lingers_until is not None:
             if now > self._lingers_until:
                 self.handle_close()
@@ -109,13 +109,13 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
             late = self.request
             if late is None or self.requests:
                 return
-            late.refuse(too_slow(seconds))
+            late.refuse(timeout_answer(seconds))
             self.request = None
             self.requests.append(late)
         self.server.add_task(self)
 
     def drop(self) -> None:
-        """At once, and without a word."""
+        """Close immediately without an answer."""
         super().handle_close()
 
     def readable(self) -> bool:
@@ -129,15 +129,15 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
             self.recv(self.adj.recv_bytes)  # an end of it closes the connection
 
     def handle_close(self) -> None:
-        """After an answer the client may still be sending: it is heard out for a moment, for a
-        connection that is cut off takes the answer with it."""
+        """Read briefly after the answer, because closing while the client sends would discard the
+        answer."""
         if self.will_close and self.connected and self._lingers_until is None:
             self.will_close = False
-            self._linger()
+            self._close_gently()
         else:
             super().handle_close()
 
-    def _linger(self) -> None:
+    def _close_gently(self) -> None:
         try:
             self.socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -146,7 +146,7 @@ class ServedChannel(HTTPChannel):  # type: ignore[misc]
         self._lingers_until = self._now() + self._limits.linger_seconds
 
 
-def _own_address(taken: socket.socket) -> str:
+def _read_own_address(taken: socket.socket) -> str:
     try:
         return str(taken.getsockname()[0])
     except OSError:

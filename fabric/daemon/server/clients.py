@@ -1,4 +1,4 @@
-"""Whose request it is: the address at the other end, or the one that a trusted proxy forwards."""
+"""The client address of a request: the peer, or the one forwarded by a trusted proxy."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -12,35 +12,38 @@ Address: TypeAlias = IPv4Address | IPv6Address
 _PREFIX = 64
 
 
-def client_of(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
-    """`forwarded` is read from its right end: what stands further left than the first address that
-    is no proxy of ours was written by whoever wanted to."""
-    found = _address(peer)
+def find_client_address(peer: str, forwarded: str, proxies: Sequence[Network]) -> str:
+    """Find the client address. `forwarded` is read from the right up to the first untrusted
+    address.
+
+    Entries further left can be forged.
+    """
+    found = _parse_address(peer)
     if found is None:
         return peer
     entries = [entry.strip() for entry in forwarded.split(",")]
     while entries and _is_in(found, proxies):
-        further = _address(_without_port(entries.pop()))
+        further = _parse_address(_strip_port(entries.pop()))
         if further is None:
             break
         found = further
     return str(found)
 
 
-def counted_as(client: str) -> str:
+def group_client(client: str) -> str:
     """Under which name a client's requests are counted."""
-    address = _address(client)
+    address = _parse_address(client)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, _PREFIX), strict=False))
     return client
 
 
 def is_loopback(address: str) -> bool:
-    found = _address(address)
+    found = _parse_address(address)
     return address == "localhost" or (found is not None and found.is_loopback)
 
 
-def network_of(text: str) -> Network:
+def parse_network(text: str) -> Network:
     """`--trusted-proxy`: an address, or a network of them."""
     try:
         return ip_network(text.strip(), strict=False)
@@ -51,7 +54,7 @@ def network_of(text: str) -> Network:
 
 
 def is_proxy(peer: str, proxies: Sequence[Network]) -> bool:
-    found = _address(peer)
+    found = _parse_address(peer)
     return found is not None and _is_in(found, proxies)
 
 
@@ -59,7 +62,7 @@ def _is_in(address: Address, networks: Sequence[Network]) -> bool:
     return any(address in network for network in networks)
 
 
-def _address(text: str) -> Address | None:
+def _parse_address(text: str) -> Address | None:
     try:
         # The zone of a link-local address is this machine's own name for it.
         found = ip_address(text.partition("%")[0])
@@ -70,7 +73,7 @@ def _address(text: str) -> Address | None:
     return found
 
 
-def _without_port(entry: str) -> str:
+def _strip_port(entry: str) -> str:
     """Some proxies write `192.0.2.1:4711` and `[2001:db8::1]:4711`."""
     if entry.startswith("["):
         return entry[1:].partition("]")[0]

@@ -1,15 +1,15 @@
-"""Who is let in: asked once the headers are there, and before a byte of a body is read."""
+"""Admission of requests: checked after the headers and before the body is read."""
 
 import threading
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiAnswer, Right, refusal
-from fabric.daemon.options import Door
-from fabric.daemon.server.clients import client_of, counted_as
+from fabric.daemon.http_types import ApiAnswer, Right, make_refusal
+from fabric.daemon.options import NetworkOptions
+from fabric.daemon.server.clients import find_client_address, group_client
 from fabric.daemon.server.hosts import HostNames, is_cross_site, is_unexplained
-from fabric.daemon.server.keys import Keys, allows
+from fabric.daemon.server.keys import Keys, is_sufficient_right
 from fabric.daemon.server.rate_limit import SlidingMinute
 from fabric.daemon.server.route_table import ApiRouteTable
 from fabric.daemon.server.sessions import BrowserSessions
@@ -19,8 +19,10 @@ _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="fabric"'}
 
 
 class CallHead(Struct, frozen=True):
-    """A request before its body. Names of headers are in capitals, with `_` for `-`; `length` is
-    what the body is announced with, `local` the address of ours that it was sent to."""
+    """A request without its body. Header names are uppercase with `_`.
+
+    `length` is the announced body size, `local` the server's address of the connection.
+    """
 
     method: str
     path: str
@@ -31,8 +33,8 @@ class CallHead(Struct, frozen=True):
 
 
 class Admission(Struct, frozen=True):
-    """What is known of a request at the gate. `headers` go with its answer, whoever makes it.
-    Where its answer `only_computes`, nobody is waited for."""
+    """The admission result. `headers` are added to any answer. With `only_computes` the answer
+    needs no wait."""
 
     id: str
     client: str = ""
@@ -44,9 +46,9 @@ class Admission(Struct, frozen=True):
 
 
 class GateRules(Struct, frozen=True):
-    """`sessions` are those of the server's own pages, where it has any."""
+    """`sessions` are those of the dashboard, if there is one."""
 
-    door: Door
+    door: NetworkOptions
     keys: Keys
     hosts: HostNames
     routes: ApiRouteTable
@@ -55,15 +57,15 @@ class GateRules(Struct, frozen=True):
 
 
 class CallerRight(Struct, frozen=True):
-    """What a caller may do. A browser sends a cookie whoever made it ask: such a request has to
-    say where it comes from."""
+    """The permission of a caller. Browsers send cookies on foreign requests too, so a cookie needs
+    a known origin."""
 
     right: Right | None
     is_by_cookie: bool = False
 
 
 class RequestGate:
-    """In this order: the name asked for, the key, where it comes from, how often, how much."""
+    """Checks in this order: hostname, key, origin, rate, size."""
 
     def __init__(self, rules: GateRules, monotonic: Callable[[], float]) -> None:
         self._rules, self._monotonic = rules, monotonic
@@ -74,87 +76,91 @@ class RequestGate:
     def admit(self, head: CallHead, request_id: str) -> Admission:
         rules = self._rules
         forwarded = head.headers.get("X_FORWARDED_FOR", "")
-        client = client_of(head.peer, forwarded, rules.door.proxies)
+        client = find_client_address(head.peer, forwarded, rules.door.proxies)
         route = rules.routes.match(head.method, head.path)
-        caller = self._caller(head, route.right)
+        caller = self._identify_caller(head, route.right)
         headers: Mapping[str, str] = {}
-        refused = self._stranger(head, route.right, caller)
+        refused = self._refuse_stranger(head, route.right, caller)
         if refused is None and not route.is_free:
-            refused, headers = self._counted(client)
+            refused, headers = self._count_request(client)
         if refused is None and head.length > rules.body_bytes:
-            refused = too_large(rules.body_bytes)
+            refused = too_large_answer(rules.body_bytes)
         only_computes = refused is not None or route.only_computes
         rights = (route.name, caller.right, headers)
         return Admission(request_id, client, *rights, refused, only_computes)
 
-    def _counted(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
-        """Probes for a sign of life are not counted: they would fail for being asked often."""
+    def _count_request(self, client: str) -> tuple[ApiAnswer | None, Mapping[str, str]]:
+        """Count the request. Health probes are exempt, because the limit would make them fail."""
         if self._minute is None:
             return None, {}
         with self._lock:
-            allowance = self._minute.ask(counted_as(client), self._monotonic())
-        return None if allowance.is_granted else _too_often(allowance.limit), allowance.headers
+            allowance = self._minute.ask(group_client(client), self._monotonic())
+        return None if allowance.is_granted else _rate_limit_answer(
+            allowance.limit
+        ), allowance.headers
 
-    def _caller(self, head: CallHead, needed: Right) -> CallerRight:
+    def _identify_caller(self, head: CallHead, needed: Right) -> CallerRight:
         if not self._rules.keys:
             return CallerRight(Right.CHANGE)
         given = head.headers.get("X_API_KEY")
         if given is not None:
             found = CallerRight(self._rules.keys.right_of(given))
         else:
-            found = self._of_session(head.headers.get("COOKIE", ""))
+            found = self._find_session_right(head.headers.get("COOKIE", ""))
         is_free = found.right is None and needed is Right.OPEN
         return CallerRight(Right.OPEN) if is_free else found
 
-    def _of_session(self, cookies: str) -> CallerRight:
+    def _find_session_right(self, cookies: str) -> CallerRight:
         sessions = self._rules.sessions
         token = sessions.token_in(cookies) if sessions else ""
         right = sessions.right_of(token) if sessions and token else None
         return CallerRight(right, is_by_cookie=right is not None)
 
-    def _stranger(self, head: CallHead, needed: Right, caller: CallerRight) -> ApiAnswer | None:
+    def _refuse_stranger(
+        self, head: CallHead, needed: Right, caller: CallerRight
+    ) -> ApiAnswer | None:
         host = head.headers.get("HOST", "localhost")
         if not self._rules.hosts.knows(host, head.local):
-            return _unknown_host()
+            return _unknown_host_answer()
         if caller.right is None:
-            return _no_key()
-        if not allows(caller.right, needed):
-            return _not_allowed()
+            return _no_key_answer()
+        if not is_sufficient_right(caller.right, needed):
+            return _not_allowed_answer()
         is_foreign = is_cross_site(head.method, head.headers)
         is_doubtful = caller.is_by_cookie and is_unexplained(head.method, head.headers)
-        return _cross_site() if is_foreign or is_doubtful else None
+        return _cross_site_answer() if is_foreign or is_doubtful else None
 
 
-def too_large(most: int) -> ApiAnswer:
+def too_large_answer(most: int) -> ApiAnswer:
     message = f"the request body is larger than {most:,} bytes"
     hint = "send only the config: included files are read from the workspace"
-    return refusal(413, (Problem("request/too-large", message, hint),))
+    return make_refusal(413, (Problem("request/too-large", message, hint),))
 
 
-def _unknown_host() -> ApiAnswer:
+def _unknown_host_answer() -> ApiAnswer:
     message = "unknown `Host` header"
     hint = "use the address of the server, or start it with --allowed-host NAME"
-    return refusal(421, (Problem("request/unknown-host", message, hint),))
+    return make_refusal(421, (Problem("request/unknown-host", message, hint),))
 
 
-def _no_key() -> ApiAnswer:
+def _no_key_answer() -> ApiAnswer:
     message = "a valid API key is required"
     problem = Problem("request/no-key", message, "send the key in the header `X-API-Key`")
-    return refusal(401, (problem,), _CHALLENGE)
+    return make_refusal(401, (problem,), _CHALLENGE)
 
 
-def _not_allowed() -> ApiAnswer:
+def _not_allowed_answer() -> ApiAnswer:
     message = "this API key is read-only"
-    return refusal(403, (Problem("request/read-only-key", message, "use another key"),))
+    return make_refusal(403, (Problem("request/read-only-key", message, "use another key"),))
 
 
-def _cross_site() -> ApiAnswer:
+def _cross_site_answer() -> ApiAnswer:
     message = "cross-site requests are not allowed"
     hint = "open the dashboard of this server"
-    return refusal(403, (Problem("request/cross-site", message, hint),))
+    return make_refusal(403, (Problem("request/cross-site", message, hint),))
 
 
-def _too_often(limit: int) -> ApiAnswer:
+def _rate_limit_answer(limit: int) -> ApiAnswer:
     message = f"rate limit exceeded: {limit} requests per minute"
     hint = "wait for the seconds in `Retry-After`"
-    return refusal(429, (Problem("request/too-often", message, hint),))
+    return make_refusal(429, (Problem("request/too-often", message, hint),))

@@ -1,5 +1,4 @@
-"""Which names a server goes by. A page of somebody else's whose name leads to this machine asks
-with a name of its own, and is told apart by it."""
+"""The hostnames of a server. They expose foreign pages whose hostname points to this machine."""
 
 from collections.abc import Mapping
 
@@ -17,27 +16,30 @@ class HostNames(Struct, frozen=True):
     any_beyond: bool = False
 
     def knows(self, host: str, local: str) -> bool:
-        """`local` is the address of ours that the connection was made to."""
+        """Return whether the host is known. `local` is the server's address of the connection."""
         if self.any_beyond and not is_loopback(local):
             return True
-        name = host_name(host)
+        name = normalize_host(host)
         return (
             name in self.names or name == local or name.endswith(".localhost") or is_loopback(name)
         )
 
 
-def host_names(
+def build_host_names(
     address: str, own: str, more: tuple[str, ...], *, has_keys: bool = False
 ) -> HostNames:
-    """Only names of ours are served, unless a key is required: the page of a stranger can point
-    its own name at this server (DNS rebinding), and then every request of it is same-origin."""
+    """Build the accepted hostnames: only own ones, unless a key is required.
+
+    With DNS rebinding a foreign page points its hostname to this server, and its requests are
+    same-origin.
+    """
     known = ("localhost", address, own, *more)
     any_beyond = has_keys and not (is_loopback(address) or more)
-    return HostNames(frozenset(host_name(one) for one in known if one), any_beyond)
+    return HostNames(frozenset(normalize_host(one) for one in known if one), any_beyond)
 
 
-def host_name(host: str) -> str:
-    """Without its port, and without the dot that ends a whole name."""
+def normalize_host(host: str) -> str:
+    """Normalize a host: without port and final dot."""
     name = host.strip().lower()
     if name.startswith("["):
         return name[1:].partition("]")[0]
@@ -45,13 +47,13 @@ def host_name(host: str) -> str:
 
 
 def is_safe(method: str) -> bool:
-    """Whether it changes nothing, by the rules of HTTP."""
+    """Return whether the HTTP method changes nothing."""
     return method in _SAFE
 
 
 def is_cross_site(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser sends this for a page that is none of ours. Who sends neither of the two
-    headers is no browser."""
+    """Return whether a browser sends this request for a foreign page. Without both headers it is
+    not a browser."""
     if is_safe(method):
         return False
     site, origin = headers.get("SEC_FETCH_SITE"), headers.get("ORIGIN")
@@ -61,7 +63,7 @@ def is_cross_site(method: str, headers: Mapping[str, str]) -> bool:
 
 
 def is_unexplained(method: str, headers: Mapping[str, str]) -> bool:
-    """Whether it would change something, and nobody says for which page."""
+    """Return whether a changing request lacks its origin."""
     return not (is_safe(method) or "SEC_FETCH_SITE" in headers or "ORIGIN" in headers)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP server: waitress, with limits that hold, on a thread of its own."""
+"""The HTTP server: waitress with strict limits, in a separate thread."""
 
 import contextlib
 import errno
@@ -11,7 +11,7 @@ from waitress.adjustments import Adjustments
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from fabric.daemon.server.answers import GUARDS, body_of, overloaded, status_line
+from fabric.daemon.server.answers import GUARDS, busy_answer, encode_body, format_status_line
 from fabric.daemon.server.channel import ServedChannel
 from fabric.daemon.server.limits import ServerLimits
 from fabric.daemon.server.server_parts import ServerParts
@@ -28,7 +28,7 @@ _TOGETHER = 16 * 1024
 
 
 class ApiServer(TcpWSGIServer):  # type: ignore[misc]
-    """Its connections belong to the thread that `start` begins; answers are made on others."""
+    """Connections belong to the I/O thread of `start`; answers are computed in other threads."""
 
     def __init__(self, listening: socket.socket, parts: ServerParts) -> None:
         self.parts = parts
@@ -37,13 +37,13 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self._is_over = False
         self._paused_until = self._next_look = 0.0
         self.turns = 0
-        self._computing = _threads(parts.limits.computing_threads)
+        self._computing = _start_threads(parts.limits.computing_threads)
         super().__init__(
             parts.app,
             map=self.sockets,
             _sock=listening,
-            dispatcher=_threads(parts.limits.threads),
-            adj=_adjustments(parts.limits),
+            dispatcher=_start_threads(parts.limits.threads),
+            adj=_build_adjustments(parts.limits),
             sockinfo=(listening.family, listening.type, 0, listening.getsockname()),
             bind_socket=False,
         )
@@ -62,7 +62,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
 
     @property
     def in_flight(self) -> int:
-        """Connections whose answer is not wholly sent."""
+        """Return the number of connections with unfinished answers."""
         return sum(not one.is_waiting for one in tuple(self.active_channels.values()))
 
     def add_task(self, task: ServedChannel) -> None:
@@ -70,7 +70,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         dispatcher.add_task(task)
 
     def stop_listening(self) -> None:
-        """Those who are there are served; nobody else is let in."""
+        """Accept no new connections. Existing ones are served."""
         self.trigger.pull_trigger(self._close_door)
 
     def _close_door(self) -> None:
@@ -79,7 +79,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         self.socket.close()
 
     def stop(self, seconds: float) -> None:
-        """What is still under way after so long is cut off."""
+        """Stop, and cut off answers that are not finished by then."""
         self._is_over = True
         self.pull_trigger()
         self._thread.join()
@@ -108,7 +108,7 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
         return bool(self.accepting) and self._monotonic() >= self._paused_until
 
     def handle_accept(self) -> None:
-        """All who knock, for each turn looks at every connection there is."""
+        """Accept all waiting connections, because each loop checks every connection."""
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 taken, address = self.socket.accept()
@@ -128,34 +128,34 @@ class ApiServer(TcpWSGIServer):  # type: ignore[misc]
             self.set_socket_options(taken)
             ServedChannel(self, taken, address)
         if not self.parts.shares_address(str(address[0])):
-            self._part_with_settled(str(address[0]))
+            self._close_idle_channels(str(address[0]))
 
     def _make_room(self, count: int) -> int:
-        """Those go who have kept us waiting for longest."""
-        waiting = self._waiting(lambda _: True)[:count]
+        """Close the connections that have been idle for longest."""
+        waiting = self._select_channels(lambda _: True)[:count]
         for one in waiting:
             one.drop()
         return len(waiting)
 
-    def _part_with_settled(self, address: str) -> None:
-        own = self._waiting(lambda one: one.addr[0] == address)
+    def _close_idle_channels(self, address: str) -> None:
+        own = self._select_channels(lambda one: one.addr[0] == address)
         settled = self._monotonic() - _SETTLED
         for one in own[: max(0, len(own) - self.parts.limits.waiting_of_one)]:
             if one.waits_since < settled:
                 one.drop()
 
-    def _waiting(self, wanted: Callable[[ServedChannel], bool]) -> list[ServedChannel]:
+    def _select_channels(self, wanted: Callable[[ServedChannel], bool]) -> list[ServedChannel]:
         found = (one for one in self.active_channels.values() if one.is_waiting and wanted(one))
         return sorted(found, key=lambda one: one.waits_since)
 
 
-def _threads(count: int) -> ThreadedTaskDispatcher:
+def _start_threads(count: int) -> ThreadedTaskDispatcher:
     made = ThreadedTaskDispatcher()
     made.set_thread_count(count)
     return made
 
 
-def _adjustments(limits: ServerLimits) -> Adjustments:
+def _build_adjustments(limits: ServerLimits) -> Adjustments:
     made = Adjustments(
         threads=limits.threads,
         connection_limit=1_000_000,  # kept by `_let_in`, which makes room
@@ -182,8 +182,8 @@ def _adjustments(limits: ServerLimits) -> Adjustments:
 
 
 def _turn_away(taken: socket.socket) -> None:
-    answer = overloaded()
-    body = body_of(answer)
+    answer = busy_answer()
+    body = encode_body(answer)
     headers: Mapping[str, str] = {
         **GUARDS,
         **answer.headers,
@@ -191,7 +191,10 @@ def _turn_away(taken: socket.socket) -> None:
         "Content-Length": str(len(body)),
         "Connection": "close",
     }
-    lines = [f"HTTP/1.1 {status_line(answer.status)}", *(f"{k}: {v}" for k, v in headers.items())]
+    lines = [
+        f"HTTP/1.1 {format_status_line(answer.status)}",
+        *(f"{k}: {v}" for k, v in headers.items()),
+    ]
     with taken, contextlib.suppress(OSError):
         taken.settimeout(0)
         taken.send("\r\n".join((*lines, "", "")).encode() + body)

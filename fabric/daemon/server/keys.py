@@ -1,4 +1,4 @@
-"""Which keys there are and what they allow, known by their digests: nobody can tell one."""
+"""API keys and their permissions, stored as hashes only."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import Right
+from fabric.daemon.http_types import Right
 from fabric.model.problems import FabricError, Place, Problem
 
 _READ = "read:"
@@ -23,7 +23,7 @@ class KeyDigest(Struct, frozen=True):
 
 
 class Keys(Struct, frozen=True):
-    """Without any, everybody may do everything."""
+    """The keys. Without any key, every caller can do everything."""
 
     digests: tuple[KeyDigest, ...] = ()
 
@@ -31,29 +31,29 @@ class Keys(Struct, frozen=True):
         return bool(self.digests)
 
     def right_of(self, given: str) -> Right | None:
-        """None for a key that nobody has. It takes as long whichever key it is."""
+        """Return the right of a key; None if unknown. Takes constant time."""
         found = hashlib.sha256(given.encode("utf-8", "surrogateescape")).hexdigest()
         allowed = [hmac.compare_digest(found, one.sha256) for one in self.digests]
         rights = [one.right for one, fits in zip(self.digests, allowed, strict=True) if fits]
         return max(rights, key=_RANK.__getitem__) if rights else None
 
 
-def allows(right: Right, needed: Right) -> bool:
+def is_sufficient_right(right: Right, needed: Right) -> bool:
     return _RANK[right] >= _RANK[needed]
 
 
-def key_digest(key: str, named: str) -> KeyDigest:
-    """Of one key that may do everything; `named` is the option or variable that gave it."""
+def hash_server_key(key: str, named: str) -> KeyDigest:
+    """Hash a key with full permission. `named` is its option or variable."""
     if not key:
         hint = "check that the variable in it is set, or omit it to require no key"
         raise FabricError(Problem("usage/empty-value", f"{named} has an empty value", hint))
     if not _KEY.fullmatch(key):
         raise FabricError(Problem("usage/bad-key", f"invalid key in {named}", _HINT))
-    return _digest(key, Right.CHANGE)
+    return _hash_key(key, Right.CHANGE)
 
 
-def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
-    """All keys of a file, one a line; a line that begins with `read:` allows to look only."""
+def parse_server_keys(text: str, file: str) -> tuple[KeyDigest, ...]:
+    """Parse a key file, one key per line. The prefix `read:` makes a key read-only."""
     found: list[KeyDigest] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -63,7 +63,7 @@ def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
         is_reader = words.startswith(_READ)
         key = words.removeprefix(_READ) if is_reader else words
         if _KEY.fullmatch(key):
-            found.append(_digest(key, Right.LOOK if is_reader else Right.CHANGE))
+            found.append(_hash_key(key, Right.LOOK if is_reader else Right.CHANGE))
         else:
             where = Place(file, number)
             problems.append(Problem("input/bad-key", "invalid key in this line", _HINT, where))
@@ -78,5 +78,5 @@ def keys_in(text: str, file: str) -> tuple[KeyDigest, ...]:
 _HINT = "use 1 to 1,024 ASCII letters, digits and signs, without spaces"
 
 
-def _digest(key: str, right: Right) -> KeyDigest:
+def _hash_key(key: str, right: Right) -> KeyDigest:
     return KeyDigest(hashlib.sha256(key.encode()).hexdigest(), right)

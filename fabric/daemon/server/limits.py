@@ -1,4 +1,4 @@
-"""What one server takes on at a time."""
+"""The limits of a server."""
 
 from msgspec import Struct
 
@@ -8,12 +8,13 @@ _FEWEST = 64
 
 
 class ServerLimits(Struct, frozen=True):
-    """Threads are for 16 quick requests, 32 streams and 72 callers who wait for their run. Answers
-    that only compute are made by two of their own: the more threads want the interpreter, the more
-    of its time goes into handing it on.
+    """Threads for 16 quick requests, 32 streams and 72 waiting callers.
 
-    Of one address so many connections may be open without a request that is being answered; what
-    is on the way in has `request_seconds`, what is on the way out may stand still for as long.
+    Pure computations have two threads of their own, because more threads compete for the
+    interpreter.
+
+    Each address has a limit of connections without an active request. A request must arrive within
+    `request_seconds`, and an answer can stall as long.
     """
 
     threads: int = 120
@@ -28,6 +29,6 @@ class ServerLimits(Struct, frozen=True):
     linger_seconds: float = 2.0
 
 
-def connections_within(limits: ServerLimits, descriptors: int) -> int:
-    """How many connections fit beside all other files of the process."""
+def compute_connection_limit(limits: ServerLimits, descriptors: int) -> int:
+    """Compute how many connections fit beside the other open files."""
     return max(_FEWEST, min(limits.connections, descriptors - _OTHER_FILES))

@@ -7,9 +7,13 @@ from msgspec import Struct
 from waitress.adjustments import Adjustments
 from waitress.parser import HTTPRequestParser, ParsingError
 
-from fabric.daemon.exchange import ApiAnswer
-from fabric.daemon.server.answers import malformed, of_parser, other_version
-from fabric.daemon.server.gate import Admission, CallHead, too_large
+from fabric.daemon.http_types import ApiAnswer
+from fabric.daemon.server.answers import (
+    bad_request_answer,
+    http_version_answer,
+    parser_error_answer,
+)
+from fabric.daemon.server.gate import Admission, CallHead, too_large_answer
 
 _ONCE = (b"host", b"content-length", b"transfer-encoding", b"x-api-key", b"origin")
 _LONGEST_LENGTH = 15
@@ -21,11 +25,11 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 Admit = Callable[[CallHead, str], Admission]
 
 
-_NO_CR = malformed("a header line ends without CR")
+_NO_CR = bad_request_answer("a header line ends without CR")
 
 
 class ParserRules(Struct, frozen=True):
-    """What the requests of one connection are read by; `peer` and `local` are its two ends."""
+    """The parsing rules of a connection. `peer` and `local` are its endpoints."""
 
     admit: Admit
     new_id: Callable[[], str]
@@ -35,8 +39,8 @@ class ParserRules(Struct, frozen=True):
 
 
 class StrictParser(HTTPRequestParser):  # type: ignore[misc]
-    """`refused` is the answer of a request that is not let further; `admission` what is known of
-    it. The gate is asked once the headers are there."""
+    """`refused` is the answer of a rejected request, `admission` the gate's result. The gate is
+    called after the headers."""
 
     def __init__(self, adj: Adjustments, rules: ParserRules) -> None:
         super().__init__(adj)
@@ -46,7 +50,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         self.path = self.command = ""
 
     def received(self, data: bytes) -> int:
-        """What follows a request that is refused is not looked at."""
+        """Parse received data. Data after a rejected request is ignored."""
         was_head = not self.headers_finished
         begins = was_head and not self.header_plus
         consumed = int(super().received(data))
@@ -55,14 +59,16 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
                 self.refuse(_NO_CR)
             return consumed
         if self.error and self.error.code != _TOO_LARGE:
-            why = of_parser(self.error.code, self.error.body, self.adj.max_request_header_size)
+            why = parser_error_answer(
+                self.error.code, self.error.body, self.adj.max_request_header_size
+            )
             self.refuse(self.refused or why)
         elif begins and data[:1] == b"\n":
             self.refuse(_NO_CR)
         elif was_head:
             self._ask()
         elif self.error or (self.chunked and len(self.body_rcv) > self._rules.body_bytes):
-            self.refuse(too_large(self._rules.body_bytes))
+            self.refuse(too_large_answer(self._rules.body_bytes))
         return len(data) if self.refused else consumed
 
     def _has_bare_newline(self, count: int) -> bool:
@@ -78,7 +84,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
             self.refuse(self.admission.refused)
 
     def refuse(self, answer: ApiAnswer) -> None:
-        """Nothing more is read of it, and nobody is told to go on sending."""
+        """Read nothing more of the request and do not send `100 Continue`."""
         self.refused = answer
         self.completed = True
         self.expect_continue = False
@@ -92,12 +98,16 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
         if header_plus == _STAND_IN:
             return
         if self.version not in _VERSIONS:
-            self.refused = other_version() if self.version else malformed("missing HTTP version")
+            self.refused = (
+                http_version_answer()
+                if self.version
+                else bad_request_answer("missing HTTP version")
+            )
             raise ParsingError("version")
         self._refuse_unclear(header_plus)
 
     def _refuse_unclear(self, header_plus: bytes) -> None:
-        names = _names(header_plus)
+        names = _list_header_names(header_plus)
         host = self.headers.get("HOST", "")
         if self.version == "1.1" and not host:
             raise ParsingError("missing Host header")
@@ -115,7 +125,7 @@ class StrictParser(HTTPRequestParser):  # type: ignore[misc]
 _STAND_IN = b"GET / HTTP/1.0\r\n"
 
 
-def _names(header_plus: bytes) -> list[bytes]:
+def _list_header_names(header_plus: bytes) -> list[bytes]:
     lines = header_plus.split(b"\r\n")[1:]
     return [line.partition(b":")[0].lower() for line in lines if line]
 
@@ -124,7 +134,7 @@ def _refuse_doubled(header_plus: bytes) -> None:
     lines = header_plus.split(b"\r\n")[1:]
     if any(line[:1] in (b" ", b"\t") for line in lines):
         raise ParsingError("folded header line")
-    names = _names(header_plus)
+    names = _list_header_names(header_plus)
     doubled = [one for one in _ONCE if names.count(one) > 1]
     if doubled:
         raise ParsingError(f"duplicate header {doubled[0].decode()}")
@@ -137,7 +147,7 @@ def _refuse_doubled(header_plus: bytes) -> None:
 
 
 def _is_plain(path: str) -> bool:
-    """Whoever routes reads the same path as whoever judged it: nothing is dropped or joined."""
+    """Return whether the path is in normal form, so that gate and router see the same path."""
     try:
         text = path.encode("latin-1").decode()
     except UnicodeError:

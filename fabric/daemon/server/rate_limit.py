@@ -1,4 +1,4 @@
-"""How often a client may ask: so many requests in any sixty seconds. It is told the time."""
+"""Rate limit: N requests per client in any 60 seconds. The caller passes the time."""
 
 import math
 from collections import OrderedDict, deque
@@ -30,9 +30,9 @@ class Allowance(Struct, frozen=True):
 
 
 class SlidingMinute:
-    """Remembers when each client was let in. Those who were refused wait no longer for it.
+    """Stores the times of accepted requests. Rejected ones do not extend the wait.
 
-    Of too many clients those are forgotten who did not ask for longest.
+    With too many clients, the least recent are dropped.
     """
 
     def __init__(self, limit: int, most_clients: int = MOST_CLIENTS) -> None:
@@ -61,7 +61,7 @@ class SlidingMinute:
             self._moments -= 1
 
     def _make_room(self) -> None:
-        """The client who asks now stays."""
+        """Drop clients, but not the current one."""
         while len(self._let_in) > self._most or (
             self._moments > _MOST_MOMENTS and len(self._let_in) > 1
         ):

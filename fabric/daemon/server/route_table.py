@@ -1,11 +1,11 @@
-"""Which route a request is for, by its method and path alone."""
+"""Match requests to routes by method and path only."""
 
 import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import ApiRoute, Right
+from fabric.daemon.http_types import ApiRoute, Right
 from fabric.daemon.server.hosts import is_safe
 
 # One name for all that is no route: labels and log lines are bounded by routes, never by paths.
@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"<[a-z_]+>")
 
 
 class RouteMatch(Struct, frozen=True):
-    """`right` is what a caller needs, also where there is nothing to be had."""
+    """A match. `right` is the required permission, also for a missing route."""
 
     name: str
     right: Right
@@ -26,12 +26,16 @@ class ApiRouteTable:
     def __init__(self, routes: Sequence[ApiRoute]) -> None:
         self._plain = {(one.method, one.path): _match(one) for one in routes if "<" not in one.path}
         self._patterns = tuple(
-            (one.method, _pattern(one.path), _match(one)) for one in routes if "<" in one.path
+            (one.method, _compile_pattern(one.path), _match(one))
+            for one in routes
+            if "<" in one.path
         )
 
     def match(self, method: str, path: str) -> RouteMatch:
-        """HEAD is GET without a body. Who asks for what there is not may be told so only with the
-        right that its method would need."""
+        """Match a request. HEAD is GET without a body.
+
+        A missing route is revealed only with the permission that its method would need.
+        """
         asked = "GET" if method == "HEAD" else method
         if found := self._plain.get((asked, path)):
             return found
@@ -46,6 +50,6 @@ def _match(route: ApiRoute) -> RouteMatch:
     return RouteMatch(route.name, route.right, route.only_computes, route.is_free)
 
 
-def _pattern(path: str) -> re.Pattern[str]:
+def _compile_pattern(path: str) -> re.Pattern[str]:
     parts = _VARIABLE.split(path)
     return re.compile("[^/]+".join(map(re.escape, parts)))

@@ -1,4 +1,4 @@
-"""What a server is made of."""
+"""The parts of a server."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -14,7 +14,7 @@ Wsgi: TypeAlias = Callable[[dict[str, object], StartResponse], Iterable[bytes]]
 
 
 class ServerParts(Struct, frozen=True):
-    """`shares_address` tells addresses that many clients come from."""
+    """`shares_address` detects addresses that many clients share."""
 
     app: Wsgi
     admit: Callable[[CallHead, str], Admission]

@@ -1,4 +1,4 @@
-"""Who has shown a key in a browser: sessions of its pages, known by the digests of their tokens."""
+"""Browser sessions of users that showed a key, stored as token hashes."""
 
 import hashlib
 import threading
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from fabric.daemon.exchange import Right
-from fabric.system.chance import Chance
+from fabric.daemon.http_types import Right
+from fabric.system.randomness import Chance
 
 SESSION_SECONDS = 12 * 3600
 MOST_SESSIONS = 1000
@@ -21,10 +21,10 @@ class BrowserSession(Struct, frozen=True):
 
 
 class BrowserSessions:
-    """Thread-safe, and gone with the process. Of too many the oldest ends.
+    """Thread-safe, in memory only. If there are too many, the oldest ends.
 
-    A token is not the key, and nobody can tell either from what is kept. `cookie` is its name in
-    the browser: cookies of one host are shared by all ports, so each server needs another one.
+    Neither token nor key can be recovered from the stored hash. `cookie` is the cookie name, unique
+    per server because cookies are shared by all ports.
     """
 
     def __init__(self, cookie: str, chance: Chance, monotonic: Callable[[], float]) -> None:
@@ -40,23 +40,23 @@ class BrowserSessions:
         token, now = self._chance(_TOKEN_BYTES), self._monotonic()
         with self._lock:
             self._drop_old(now)
-            self._known[_digest(token)] = BrowserSession(right, now + SESSION_SECONDS)
+            self._known[_hash_token(token)] = BrowserSession(right, now + SESSION_SECONDS)
             if len(self._known) > MOST_SESSIONS:
                 self._known.popitem(last=False)
         return token
 
     def right_of(self, token: str) -> Right | None:
-        """Looked up by digest: the time that it takes tells nothing about tokens."""
+        """Return the right of a token. The lookup by hash leaks no timing."""
         with self._lock:
-            found = self._known.get(_digest(token))
+            found = self._known.get(_hash_token(token))
         return found.right if found and found.until > self._monotonic() else None
 
     def end(self, token: str) -> None:
         with self._lock:
-            self._known.pop(_digest(token), None)
+            self._known.pop(_hash_token(token), None)
 
     def token_in(self, header: str) -> str:
-        """That of a `Cookie` header; empty where it has none of ours."""
+        """Return the token in a `Cookie` header; empty if absent."""
         for pair in header.split(";"):
             name, _, value = pair.strip().partition("=")
             if name == self.cookie:
@@ -64,10 +64,10 @@ class BrowserSessions:
         return ""
 
     def _drop_old(self, now: float) -> None:
-        """All last equally long, so the oldest end first."""
+        """Drop expired sessions. All last equally long, so the oldest end first."""
         while self._known and next(iter(self._known.values())).until <= now:
             self._known.popitem(last=False)
 
 
-def _digest(token: str) -> str:
+def _hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,4 +1,4 @@
-"""One request on a thread of its own: to its answer, and to one line of the log."""
+"""One request in a thread: from admission to its answer and its log line."""
 
 from typing import Protocol
 
@@ -6,12 +6,12 @@ from msgspec import Struct
 from waitress.channel import ClientDisconnected
 from waitress.task import WSGITask
 
-from fabric.daemon.exchange import ApiAnswer
+from fabric.daemon.http_types import ApiAnswer
 from fabric.daemon.server.answers import (
     GUARDS,
-    body_of,
-    status_line,
-    unexpected,
+    encode_body,
+    format_status_line,
+    internal_error_answer,
 )
 from fabric.daemon.server.gate import Admission
 
@@ -20,8 +20,10 @@ _LONGEST_PATH = 1000
 
 
 class AccessLine(Struct, frozen=True):
-    """What the log says of a request. No query: it may hold anything. `traceparent` is what the
-    request says itself, and is for traces alone."""
+    """The log data of a request, without the query, which can be confidential.
+
+    `traceparent` is unverified and used for traces only.
+    """
 
     id: str
     client: str
@@ -35,7 +37,7 @@ class AccessLine(Struct, frozen=True):
 
 
 class Teller(Protocol):
-    """Who is told what happened."""
+    """The receiver of request events."""
 
     def monotonic(self) -> float: ...
     def answered(self, line: AccessLine) -> None: ...
@@ -43,7 +45,7 @@ class Teller(Protocol):
 
 
 class ServedTask(WSGITask):  # type: ignore[misc]
-    """Also for requests that were refused at the gate, or could not be understood."""
+    """One request, including rejected and malformed ones."""
 
     said = 0
 
@@ -58,9 +60,9 @@ class ServedTask(WSGITask):  # type: ignore[misc]
         try:
             super().service()
         finally:
-            teller.answered(self._line(teller.monotonic() - began))
+            teller.answered(self._build_access_line(teller.monotonic() - began))
 
-    def _line(self, seconds: float) -> AccessLine:
+    def _build_access_line(self, seconds: float) -> AccessLine:
         known, request = self.admission, self.request
         return AccessLine(
             known.id,
@@ -78,7 +80,7 @@ class ServedTask(WSGITask):  # type: ignore[misc]
     def execute(self) -> None:
         refused = self.request.refused
         if refused or self.request.error:
-            self._answer(refused or unexpected(self.admission.id))
+            self._send_answer(refused or internal_error_answer(self.admission.id))
             return
         try:
             super().execute()
@@ -94,12 +96,12 @@ class ServedTask(WSGITask):  # type: ignore[misc]
             self.close_on_finish = True
             self.chunked_response = False
         else:
-            self._answer(unexpected(self.admission.id))
+            self._send_answer(internal_error_answer(self.admission.id))
 
-    def _answer(self, answer: ApiAnswer) -> None:
-        body = body_of(answer)
+    def _send_answer(self, answer: ApiAnswer) -> None:
+        body = encode_body(answer)
         self.complete = True
-        self.status = status_line(answer.status)
+        self.status = format_status_line(answer.status)
         self.response_headers = [("Content-Type", answer.content_type), *answer.headers.items()]
         self.content_length = len(body)
         self.set_close_on_finish()

@@ -1,4 +1,4 @@
-"""Where a worker builds: a folder with the workspace laid out in it, and a warm child beside it."""
+"""The build directory of a worker: a checkout of the workspace with a warm child process."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -11,29 +11,29 @@ from threading import Lock
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fabric.engine.dask.checkout import LaidOut
 from fabric.engine.dask.fetching import Packs
-from fabric.engine.dask.laid_out import LaidOut
 from fabric.remote.snapshots import Snapshot
-from fabric.runtimes.elsewhere.child import BuildChild, LostChildError
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import BuildChild, LostChildError
+from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
 
 _LOOK_SECONDS = 0.1
 _TRIES = 2
 
 
 class NotWantedError(Exception):
-    """Whoever asked has gone, or wants it no more."""
+    """The client has disconnected or cancelled the build."""
 
 
 class ChildProgram(Struct, frozen=True):
-    """What children run, and what they are told of this machine."""
+    """The program of child processes and its arguments on this machine."""
 
     name: str
     environment: Mapping[str, str]
 
 
 class BuildPlace:
-    """For one build at a time."""
+    """A build directory for one build at a time."""
 
     def __init__(self, folder: Path, packs: Packs, program: ChildProgram) -> None:
         self._laid_out = LaidOut(folder, packs.content)
@@ -48,20 +48,22 @@ class BuildPlace:
     def answer(
         self, snapshot: Snapshot, question: BuildQuestion, is_wanted: Callable[[], bool]
     ) -> BuildAnswer:
-        """Raises LostChildError where children end again and again, and NotWantedError once the
-        child has ended because nobody waits for it."""
+        """Build. Raises LostChildError if child processes die repeatedly.
+
+        Raises NotWantedError once the child has ended because the client is gone.
+        """
         asked = replace(question, workspace=str(self._laid_out.folder))
         for tried in range(1, _TRIES + 1):
             self._laid_out.bring(snapshot)
             try:
-                return self._answered(asked, is_wanted)
+                return self._run_build(asked, is_wanted)
             except LostChildError:
                 self._end_child()
                 if tried == _TRIES:
                     raise
         raise AssertionError
 
-    def _answered(self, asked: BuildQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+    def _run_build(self, asked: BuildQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
         if self._child is None:
             self._child = BuildChild(self._program.environment, self._program.name)
         call: Future[BuildAnswer] = self._waiting.submit(self._child.answer_to, asked)
@@ -83,7 +85,7 @@ class BuildPlace:
 
 
 class BuildPlaces:
-    """As many as there were builds at once. Thread-safe."""
+    """A pool of build directories, one per parallel build. Thread-safe."""
 
     def __init__(self, home: Path, packs: Packs, program: ChildProgram) -> None:
         self._home = home
@@ -95,15 +97,18 @@ class BuildPlaces:
 
     @contextmanager
     def one(self, depth: int) -> Iterator[BuildPlace]:
-        """With at least so many folders above it. Searches for packages and configs go up through
-        all of them: those of a place that is less deep would have missed some."""
+        """Borrow a directory with at least `depth` parents.
+
+        Searches for packages and configs go through all parents. A shallower directory would miss
+        some.
+        """
         with self._lock:
             place = next((one for one in self._free if one.depth >= depth), None)
             if place is not None:
                 self._free.remove(place)
             self._made += place is None
             number = self._made
-        place = place or self._new(number, depth)
+        place = place or self._create_place(number, depth)
         try:
             yield place
         except OSError:
@@ -119,7 +124,7 @@ class BuildPlaces:
         with self._lock:
             self._free.append(place)
 
-    def _new(self, number: int, depth: int) -> BuildPlace:
+    def _create_place(self, number: int, depth: int) -> BuildPlace:
         folder = self._home / f"place-{number}" / "w"
         deeper = ["w"] * (depth - len(folder.parents))
         return BuildPlace(folder.joinpath(*deeper), self._packs, self._program)

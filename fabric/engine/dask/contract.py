@@ -1,4 +1,4 @@
-"""A cluster as builds see it: a question goes there, its answer comes back."""
+"""The interface of a cluster for builds: questions and answers."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ class Workers(Protocol):
 
     @property
     def place(self) -> str:
-        """Where they are, for people."""
+        """Return the location of the workers for messages."""
 
     @property
     def threads(self) -> int:
@@ -16,21 +16,21 @@ class Workers(Protocol):
 
     @property
     def silent(self) -> tuple[str, ...]:
-        """Those that are left out because they did not answer."""
+        """Return the workers that were excluded because they did not respond."""
 
     def leave_out(self, worker: str) -> None:
-        """It is asked nothing more."""
+        """Exclude this worker from further questions."""
 
     def ask(self, question: bytes) -> bytes:
         """Waits for the answer of one of them. Raises GaveUpError or GoneError."""
 
     def close(self) -> None:
-        """Whatever is under way there ends."""
+        """Close the connection and cancel running builds."""
 
 
 class GaveUpError(Exception):
-    """Workers ended while they were at it, time and again; `str` says so."""
+    """Workers died repeatedly during the build; `str` has the message."""
 
 
 class GoneError(Exception):
-    """The cluster cannot be reached any more; `str` says why."""
+    """The cluster is no longer reachable; `str` has the reason."""

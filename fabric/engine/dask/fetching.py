@@ -1,4 +1,4 @@
-"""Packs of the shared cache as a worker has them: asked for once, verified, held a while."""
+"""Packs of the shared cache on a worker: fetched once, verified and held for a while."""
 
 import threading
 from collections import OrderedDict
@@ -6,7 +6,7 @@ from collections import OrderedDict
 from fabric.engine.dask.sending import SharedStore
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.packs import content_at
+from fabric.remote.packs import read_content
 from fabric.remote.seal import open_object
 from fabric.remote.snapshots import Snapshot, SnapshotFile, StoredBytes, decode_snapshot
 
@@ -15,11 +15,11 @@ _GET_SECONDS = 10.0
 
 
 class MissingError(Exception):
-    """The shared cache has it no more, or gives something else."""
+    """The shared cache no longer has the object, or its content differs."""
 
 
 class Packs:
-    """Thread-safe. Raises MissingError, and whatever a carrier raises."""
+    """Fetched packs. Thread-safe. Raises MissingError and errors of the carrier."""
 
     def __init__(self, store: SharedStore) -> None:
         self._store = store
@@ -42,30 +42,30 @@ class Packs:
 
     def content(self, snapshot: Snapshot, one: SnapshotFile) -> bytes:
         names = snapshot.streams.get(one.extent.stream, ())
-        packs = {number: self._body(names[number]) for number in one.extent.packs}
-        content = content_at(one.extent, packs)
+        packs = {number: self._read_pack(names[number]) for number in one.extent.packs}
+        content = read_content(one.extent, packs)
         if content is None:
             raise MissingError
         return content
 
     def joined(self, stored: StoredBytes) -> bytes:
-        content = b"".join(map(self._body, stored.packs))
+        content = b"".join(map(self._read_pack, stored.packs))
         if len(content) != stored.size:
             raise MissingError
         return content
 
-    def _body(self, name: Digest) -> bytes:
+    def _read_pack(self, name: Digest) -> bytes:
         with self._lock:
             found = self._held.get(name)
         if found is None:
-            found = self._fetched(name)
+            found = self._fetch_pack(name)
             with self._lock:
                 self._held[name] = found
                 while len(self._held) > _HELD:
                     self._held.popitem(last=False)
         return found
 
-    def _fetched(self, name: Digest) -> bytes:
+    def _fetch_pack(self, name: Digest) -> bytes:
         place = ObjectName(ObjectKind.PACK, name)
         stored = self._store.errands.get(place).result(_GET_SECONDS)
         opened = open_object(self._store.keys, place, stored) if stored else None

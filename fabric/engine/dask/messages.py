@@ -1,4 +1,4 @@
-"""What is said to a worker of a cluster, and by it: msgpack, nothing that could run code."""
+"""Messages between client and workers: msgpack, without executable content."""
 
 import msgspec
 from msgspec import Struct
@@ -14,8 +14,10 @@ INLINE_BYTES = 64 << 10
 
 
 class SameSide(Struct, frozen=True):
-    """What has to be equal on both sides: versions, and the shared cache between them. Of its keys
-    each has to know the first of the other, which seals."""
+    """Facts that must match on both sides: versions and the shared cache.
+
+    Each side must know the other's first key, which seals.
+    """
 
     fabric: str
     python: str
@@ -24,9 +26,10 @@ class SameSide(Struct, frozen=True):
 
 
 class FarQuestion(Struct, frozen=True):
-    """One build. `depth` is how many folders lie above the workspace, all of which are searched;
-    `toolchain` is the identity of what it is to be built with, `environment` what a command is
-    told of the machine that asks."""
+    """One build request. `depth` is the number of searched parent directories.
+
+    `toolchain` identifies the build tools. `environment` is the client's environment for commands.
+    """
 
     side: SameSide
     snapshot: StoredBytes
@@ -37,12 +40,12 @@ class FarQuestion(Struct, frozen=True):
 
 
 class FarAnswer(Struct, frozen=True):
-    """What was built, or why it cannot be. Contents that are not in `built` lie in `stored`, one
-    after the other, with these `sizes`.
+    """The result of a build, or the reason for its failure. `stored` contains contents omitted from
+    `built`, concatenated with these `sizes`.
 
-    `lacks` is what keeps this worker from building it: somebody else may. With `is_unlike` it can
-    build nothing for whoever asked; with `is_missing` what the question names is not in the shared
-    cache any more, with `is_cut_off` that cannot be reached. `took_ms` is how long the build took.
+    `lacks` means that this worker cannot build it, but another can. `is_unlike` means that it can
+    build nothing for this client. `is_missing` means that an object is missing in the shared cache,
+    `is_cut_off` that the cache is unreachable. `took_ms` is the build time.
     """
 
     worker: str
@@ -58,7 +61,7 @@ class FarAnswer(Struct, frozen=True):
 
 
 def encode(said: FarQuestion | FarAnswer) -> bytes:
-    """Raises ValueError for text that is no Unicode."""
+    """Encode a message. Raises ValueError for invalid Unicode."""
     return msgspec.msgpack.encode(said)
 
 

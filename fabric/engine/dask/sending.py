@@ -1,5 +1,4 @@
-"""A workspace to the shared cache, for workers that lay it out: what is there already is not sent
-again."""
+"""Upload a workspace to the shared cache for workers. Existing contents are not uploaded again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.dask.sent_contents import SentContents, keep_sent, load_sent
-from fabric.engine.dask.workspace_files import WorkspaceFiles, workspace_files
+from fabric.engine.dask.uploaded_blobs import SentContents, keep_sent, load_sent
+from fabric.engine.dask.workspace_files import WorkspaceFiles, list_workspace_files
 from fabric.engine.memory.file_index import FileIndex
-from fabric.engine.shared.errands import Errands, why_failed
-from fabric.model.hashing import digest_bytes, is_digest
+from fabric.engine.shared.background_uploads import Errands, describe_error
+from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import EXECUTABLE
@@ -23,7 +22,7 @@ from fabric.remote.snapshots import (
     SnapshotFile,
     StoredBytes,
     encode_snapshot,
-    stored_bytes,
+    store_bytes,
 )
 from fabric.system.clock import Clock
 from fabric.system.disk import read_bytes
@@ -37,7 +36,7 @@ _PUT_SECONDS = 20.0
 
 
 class SharedStore(Struct, frozen=True):
-    """A shared cache that both sides reach: `cache` tells it apart from others."""
+    """A shared cache that both sides reach. `cache` identifies it."""
 
     errands: Errands
     keys: SealKeys
@@ -45,7 +44,7 @@ class SharedStore(Struct, frozen=True):
 
 
 class SentSnapshot(Struct, frozen=True):
-    """`digests` are those of the files as they were sent, as traces have them."""
+    """An uploaded snapshot. `digests` are the file hashes at upload time, as in traces."""
 
     stored: StoredBytes
     digests: Mapping[str, str]
@@ -53,7 +52,7 @@ class SentSnapshot(Struct, frozen=True):
 
 
 class SnapshotSender:
-    """For one workspace and one run. `cache_folder` is where is kept what lies there."""
+    """Uploads one workspace for one run. `cache_folder` stores the list of uploaded contents."""
 
     def __init__(
         self, store: SharedStore, files: FileIndex, cache_folder: Path, clock: Clock
@@ -70,44 +69,44 @@ class SnapshotSender:
         before = load_sent(self._cache_folder, self._files.seal)
         if anew or not before.holds(self._store.cache, now):
             before = SentContents(self._store.cache, now)
-        found = workspace_files(str(workspace))
-        after, files = self._contents(before, found, workspace)
+        found = list_workspace_files(str(workspace))
+        after, files = self._place_contents(before, found, workspace)
         snapshot = Snapshot(after.streams, files, found.links, found.empty_folders)
-        stored, objects = stored_bytes(self._store.keys, [encode_snapshot(snapshot)])
+        stored, objects = store_bytes(self._store.keys, [encode_snapshot(snapshot)])
         self._put(objects)
         self._settle(0)
         keep_sent(self._cache_folder, self._files.seal, after)
         digests = {one.path: one.digest + EXECUTABLE * one.executable for one in files}
         return SentSnapshot(stored, digests, found.left_out)
 
-    def _contents(
+    def _place_contents(
         self, before: SentContents, found: WorkspaceFiles, workspace: Path
     ) -> tuple[SentContents, tuple[SnapshotFile, ...]]:
-        """Where all contents lie in the end; new ones are sent in a stream of their own."""
+        """Return where all contents are stored. New ones are uploaded in a separate stream."""
         stream = str(len(before.streams))
         cutter, packs = PackCutter(stream), list[Digest]()
         extents = dict(before.extents)
         files = []
         for path in found.files:
-            digest, is_executable = self._digest(path)
+            digest, is_executable = self._hash_file(path)
             if digest not in extents:
                 content = _read(workspace / path)
                 if content is None:
                     continue
-                digest = digest_bytes(content)
+                digest = hash_bytes(content)
                 extents.setdefault(digest, cutter.add(content))
-                packs += self._put(self._sealed(cutter.full()))
+                packs += self._put(self._seal_packs(cutter.full()))
             files.append(SnapshotFile(path, digest, extents[digest], is_executable))
-        packs += self._put(self._sealed(cutter.last()))
+        packs += self._put(self._seal_packs(cutter.last()))
         streams = {**before.streams, **({stream: tuple(packs)} if packs else {})}
         return SentContents(before.cache, before.at, streams, extents), tuple(files)
 
-    def _digest(self, path: str) -> tuple[Digest, bool]:
+    def _hash_file(self, path: str) -> tuple[Digest, bool]:
         found = self._files.digest(path)
         digest = found.removesuffix(EXECUTABLE)
         return Digest(digest if is_digest(digest) else ""), found.endswith(EXECUTABLE)
 
-    def _sealed(self, packs: Iterator[bytes]) -> Sequence[tuple[ObjectName, bytes]]:
+    def _seal_packs(self, packs: Iterator[bytes]) -> Sequence[tuple[ObjectName, bytes]]:
         return [seal_object(self._store.keys, ObjectKind.PACK, pack) for pack in packs]
 
     def _put(self, objects: Sequence[tuple[ObjectName, bytes]]) -> list[Digest]:
@@ -117,12 +116,12 @@ class SnapshotSender:
         return [name.digest for name, _ in objects]
 
     def _settle(self, left: int) -> None:
-        """Wait until no more than so many are on their way."""
+        """Wait until at most N uploads are running."""
         while len(self._calls) > left:
             try:
                 self._calls.pop(0).result(_PUT_SECONDS)
             except Exception as error:
-                raise _not_sent(error) from error
+                raise _upload_error(error) from error
 
 
 def _read(path: Path) -> bytes | None:
@@ -132,11 +131,11 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _not_sent(error: Exception) -> FabricError:
+def _upload_error(error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "executor/not-sent",
-            f"cannot send the workspace to the workers: {why_failed(error)}",
+            f"cannot send the workspace to the workers: {describe_error(error)}",
             hint="check that the shared cache accepts uploads: fabric cache status",
         )
     )

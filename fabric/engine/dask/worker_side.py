@@ -1,4 +1,4 @@
-"""A question to its answer, on the machine of a worker. Knows nothing of what carried it there."""
+"""Answer build questions on a worker, independent of the transport."""
 
 from collections.abc import Callable, Sequence
 
@@ -6,18 +6,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.engine.dask.build_places import BuildPlaces, NotWantedError
+from fabric.engine.dask.checkout import DamagedSnapshotError
 from fabric.engine.dask.fetching import MissingError, Packs
-from fabric.engine.dask.laid_out import DamagedSnapshotError
 from fabric.engine.dask.messages import INLINE_BYTES, FarAnswer, FarQuestion, SameSide
 from fabric.engine.dask.sending import SharedStore
-from fabric.engine.shared.errands import why_failed
-from fabric.model.amounts import plural
+from fabric.engine.shared.background_uploads import describe_error
+from fabric.model.amounts import format_count
 from fabric.model.problems import Problem
 from fabric.remote.contract import CarrierError
-from fabric.remote.snapshots import stored_bytes
+from fabric.remote.snapshots import store_bytes
 from fabric.runtimes.contract import Built, BuiltFile
-from fabric.runtimes.elsewhere.child import LostChildError
-from fabric.runtimes.elsewhere.messages import BuildAnswer, BuildQuestion
+from fabric.runtimes.subprocess_builder.child import LostChildError
+from fabric.runtimes.subprocess_builder.messages import BuildAnswer, BuildQuestion
 from fabric.system.clock import Clock
 
 _PUT_SECONDS = 20.0
@@ -34,36 +34,37 @@ class WorkerSide(Struct, frozen=True):
     clock: Clock
 
     def answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
-        """Never raises: what a worker raises is written to its log, with all that it was asked."""
-        if why := unlike(self.side, question.side):
+        """Answer a question. Never raises: errors are written to the worker's log with the
+        question."""
+        if why := describe_difference(self.side, question.side):
             return FarAnswer(self.place, lacks=why, is_unlike=True)
         begin = self.clock.monotonic()
-        answer = self._answer(question, is_wanted)
+        answer = self._handle_question(question, is_wanted)
         return replace(answer, took_ms=round((self.clock.monotonic() - begin) * 1000))
 
-    def _answer(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
+    def _handle_question(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> FarAnswer:
         try:
-            return self._said(question, self._built(question, is_wanted))
+            return self._convert_answer(question, self._build_in_place(question, is_wanted))
         except (MissingError, DamagedSnapshotError):
             return FarAnswer(self.place, is_missing=True)
         except (CarrierError, TimeoutError) as error:
-            return FarAnswer(self.place, lacks=why_failed(error), is_cut_off=True)
+            return FarAnswer(self.place, lacks=describe_error(error), is_cut_off=True)
         except NotWantedError:
             return FarAnswer(self.place)
         except LostChildError:
-            return FarAnswer(self.place, problems=(_lost(question, self.place),))
+            return FarAnswer(self.place, problems=(_child_death_problem(question, self.place),))
         except Exception as error:  # noqa: BLE001 - the boundary of a worker
-            return FarAnswer(self.place, lacks=f"cannot build: {why_failed(error)}")
+            return FarAnswer(self.place, lacks=f"cannot build: {describe_error(error)}")
 
-    def _built(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
+    def _build_in_place(self, question: FarQuestion, is_wanted: Callable[[], bool]) -> BuildAnswer:
         asked = BuildQuestion("", question.inputs, question.toolchain, question.environment)
         snapshot = self.packs.snapshot(question.snapshot)
         with self.places.one(question.depth) as place:
             return place.answer(snapshot, asked, is_wanted)
 
-    def _said(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
+    def _convert_answer(self, question: FarQuestion, answer: BuildAnswer) -> FarAnswer:
         if answer.built is not None:
-            return self._stored(answer.built)
+            return self._store_result(answer.built)
         if answer.problems:
             return FarAnswer(self.place, problems=answer.problems)
         if answer.other_toolchain:
@@ -71,12 +72,12 @@ class WorkerSide(Struct, frozen=True):
             return FarAnswer(self.place, lacks=there)
         return FarAnswer(self.place, lacks="reads something that exists only on this machine")
 
-    def _stored(self, built: Built) -> FarAnswer:
+    def _store_result(self, built: Built) -> FarAnswer:
         """Contents by digest, where they are more than a message should carry."""
         contents = [one.content for one in built.files]
         if sum(map(len, contents)) <= INLINE_BYTES:
             return FarAnswer(self.place, built)
-        stored, objects = stored_bytes(self.store.keys, contents)
+        stored, objects = store_bytes(self.store.keys, contents)
         for call in [self.store.errands.put(name, content) for name, content in objects]:
             call.result(_PUT_SECONDS)
         bare = tuple(replace(one, content=b"") for one in built.files)
@@ -84,8 +85,8 @@ class WorkerSide(Struct, frozen=True):
         return FarAnswer(self.place, replace(built, files=bare), stored=stored, sizes=sizes)
 
 
-def unlike(there: SameSide, here: SameSide) -> str:
-    """What of a worker is not as it is where the question comes from; empty where all is."""
+def describe_difference(there: SameSide, here: SameSide) -> str:
+    """Describe how a worker differs from the client; empty if it matches."""
     if there.fabric != here.fabric:
         return f"has fabric {there.fabric} instead of {here.fabric}"
     if there.python != here.python:
@@ -99,7 +100,7 @@ def unlike(there: SameSide, here: SameSide) -> str:
 
 
 def with_contents(built: Built, content: bytes, sizes: Sequence[int]) -> Built | None:
-    """What was built, with the contents that came apart from it."""
+    """Insert the contents that were transferred separately."""
     if len(sizes) != len(built.files) or sum(sizes) != len(content):
         return None
     files, at = list[BuiltFile](), 0
@@ -109,10 +110,10 @@ def with_contents(built: Built, content: bytes, sizes: Sequence[int]) -> Built |
     return replace(built, files=tuple(files))
 
 
-def _lost(question: FarQuestion, place: str) -> Problem:
+def _child_death_problem(question: FarQuestion, place: str) -> Problem:
     function = f"`{question.inputs.service}/{question.inputs.function}`"
     return Problem(
         "build/child-lost",
-        f"the build process of {function} on {place} exited {plural(2, 'time')}",
+        f"the build process of {function} on {place} exited {format_count(2, 'time')}",
         hint="check the memory of the worker; a common cause is too little memory",
     )

@@ -1,11 +1,11 @@
-"""What of a workspace travels: every file and link that a build might look at, and no secrets."""
+"""The uploaded files of a workspace: every possible build input, without secrets."""
 
 import os
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fabric.remote.snapshots import led_to
+from fabric.remote.snapshots import resolve_link
 from fabric.runtimes.globs import PRUNED
 
 # Installed packages are no sources, but builds look into them.
@@ -15,7 +15,7 @@ _WITHOUT_VALUES = (".example", ".sample", ".template")
 
 
 class WorkspaceFiles(Struct, frozen=True):
-    """Paths relative to the workspace; `left_out` are there, and do not travel."""
+    """Paths relative to the workspace. `left_out` exist but are not uploaded."""
 
     files: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
@@ -23,7 +23,7 @@ class WorkspaceFiles(Struct, frozen=True):
     empty_folders: tuple[str, ...] = ()
 
 
-def workspace_files(workspace: str) -> WorkspaceFiles:
+def list_workspace_files(workspace: str) -> WorkspaceFiles:
     files: list[str] = []
     links: list[tuple[str, str]] = []
     left_out: list[str] = []
@@ -32,26 +32,27 @@ def workspace_files(workspace: str) -> WorkspaceFiles:
         if path.endswith("/"):
             (empty_folders if _is_text(path) else left_out).append(path.rstrip("/"))
             continue
-        if holds_values(path) or not _is_text(path):
+        if is_env_file(path) or not _is_text(path):
             left_out.append(path)
         elif not os.path.islink(f"{workspace}/{path}"):  # noqa: PTH114 - thousands of them
             (files if os.path.isfile(f"{workspace}/{path}") else left_out).append(path)  # noqa: PTH113
-        elif (target := _target(workspace, path)) is not None:
+        elif (target := _read_link_target(workspace, path)) is not None:
             links.append((path, target))
         else:
             left_out.append(path)
     return WorkspaceFiles(tuple(files), tuple(links), tuple(left_out), tuple(empty_folders))
 
 
-def holds_values(path: str) -> bool:
-    """`.env` and its like are read here; what builds have of them is among their inputs."""
+def is_env_file(path: str) -> bool:
+    """Return whether this is a `.env` file. Its values reach builds through their declared
+    inputs."""
     name = path.rpartition("/")[2]
     is_one = name == _ENVIRONMENT or name.startswith(f"{_ENVIRONMENT}.")
     return is_one and not name.endswith(_WITHOUT_VALUES)
 
 
 def _walk(workspace: str) -> Iterator[str]:
-    """Everything but folders that something lies in; links to folders are links."""
+    """List everything except non-empty directories. Links to directories count as links."""
     for parent, folders, names in os.walk(workspace):
         inside = os.path.relpath(parent, workspace)
         prefix = "" if inside == "." else f"{inside}/"
@@ -62,15 +63,15 @@ def _walk(workspace: str) -> Iterator[str]:
         yield from sorted(f"{prefix}{one}" for one in (*names, *linked))
 
 
-def _target(workspace: str, path: str) -> str | None:
-    """Where a link leads, as it can be said in another folder; None where it leads out of here."""
+def _read_link_target(workspace: str, path: str) -> str | None:
+    """Return the link target in portable form; None if it is outside the workspace."""
     try:
         target = os.readlink(f"{workspace}/{path}")  # noqa: PTH115
     except OSError:
         return None
     if target.startswith(f"{workspace}/"):
         target = os.path.relpath(target, os.path.dirname(f"{workspace}/{path}"))  # noqa: PTH120
-    return target if _is_text(target) and led_to(path, target) is not None else None
+    return target if _is_text(target) and resolve_link(path, target) is not None else None
 
 
 def _is_text(name: str) -> bool:

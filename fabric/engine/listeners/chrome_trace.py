@@ -1,4 +1,4 @@
-"""A run as a Chrome trace: one row for each task that ran at the same time as others."""
+"""A run as a Chrome trace: one row for each parallel task."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from fabric.system.named_file import write_named
 
 
 class Profile:
-    """Collects starts and ends; writes the trace when the run is over."""
+    """Collects task starts and ends, and writes the trace at the end of the run."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -20,7 +20,7 @@ class Profile:
     def hear(self, event: Stamped) -> None:
         match event.event:
             case TaskStarted(task, _):
-                self._begun[task] = (event.elapsed, self._row())
+                self._begun[task] = (event.elapsed, self._choose_row())
             case TaskEnded(task, status, reason, _) if task in self._begun:
                 begin, row = self._begun.pop(task)
                 self._free.append(row)
@@ -42,7 +42,7 @@ class Profile:
     def close(self) -> None:
         write_named(self._path, json.dumps({"traceEvents": self._spans}).encode())
 
-    def _row(self) -> int:
+    def _choose_row(self) -> int:
         if self._free:
             return self._free.pop()
         self._rows += 1

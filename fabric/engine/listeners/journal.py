@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from fabric.model.events import EVENT_NAMES, Event, ProblemFound, Stamped, TaskEnded
 from fabric.model.problems import FabricError
-from fabric.model.report import problem_json
+from fabric.model.report import encode_problem
 from fabric.system.disk import check_no_links, make_folder, write_all, write_problem
 
 _KEPT = 20
@@ -23,13 +23,13 @@ _ENCODE = json.JSONEncoder(separators=(",", ":"), default=str).encode
 _VERSION_LINE = '{"type":"version","ui":"1.0","tool":"fabric"}\n'
 
 
-def event_line(stamped: Stamped) -> str:
+def encode_journal_line(stamped: Stamped) -> str:
     event = stamped.event
     if isinstance(event, ProblemFound):
         fields: dict[str, object] = {
             "task": event.task,
             "severity": event.severity,
-            "problem": problem_json(event.problem),
+            "problem": encode_problem(event.problem),
         }
     else:
         fields = asdict(event)
@@ -43,7 +43,7 @@ def event_line(stamped: Stamped) -> str:
 
 
 def _is_run_log(path: Path) -> bool:
-    """A file that fabric named: others in the folder are not fabric's to delete."""
+    """Return whether fabric named the file. Other files are not deleted."""
     return _RUN_LOG.fullmatch(path.name) is not None
 
 
@@ -52,7 +52,7 @@ def _is_skip(event: Event) -> bool:
 
 
 class EventFile:
-    """A file that the user asked for: it must be writable."""
+    """An event file that the user requested. It must be writable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -64,10 +64,10 @@ class EventFile:
         self._put(_VERSION_LINE)
 
     def hear(self, event: Stamped) -> None:
-        self._put(event_line(event))
+        self._put(encode_journal_line(event))
 
     def _put(self, line: str) -> None:
-        """A run in its middle is not broken off for this: it is said at the end."""
+        """Write an event. A failure does not abort the run and is reported at the end."""
         if self._failure:
             return
         try:
@@ -85,7 +85,7 @@ class EventFile:
 
 
 class RunJournal:
-    """The story of each run, newest twenty kept. A journal that fails never fails the run."""
+    """The log of each run; the newest twenty are kept. A failure never fails the run."""
 
     def __init__(self, folder: Path, run_id: str) -> None:
         self._folder = folder
@@ -96,7 +96,7 @@ class RunJournal:
             self._file = os.open(folder / f"{run_id}.jsonl", _TO_WRITE, 0o600)
 
     def hear(self, event: Stamped) -> None:
-        self._lines.append(event_line(event))
+        self._lines.append(encode_journal_line(event))
         # A run that is killed has told of all that it began. What was up to date may wait: there
         # are thousands of these, and they come in a moment.
         if len(self._lines) >= _TOGETHER or not _is_skip(event.event):

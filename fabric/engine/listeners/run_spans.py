@@ -1,4 +1,4 @@
-"""A run as a trace: one span for it, and one for each task that was looked at."""
+"""A run as an OpenTelemetry trace: one span for it and one per checked task."""
 
 import datetime
 from collections.abc import Callable
@@ -6,21 +6,24 @@ from typing import Protocol
 
 from fabric.model.events import RunEnded, RunStarted, Stamped, TaskEnded, TaskStarted
 from fabric.model.task_id import name_of
-from fabric.system.tracing import FinishedSpan, SpanPlace, first_place, place_below
+from fabric.system.tracing import FinishedSpan, SpanPlace, derive_root_place, place_below
 
 _BAD = ("failed", "blocked", "cancelled")
 _CACHED = "skipped"
 
 
 class RunSpans:
-    """`parent` is what the run belongs to; without one it is a trace of its own. `add` takes spans
-    that have ended."""
+    """Creates spans of a run. `parent` is the caller's span; without one the run is a separate
+    trace.
+
+    `add` receives finished spans.
+    """
 
     def __init__(
         self, run: str, add: Callable[[FinishedSpan], None], parent: SpanPlace | None
     ) -> None:
         self._run, self._add, self._parent = run, add, parent
-        self._place = place_below(parent, run) if parent else first_place(run)
+        self._place = place_below(parent, run) if parent else derive_root_place(run)
         self._begun: dict[str, int] = {}
         self._command, self._stage = "run", ""
         self._began_ns = 0
@@ -28,13 +31,13 @@ class RunSpans:
     def hear(self, event: Stamped) -> None:
         match event.event:
             case RunStarted(command=command, stage=stage):
-                self._command, self._stage, self._began_ns = command, stage, _ns(event)
+                self._command, self._stage, self._began_ns = command, stage, _compute_ns(event)
             case TaskStarted(task=task):
-                self._begun[task] = _ns(event)
+                self._begun[task] = _compute_ns(event)
             case TaskEnded() as ended:
-                self._tell_task(ended, _ns(event))
+                self._tell_task(ended, _compute_ns(event))
             case RunEnded() as over:
-                self._tell_run(over, _ns(event))
+                self._tell_run(over, _compute_ns(event))
 
     def close(self) -> None:
         return
@@ -84,7 +87,7 @@ class ClosingExport(Protocol):
 
 
 class TracedRun(RunSpans):
-    """A run of its own, in the trace of its caller if there is one; with it the export ends."""
+    """A separate run, in the trace of its caller if there is one. The export ends with it."""
 
     def __init__(self, run: str, export: ClosingExport, parent: SpanPlace | None = None) -> None:
         super().__init__(run, export.add, parent)
@@ -94,5 +97,5 @@ class TracedRun(RunSpans):
         self._export.close()
 
 
-def _ns(event: Stamped) -> int:
+def _compute_ns(event: Stamped) -> int:
     return int(datetime.datetime.fromisoformat(event.time).timestamp() * 1000) * 1_000_000

@@ -1,12 +1,12 @@
-"""Keeps count of a run by service, event by event; says how much is left."""
+"""Count the progress of a run by service, and estimate the remaining time."""
 
 from msgspec import Struct, field
 
 from fabric.engine.run_info import RunInfo
-from fabric.graph.critical_path import tails
-from fabric.graph.service_order import levels_of, ties_of
+from fabric.graph.critical_path import compute_tails
+from fabric.graph.service_order import compute_levels, list_ties
 from fabric.model.events import Stamped, TaskEnded, TaskStarted
-from fabric.model.task_id import kind_of
+from fabric.model.task_id import parse_task_kind
 from fabric.views.board import Board, RunningTask, ServiceRow
 
 _ENOUGH = 3
@@ -22,7 +22,7 @@ class _Count(Struct):
 
 
 class _Pace(Struct):
-    """What tasks of a kind were thought to take, and what they took."""
+    """The expected and actual durations of tasks of one kind."""
 
     guessed: float = 0.0
     taken: float = 0.0
@@ -33,13 +33,14 @@ class _Pace(Struct):
 
 
 class ServiceProgress:
-    """Not thread-safe: the bus tells one event at a time, and who looks holds a lock."""
+    """The progress by service. Not thread-safe: the bus sends one event at a time, and readers hold
+    a lock."""
 
     def __init__(self, info: RunInfo) -> None:
         self._scene = info
         graph = info.graph
         names = [task.inputs.service for task in graph.tasks]
-        levels = levels_of(names, ties_of(graph))
+        levels = compute_levels(names, list_ties(graph))
         self._counts = {name: _Count(level) for name, level in levels.items()}
         self._numbers: dict[str, int] = {
             task_id: number for number, task_id in enumerate(graph.ids) if number not in info.known
@@ -54,7 +55,7 @@ class ServiceProgress:
         self._ran = 0
 
     def hear(self, stamped: Stamped) -> ServiceRow | None:
-        """The service, if this was the end of its last task."""
+        """Count an event. Returns the service if its last task ended."""
         event = stamped.event
         if not isinstance(event, TaskStarted | TaskEnded):
             return None
@@ -68,7 +69,7 @@ class ServiceProgress:
             return None
         self._end(event, count, stamped.elapsed)
         name = self._services[event.task]
-        return self._row(name) if sum(count.counts.values()) == count.total else None
+        return self._build_row(name) if sum(count.counts.values()) == count.total else None
 
     def _end(self, event: TaskEnded, count: _Count, elapsed: float) -> None:
         if self._running.pop(event.task, None) is not None:
@@ -79,18 +80,18 @@ class ServiceProgress:
         number = self._numbers[event.task]
         if event.status == "ran":
             self._ran += 1
-            pace = self._paces.setdefault(kind_of(event.task), _Pace())
+            pace = self._paces.setdefault(parse_task_kind(event.task), _Pace())
             pace.guessed += self._left[number]
             pace.taken += event.ms / 1000
         self._left[number] = 0.0
 
-    def _row(self, name: str) -> ServiceRow:
+    def _build_row(self, name: str) -> ServiceRow:
         count = self._counts[name]
         ms = 0 if count.begun is None else round((count.ended - count.begun) * 1000)
         return ServiceRow(name, count.level, count.total, dict(count.counts), count.running, ms)
 
     def board(self, elapsed: float) -> Board:
-        rows = [self._row(name) for name, count in self._counts.items() if count.total]
+        rows = [self._build_row(name) for name, count in self._counts.items() if count.total]
         running = [
             RunningTask(self._services[task], task, max(0.0, elapsed - begun))
             for task, begun in self._running.items()
@@ -101,14 +102,14 @@ class ServiceProgress:
             self._ended,
             len(self._numbers),
             elapsed,
-            self._remaining(elapsed),
+            self._estimate_remaining(elapsed),
         )
 
-    def _remaining(self, elapsed: float) -> float | None:
-        """Seconds, from what tasks took last time and how well that foretold this run."""
+    def _estimate_remaining(self, elapsed: float) -> float | None:
+        """Estimate the remaining seconds from last durations, scaled by this run's pace."""
         if self._ran < _ENOUGH:
             return None
-        kinds = map(kind_of, self._scene.graph.ids)
+        kinds = map(parse_task_kind, self._scene.graph.ids)
         left = [
             one * self._paces[kind].ratio if kind in self._paces else one
             for one, kind in zip(self._left, kinds, strict=True)
@@ -116,5 +117,5 @@ class ServiceProgress:
         for task, begun in self._running.items():
             number = self._numbers[task]
             left[number] = max(0.0, left[number] - (elapsed - begun))
-        longest = max(tails(self._scene.graph.needs, left), default=0.0)
+        longest = max(compute_tails(self._scene.graph.needs, left), default=0.0)
         return max(longest, sum(left) / self._scene.width)

@@ -1,7 +1,7 @@
-"""The content store: what tasks made, by digest, and checked on every use.
+"""The content store: task outputs by hash, verified on every use.
 
-Large contents are a file each; small ones are rows of the memo, because making a file costs more
-than all the rest of a small task (ADR 0004).
+Large contents are files; small ones are rows of the memo, because creating a file costs more than a
+small task (ADR 0004).
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fabric.engine.memory.memo import Memo
-from fabric.model.hashing import digest_bytes, is_digest
+from fabric.model.hashing import hash_bytes, is_digest
 from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import read_bytes, write_atomic
@@ -28,8 +28,10 @@ class Elsewhere(Protocol):
 
 
 class Blobs:
-    """Without a folder everything is kept in memory, for this run alone. What is not here may be
-    `elsewhere`; once it was taken from there it is here."""
+    """A content store. Without a directory, contents are in memory for this run only.
+
+    Missing contents can come from `elsewhere` and are then stored here.
+    """
 
     def __init__(self, folder: Path | None, rows: Memo, elsewhere: Elsewhere | None = None) -> None:
         self._elsewhere = elsewhere
@@ -43,8 +45,8 @@ class Blobs:
         return f"{self._folder}/{digest[:2]}/{digest}"
 
     def put(self, content: bytes) -> Digest:
-        """Keep content; what is there already is not written again."""
-        digest = digest_bytes(content)
+        """Store content. Existing content is not written again."""
+        digest = hash_bytes(content)
         if len(content) <= SMALL or not self._folder:
             self._hold(digest, content)
         elif not self._has_file(digest, len(content)):
@@ -56,7 +58,7 @@ class Blobs:
             self._fresh[digest] = content
 
     def _write(self, digest: str, content: bytes) -> None:
-        """On a full disk the run goes on: it has what it made, the next one makes it again."""
+        """Write a file. On a full disk the run continues, and the next run rebuilds the content."""
         try:
             write_atomic(self.path(digest), content, mode=0o600)
         except FabricError as error:
@@ -64,7 +66,7 @@ class Blobs:
             self._hold(digest, content)
 
     def get(self, digest: str) -> bytes | None:
-        """The content, or None when it is gone or damaged."""
+        """Return the content, or None if it is missing or damaged."""
         content = self.here(digest)
         if content is not None or self._elsewhere is None:
             return content
@@ -74,14 +76,14 @@ class Blobs:
         return content
 
     def here(self, digest: str) -> bytes | None:
-        """The content, if it is on this machine; what is damaged is thrown away."""
+        """Return the local content. Damaged content is deleted."""
         content = self._fresh.get(digest)
         if content is not None:
             return content
         content = self._rows.get_bytes(PREFIX + digest)
         if content is None:
             content = self._read_file(digest)
-        if content is None or digest_bytes(content) == digest:
+        if content is None or hash_bytes(content) == digest:
             return content
         self.drop(digest)
         return None
@@ -119,7 +121,7 @@ class Blobs:
                     continue
 
     def has(self, digest: str, size: int) -> bool:
-        """Whether content is there to be taken; its bytes are checked when it is."""
+        """Return whether content is available. Its bytes are verified when read."""
         if digest in self._fresh:
             return True
         # What others have is known without a look at any disk.
@@ -143,6 +145,6 @@ class Blobs:
 
 
 def _is_own(path: Path) -> bool:
-    """A content by its digest, or what a killed writer left of one."""
+    """Return whether a file is content by its hash name, or left by a killed writer."""
     unfinished = path.name.startswith(".") and path.name.endswith(".tmp")
     return is_digest(path.name) or unfinished

@@ -1,4 +1,4 @@
-"""The cache as a whole: how much it holds, whether it is sound, what may go."""
+"""Maintenance of the whole cache: size, verification and cleanup."""
 
 import contextlib
 import os
@@ -32,12 +32,12 @@ class Blob(Struct, frozen=True):
 
 
 class Housekeeping:
-    """Opens a cache for looking after; a cache that is not there is an empty one."""
+    """Opens a cache for maintenance. A missing cache counts as empty."""
 
     def __init__(self, cache: SealedPath) -> None:
         self.folder = str(cache.path)
         self._cache = cache
-        self._memo = _memo(cache)
+        self._memo = _open_memo(cache)
         self._is_changed = False
         self._blobs = Blobs(cache.path / "blobs", self._memo)
 
@@ -52,24 +52,27 @@ class Housekeeping:
             yield Blob(path.name, found.st_size, used, in_file=True)
 
     def verify(self) -> "Verified":
-        """Read everything; what is not what was written goes away, and will be made again."""
-        looks = [*map(self._row, self._memo.keys()), *map(self._blob, self._blobs.files())]
-        looks += map(self._kept, sorted(Path(self.folder).glob(_INDEXES)))
+        """Read everything and delete damaged entries. They are rebuilt when needed."""
+        looks = [
+            *map(self._delete_row, self._memo.keys()),
+            *map(self._delete_blob, self._blobs.files()),
+        ]
+        looks += map(self._is_sound_file, sorted(Path(self.folder).glob(_INDEXES)))
         kept = sorted(Path(self.folder, manifest.FOLDER).glob("*"))
-        looks += map(self._kept, filter(_is_kept, kept))
+        looks += map(self._is_sound_file, filter(_is_kept, kept))
         self._is_changed = self._is_changed or False in looks
         return Verified(len(looks), looks.count(False))
 
-    def _row(self, key: str) -> bool:
+    def _delete_row(self, key: str) -> bool:
         if not key.startswith(PREFIX):
             return self._memo.is_sound(key)
         return self._is_blob(key.removeprefix(PREFIX))
 
-    def _blob(self, found: tuple[Path, os.stat_result]) -> bool:
+    def _delete_blob(self, found: tuple[Path, os.stat_result]) -> bool:
         path, _ = found
         if is_digest(path.name):
             return self._is_blob(path.name)
-        return _thrown_away(path)  # what a killed writer left
+        return _delete_file(path)  # what a killed writer left
 
     def _is_blob(self, digest: str) -> bool:
         if self._blobs.get(digest) is not None:
@@ -77,43 +80,45 @@ class Housekeeping:
         self._blobs.drop(digest)
         return False
 
-    def _kept(self, path: Path) -> bool:
-        """Stored answers and what lies beside them; the index of files."""
+    def _is_sound_file(self, path: Path) -> bool:
+        """Verify stored answers, the files beside them, and the file index."""
         if path.suffix == SUFFIX:
             pieces = open_pieces(str(path), self._cache.seal)
-            return pieces.is_sound if pieces else _thrown_away(path)
+            return pieces.is_sound if pieces else _delete_file(path)
         try:
             content = read_bytes(path)
         except OSError:
-            return _thrown_away(path)
+            return _delete_file(path)
         is_answer = path.suffix == ".bin" and path.parent.name == manifest.FOLDER
         found = self._cache.seal.unseal(path.name, content)
         is_sound = found is not None and not (is_answer and manifest.unpack(found) is None)
-        return is_sound or _thrown_away(path)
+        return is_sound or _delete_file(path)
 
     def drop(self, digest: str) -> None:
         self._is_changed = True
         self._blobs.drop(digest)
 
     def reopen(self) -> None:
-        """Once there is room again a database can be written that could not before. One that
-        still cannot: nothing is said to be gone that is there."""
+        """Reopen the database for writing after space was freed.
+
+        If this fails, existing entries are not reported as deleted.
+        """
         if self._memo.failure:
-            self._memo = _memo(self._cache)
+            self._memo = _open_memo(self._cache)
             self._blobs = Blobs(Path(self.folder) / "blobs", self._memo)
         if self._memo.failure:
             raise FabricError(self._memo.failure)
 
     def close(self) -> None:
-        """Stored plans hang on what is remembered: they are to be made anew."""
+        """Close, and delete stored plans, because they depend on the cache content."""
         self._memo.close()
         if self._is_changed:
             with contextlib.suppress(FabricError):
                 write_atomic(Path(self.folder) / "memo" / STAMP, b"", mode=0o600)
 
 
-def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
-    """On a full disk no database can be opened to be written; it can be read all the same."""
+def _open_memo(cache: SealedPath) -> DiskMemo | NoMemo:
+    """Open the memo, read-only if the disk is full."""
     if not cache.path.is_dir():
         return NoMemo()
     try:
@@ -123,21 +128,23 @@ def _memo(cache: SealedPath) -> DiskMemo | NoMemo:
 
 
 def make_room(folder: Path) -> int:
-    """Empty a cache so that a disk that is full takes what must be written; gives the bytes.
-    Only what fabric made goes: others may keep things in the folder, too."""
+    """Empty a cache on a full disk. Returns the freed bytes.
+
+    Only fabric's own files are deleted.
+    """
     blobs = (path for path, _ in Blobs(folder / "blobs", NoMemo()).files())
     memo = (path for path in (folder / "memo").glob("cache.db*") if path.is_file())
     kept = (path for path in (folder / manifest.FOLDER).glob("*") if _is_kept(path))
     learnt = (path for path in (folder / SHARED).glob("*") if is_digest(path.name))
-    return sum(map(_emptied, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
+    return sum(map(_delete_contents, (*blobs, *memo, *kept, *learnt, *folder.glob(_INDEXES))))
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a file is a stored answer, or what lies beside one."""
+    """Return whether a file is a stored answer or belongs to one."""
     return _KEPT.fullmatch(path.name) is not None
 
 
-def _emptied(path: Path) -> int:
+def _delete_contents(path: Path) -> int:
     try:
         size = path.stat().st_size
         path.unlink()
@@ -147,13 +154,13 @@ def _emptied(path: Path) -> int:
 
 
 class Verified(Struct, frozen=True):
-    """How many things were read, and how many of them were no good."""
+    """The number of verified entries and of damaged ones."""
 
     checked: int
     removed: int
 
 
-def _thrown_away(path: Path) -> bool:
+def _delete_file(path: Path) -> bool:
     with contextlib.suppress(OSError):
         path.unlink()
     return False

@@ -1,4 +1,4 @@
-"""A cache is bounded by default: once a day, after a run, what was unused for longest goes."""
+"""Bound the cache: once a day, after a run, delete the least recently used entries."""
 
 import contextlib
 
@@ -13,8 +13,8 @@ _STAMP = "pruned"
 
 
 def prune_daily(cache: SealedPath, now: float) -> None:
-    """Prune if the last time was a day ago; a fresh cache is left alone. A run does not fail of a
-    cache that cannot be written."""
+    """Prune if the last time was a day ago, except in a new cache. A write failure does not fail
+    the run."""
     with contextlib.suppress(FabricError):
         _prune_daily(cache, now)
 

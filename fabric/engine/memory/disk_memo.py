@@ -1,8 +1,7 @@
-"""The memo on disk: text keys to plain bytes, in a database of diskcache's form.
+"""The memo on disk: text keys to bytes, in a database with diskcache's format.
 
-Its rows are read and written by SQL. diskcache makes new databases, and nothing else: to import it
-and to have it look at one costs a run of a few tasks more than the tasks, and its own formats load
-pickles. Of a row that says that it is one nothing is read.
+Rows are read and written with SQL. diskcache only creates databases, because its import is slow and
+its formats load pickles. Pickle rows are never read.
 """
 
 import contextlib
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.cache_seal import CacheSeal
-from fabric.engine.memory.memo import KEYS, SIZES, STAMP, span_of
+from fabric.engine.memory.memo import KEYS, SIZES, STAMP, compute_key_range
 from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import is_strange, make_folder, make_private_file, write_atomic
 from fabric.system.file_systems import is_network
@@ -62,7 +61,7 @@ class DiskMemo:
         self.failure: Problem | None = None
 
     def get_bytes(self, key: str) -> bytes | None:
-        """The row, or None; a row that may not be read is a miss and goes away."""
+        """Return the row, or None. An invalid row is a cache miss and is deleted."""
         rows = self._select(_ONE, (key,))
         if not rows:
             return None
@@ -73,21 +72,22 @@ class DiskMemo:
         return content
 
     def get_range(self, prefix: str) -> dict[str, bytes]:
-        """All rows of a prefix in one query: a tenth of the cost of asking one by one."""
-        rows = self._select(_RANGE, span_of(prefix))
+        """Return all rows of a prefix with one query, which is ten times faster than single
+        reads."""
+        rows = self._select(_RANGE, compute_key_range(prefix))
         found = {key: self._seal.unseal(key, value) for key, value in rows}
         return {key: content for key, content in found.items() if content is not None}
 
     def sizes(self, prefix: str) -> list[tuple[str, int, float]]:
         """Key, length and time of writing of all rows of a prefix."""
-        rows = self._select(SIZES, span_of(prefix))
+        rows = self._select(SIZES, compute_key_range(prefix))
         return [(str(key), int(length or 0), float(when or 0)) for key, length, when in rows]
 
     def keys(self) -> list[str]:
         return [key for (key,) in self._select(KEYS, ()) if isinstance(key, str)]
 
     def is_sound(self, key: str) -> bool:
-        """Reads a row; one that is damaged is dropped by the reading."""
+        """Read a row and delete it if damaged. Returns whether it is valid."""
         return self.get_bytes(key) is not None
 
     def _select(self, query: str, values: tuple[object, ...]) -> list[Any]:
@@ -98,11 +98,11 @@ class DiskMemo:
             return []
 
     def put_all(self, rows: Mapping[str, bytes]) -> bool:
-        """Write a batch in one transaction; False, and a `failure`, when it cannot be written."""
+        """Write a batch in one transaction. On failure returns False and sets `failure`."""
         try:
             self._put(rows)
         except _ANY_ERROR as error:
-            return self._begun_anew(rows) if _is_damage(error) else self._failed(error)
+            return self._recreate_database(rows) if _is_damage(error) else self._handle_error(error)
         return True
 
     def _put(self, rows: Mapping[str, bytes]) -> None:
@@ -114,19 +114,19 @@ class DiskMemo:
                 self._database.executemany(_PUT, values)
         write_atomic(self._folder / STAMP, b"", mode=0o600)
 
-    def _begun_anew(self, rows: Mapping[str, bytes]) -> bool:
-        """The database turned out to be damaged: what it held is lost, and this is kept."""
+    def _recreate_database(self, rows: Mapping[str, bytes]) -> bool:
+        """Recreate a damaged database with these rows. Its old content is lost."""
         self.close()
         _put_aside(self._folder)
         try:
             self._database = _connect(self._folder)
             self._put(rows)
         except _ANY_ERROR as error:
-            return self._failed(error)
+            return self._handle_error(error)
         return True
 
-    def _failed(self, error: Exception) -> bool:
-        self.failure = _unusable(self._folder, error).first
+    def _handle_error(self, error: Exception) -> bool:
+        self.failure = _unusable_memo_error(self._folder, error).first
         return False
 
     def drop(self, key: str) -> None:
@@ -139,9 +139,9 @@ class DiskMemo:
 
 
 def _begin(database: sqlite3.Connection) -> None:
-    """Others write for moments, and our turn comes; not with one who was stopped in the middle.
+    """Begin a transaction, waiting for other writers up to a limit.
 
-    In short waits: a wish to stop is heard between two of them.
+    The wait is split into short ones, so that a stop request is noticed.
     """
     database.execute(f"PRAGMA busy_timeout = {_LOOK_MS}")
     try:
@@ -164,16 +164,16 @@ def _open(folder: Path) -> sqlite3.Connection:
         return _connect(folder)
     except _ANY_ERROR as error:
         if not _is_damage(error):
-            raise _unusable(folder, error) from error
+            raise _unusable_memo_error(folder, error) from error
     _put_aside(folder)
     try:
         return _connect(folder)
     except _ANY_ERROR as error:
-        raise _unusable(folder, error) from error
+        raise _unusable_memo_error(folder, error) from error
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the database is no good, and not the disk or somebody who uses it just now."""
+    """Return whether the database is damaged, as opposed to a disk or locking error."""
     if isinstance(error, sqlite3.ProgrammingError):
         return False  # of how it is used, after its end for one
     if isinstance(error, sqlite3.Error):
@@ -226,7 +226,7 @@ def _put_aside(folder: Path) -> None:
             (folder / name).replace(folder / f"{name}.damaged")
 
 
-def _unusable(folder: Path, error: Exception) -> FabricError:
+def _unusable_memo_error(folder: Path, error: Exception) -> FabricError:
     return FabricError(
         Problem(
             "disk/cache-unusable",

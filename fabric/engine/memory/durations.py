@@ -1,4 +1,4 @@
-"""How long tasks took that leave no trace: those that change the world. Hints, nothing more."""
+"""Durations of tasks without traces, such as deploys. Used as estimates only."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ _KEPT = 50_000
 
 
 class Durations:
-    """One record for a whole project, read when the first of them is asked for."""
+    """The durations of a project in one record, read on first use."""
 
     def __init__(self, memo: Memo, project: str) -> None:
         self._memo = memo
@@ -37,7 +37,7 @@ class Durations:
             self._fresh[task_id] = ms
 
     def rows(self) -> dict[str, bytes]:
-        """The record to be written; none when nothing was noted."""
+        """Return the record to write; nothing if no duration was added."""
         with self._lock:
             if not self._fresh:
                 return {}

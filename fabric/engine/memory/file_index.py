@@ -10,12 +10,12 @@ from pathlib import Path
 
 from fabric.engine.memory.memo import SealedPath
 from fabric.graph.traces import ABSENT
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.problems import FabricError
 from fabric.model.task import EXECUTABLE, UNREADABLE, Pairs
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.seen import Probe, place
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 # mtime_ns, ctime_ns, size, inode, and 1 for what may be run
@@ -32,7 +32,7 @@ _FOLDER = "folder"
 
 
 class FileIndex:
-    """One run's view of the workspace: each path is looked at once, unless asked for afresh."""
+    """One run's view of the workspace. Each path is read once, unless a fresh read is requested."""
 
     def __init__(
         self,
@@ -41,11 +41,12 @@ class FileIndex:
         *,
         now_ns: int,
         remembered: bool = True,
-        stamp: Callable[[str], int] = file_time_ns,
+        stamp: Callable[[str], int] = read_file_time_ns,
     ) -> None:
-        """Without `remembered` nothing is loaded or saved: a few files cost less to read anew.
+        """Without `remembered` nothing is loaded or saved, because a few files are read faster.
 
-        `now_ns` is when the command began, and `stamp` tells the time, both as files are stamped.
+        `now_ns` is the command's start, and `stamp` returns the time, both on the file system's
+        clock.
         """
         self._remembered = remembered
         self._stamp = stamp
@@ -75,8 +76,8 @@ class FileIndex:
         return self.fresh(path) if seen is None else seen
 
     def fresh(self, path: str) -> str:
-        """Look again, whatever was seen before in this run."""
-        found = self._digest_now(path)[0]
+        """Hash the file again, ignoring earlier reads of this run."""
+        found = self._hash_now(path)[0]
         self._seen[path] = found
         return found
 
@@ -86,18 +87,18 @@ class FileIndex:
         return self.listing_now(*key) if found is None else found
 
     def listing_now(self, folder: str, pattern: str, ignore: tuple[str, ...]) -> str:
-        """Search again, whatever was found before in this run."""
-        found = digest_fields(list_files(self.full(folder), pattern, ignore))
+        """Search again, ignoring earlier searches of this run."""
+        found = hash_fields(list_files(self.full(folder), pattern, ignore))
         self._listings[folder, pattern, ignore] = found
         return found
 
     def real(self, path: str) -> str:
         found = self._reals.get(path)
         if found is None:
-            found = self._reals[path] = self._real_now(path)
+            found = self._reals[path] = self._resolve_now(path)
         return found
 
-    def _real_now(self, path: str) -> str:
+    def _resolve_now(self, path: str) -> str:
         plain = f"{self._real_workspace}/{path}"
         is_odd = not path or path[0] in "./" or path[-1] == "/" or "/." in path or "//" in path
         real = self._probe.real(os.path.normpath(plain) if is_odd else plain)
@@ -105,13 +106,13 @@ class FileIndex:
         return path if real == plain else place(self._real_workspace, real)
 
     def now_ns(self) -> int:
-        """The time as the workspace's file system gives it."""
+        """Return the time of the workspace's file system."""
         return self._stamp(self._real_workspace)
 
     def note(self, path: str, digest: str) -> None:
-        """Fabric itself has just written these bytes: no need to read them back."""
+        """Record bytes that fabric has just written, so that they are not read back."""
         try:
-            moment = _stat(self._prefix + path)
+            moment = _read_stat(self._prefix + path)
         except OSError:
             return
         self._seen[path] = digest
@@ -125,31 +126,31 @@ class FileIndex:
     def after(
         self, paths: Iterable[str], began_ns: int, before: Pairs = ()
     ) -> tuple[Pairs, tuple[str, ...]]:
-        """Look again after a task: digests as they are, and what moved meanwhile.
+        """Hash files again after a task. Returns the current hashes and the changed files.
 
-        A file moved if its digest is not the one from `before` the task, or from when the task was
-        decided on; else if it was stamped since a clock granule before `began_ns`.
+        A file changed if its hash differs from the one before the task, or from the decision.
+        Without either, its timestamp since one clock tick before `began_ns` counts.
         """
         known = dict(before)
         pairs, moved = [], list[str]()
         for path in sorted(set(paths)):
             looked_at = self._seen.get(path)
-            digest, moment = self._digest_now(path)
+            digest, moment = self._hash_now(path)
             self._seen[path] = digest
             pairs.append((path, digest))
             same = known.get(path, looked_at) in (None, digest)
-            if not same or (path not in known and _shows_from(moment[1]) >= began_ns):
+            if not same or (path not in known and _compute_tick_end(moment[1]) >= began_ns):
                 moved.append(path)
         return tuple(pairs), tuple(moved)
 
     def settled_digest(self, path: str) -> str:
-        """The digest as it is now, read again if the file was written since the run began."""
+        """Return the current hash, read again if the file was written since the run began."""
         try:
-            now = _stat(self._prefix + path)
+            now = _read_stat(self._prefix + path)
         except OSError:
             return ABSENT
         known = self._known.get(path)
-        if known is not None and known[0] == now and _shows_from(now[1]) < self.started_ns:
+        if known is not None and known[0] == now and _compute_tick_end(now[1]) < self.started_ns:
             return known[1]
         return self._read(path, self._prefix + path, now, keep=True)
 
@@ -158,7 +159,7 @@ class FileIndex:
         return self._moved and self._remembered
 
     def save(self) -> None:
-        """Keep what was learnt; a store that cannot be written only costs time."""
+        """Store new hashes. A write failure only costs time."""
         if not self.unsaved:
             return
         with self._lock:
@@ -168,10 +169,10 @@ class FileIndex:
         except FabricError:
             return
 
-    def _digest_now(self, path: str) -> tuple[str, Stat]:
+    def _hash_now(self, path: str) -> tuple[str, Stat]:
         full = self._prefix + path
         try:
-            now = _stat(full)
+            now = _read_stat(full)
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT, _NO_STAT
         except OSError:
@@ -185,13 +186,13 @@ class FileIndex:
         if now[3] < 0:
             return _FOLDER
         try:
-            digest = digest_bytes(read_bytes(full)) + (EXECUTABLE if now[4] else "")
+            digest = hash_bytes(read_bytes(full)) + (EXECUTABLE if now[4] else "")
         except (FileNotFoundError, NotADirectoryError):
             return ABSENT
         except OSError:
             return UNREADABLE
         with self._lock:
-            if keep or _shows_from(now[1]) < self.started_ns:
+            if keep or _compute_tick_end(now[1]) < self.started_ns:
                 self._known[path] = (now, digest)
                 self._moved = True
             elif self._known.pop(path, None):
@@ -205,19 +206,20 @@ def is_racy(full: str, started_ns: int) -> bool:
         found = os.stat(full)  # noqa: PTH116
     except OSError:
         return False
-    return _shows_from(found.st_ctime_ns) >= started_ns
+    return _compute_tick_end(found.st_ctime_ns) >= started_ns
 
 
-def _shows_from(stamp_ns: int) -> int:
-    """The time from which a later write surely has another stamp."""
+def _compute_tick_end(stamp_ns: int) -> int:
+    """Return the time from which a later write certainly has another timestamp."""
     return stamp_ns + (_RACY_NS if stamp_ns % _SECOND_NS else _RACY_SECONDS_NS)
 
 
-def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
-    """Whether the file system's clock is past all stamps, so that a later write would show.
+def is_settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
+    """Return whether the file system's clock is past all timestamps, so that a later write would
+    show.
 
-    If it is not, wait for it (a tick is a few milliseconds) and say so: look again. Whole seconds
-    are not waited for: what cannot be relied on now, the next command may.
+    Otherwise wait for the next tick (a few milliseconds) and return false: read again. Whole
+    seconds are not waited for.
     """
     finest = max(stamps_ns, default=0)
     coarse = max((one for one in stamps_ns if not one % _SECOND_NS), default=-_RACY_SECONDS_NS)
@@ -233,7 +235,7 @@ def settled(stamps_ns: Sequence[int], now_ns: Callable[[], int]) -> bool:
 
 
 def let_settle(now_ns: Callable[[], int]) -> None:
-    """Wait until what was written just now may be relied on by a command that begins then."""
+    """Wait until recent writes are distinguishable for a command that begins then."""
     limit = now_ns() + _RACY_NS
     for _ in range(2 * _TICKS):
         if now_ns() > limit:
@@ -241,7 +243,7 @@ def let_settle(now_ns: Callable[[], int]) -> None:
         time.sleep(0.001)
 
 
-def _stat(path: str) -> Stat:
+def _read_stat(path: str) -> Stat:
     found = os.stat(path)  # noqa: PTH116: a Path per look costs four times the look
     if stat.S_ISDIR(found.st_mode):
         return (0, 0, 0, -1, 0)

@@ -1,4 +1,4 @@
-"""What records tell of runs on other machines."""
+"""Traces of other machines from records."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -12,8 +12,10 @@ Traces: TypeAlias = tuple[Trace, ...]
 
 
 class MadeElsewhere(Struct, frozen=True):
-    """`traces` are runs that this machine does not remember itself. What a `trusted` one made is
-    not here, and need not be: its function is live as it is wanted, so nobody takes it."""
+    """`traces` are runs without a local trace.
+
+    The output of a `trusted` run is not fetched, because its function is deployed and up to date.
+    """
 
     traces: Mapping[TaskId, Traces] = field(default_factory=dict)
     trusted: frozenset[TaskId] = frozenset()

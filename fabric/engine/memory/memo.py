@@ -1,4 +1,4 @@
-"""The memo without its cost: opened when something is wanted of it, or not there at all."""
+"""The memo's interface, with a lazily opened and an empty variant."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -18,20 +18,20 @@ KEYS = "SELECT key FROM Cache"
 SIZES = "SELECT key, length(value), store_time FROM Cache WHERE key >= ? AND key < ?"
 
 
-def span_of(prefix: str) -> tuple[str, str]:
-    """From the first key with this prefix up to the first one after them all."""
+def compute_key_range(prefix: str) -> tuple[str, str]:
+    """Compute the key range of a prefix: its first key, and the first key after it."""
     return prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1)
 
 
 class SealedPath(Struct, frozen=True):
-    """Where something of a cache is stored, and the seal that it must carry."""
+    """A path in a cache, and the seal that its content must carry."""
 
     path: Path
     seal: CacheSeal
 
 
 class Memo(Protocol):
-    """A memo, as its users see it. `failure` is why rows were not kept, if some were not."""
+    """A key-value memo. `failure` explains rows that were not stored."""
 
     @property
     def failure(self) -> Problem | None: ...
@@ -43,7 +43,7 @@ class Memo(Protocol):
 
 
 class LazyMemo:
-    """A memo that is opened when something of it is wanted."""
+    """A memo that is opened on first use."""
 
     def __init__(self, opened: Callable[[], Memo]) -> None:
         self._open = opened
@@ -79,7 +79,7 @@ class LazyMemo:
 
 
 class NoMemo:
-    """Remembers nothing: for a look at a workspace that has no memo yet."""
+    """An empty memo, for a workspace without a memo."""
 
     failure: Problem | None = None
 

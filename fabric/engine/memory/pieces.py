@@ -1,6 +1,6 @@
-"""A file of many small pieces: one is read, and checked, only when somebody wants it.
+"""A file of many small pieces, each read and verified on demand.
 
-Knows nothing of what the pieces are. A file is written once and whole; what changes lies elsewhere.
+The format knows nothing of their content. Files are written once and never changed.
 """
 
 import os
@@ -24,11 +24,11 @@ _SPAN = Layout("<QQ")
 
 
 class DamagedPieceError(FabricError):
-    """A piece is not what was written, although its file looks as if nobody had touched it."""
+    """A piece is damaged although the file's metadata is unchanged."""
 
 
 class Pieces:
-    """An open file of pieces; another run may put a new one in its place meanwhile."""
+    """An open file of pieces. Another run can replace the file meanwhile."""
 
     def __init__(self, opened: tuple[str, int], seal: CacheSeal, salt: bytes, table: bytes) -> None:
         self._path, self._fd = opened
@@ -49,13 +49,13 @@ class Pieces:
             stored = os.pread(self._fd, end - begin, begin)
         except OSError:
             stored = b""
-        content = self._seal.unseal(_title(self.salt, number), stored)
+        content = self._seal.unseal(_build_seal_context(self.salt, number), stored)
         if content is None:
             raise self.damage()
         return content
 
     def damage(self) -> DamagedPieceError:
-        """What to raise when a piece is not what it should be: the file goes away first."""
+        """Delete the damaged file and return the error to raise."""
         _discard(self._path)
         problem = Problem(
             "cache/damaged",
@@ -75,22 +75,27 @@ class Pieces:
 
 
 def write_pieces(path: str, seal: CacheSeal, salt: bytes, pieces: Iterable[bytes]) -> None:
-    stored = [seal.seal(_title(salt, number), content) for number, content in enumerate(pieces)]
+    stored = [
+        seal.seal(_build_seal_context(salt, number), content)
+        for number, content in enumerate(pieces)
+    ]
     ends = list(accumulate(map(len, stored), initial=0))
     table = pack(f"<{len(ends)}Q", *ends)
-    trailer = _TRAILER.pack(salt, ends[-1], seal.mark(_title(salt, "table"), table), len(stored))
+    trailer = _TRAILER.pack(
+        salt, ends[-1], seal.mark(_build_seal_context(salt, "table"), table), len(stored)
+    )
     write_atomic(path, b"".join((*stored, table, trailer)), mode=0o600)
 
 
 def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
-    """The pieces of a file, or None for anything else; nothing but its table is read."""
+    """Open a file of pieces; None for other files. Only its table is read."""
     try:
         # A named pipe in its place would be waited for, were it not for O_NONBLOCK.
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        found = _table(fd, seal)
+        found = _read_piece_table(fd, seal)
     except (OSError, layout_error):
         found = None
     if found is None:
@@ -100,8 +105,8 @@ def open_pieces(path: str, seal: CacheSeal) -> Pieces | None:
     return Pieces((path, fd), seal, salt, table)
 
 
-def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
-    """The salt of a file, and where its pieces begin: the last number is where they end."""
+def _read_piece_table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
+    """Read the salt and the piece offsets. The last offset is the end of the pieces."""
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode) or not has_our_stat(found):
         return None
@@ -113,11 +118,11 @@ def _table(fd: int, seal: CacheSeal) -> tuple[bytes, bytes] | None:
     if begin + length != at:
         return None
     table = os.pread(fd, length, begin)
-    return (salt, table) if seal.mark(_title(salt, "table"), table) == check else None
+    return (salt, table) if seal.mark(_build_seal_context(salt, "table"), table) == check else None
 
 
-def _title(salt: bytes, part: int | str) -> str:
-    """What a part of a file is sealed as: no part of another file, or from another place, fits."""
+def _build_seal_context(salt: bytes, part: int | str) -> str:
+    """Build the seal context of a part, so that no part of another file or position is accepted."""
     return f"{salt.hex()}:{part}"
 
 

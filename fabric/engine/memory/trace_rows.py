@@ -1,4 +1,4 @@
-"""Traces in the form that they are kept in: typed, and whatever is not of this form is a miss."""
+"""The stored form of traces. Invalid rows are cache misses."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ class _ListingRow(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
 
 
 class _TraceRow(Struct, frozen=True, omit_defaults=True):
-    """In the order of the row."""
+    """A trace row, in field order."""
 
     static: Digest
     entries: tuple[InputEntry, ...]
@@ -92,24 +92,24 @@ def read_traces(raw: bytes | None) -> tuple[Trace, ...]:
     if raw is None:
         return ()
     try:
-        return _traces(_decoder().decode(raw))
+        return _decode_traces(_get_decoder().decode(raw))
     except ValidationError:
         return ()
     except DecodeError:
         # Names that are not UTF-8 are halves of surrogate pairs, which only `json` takes.
-        return decode_traces(_loaded(raw))
+        return decode_traces(_load_row(raw))
     except (ValueError, RecursionError):
         return ()
 
 
 def decode_traces(rows: object) -> tuple[Trace, ...]:
     try:
-        return _traces(convert(rows, _Rows))
+        return _decode_traces(convert(rows, _Rows))
     except ValueError:
         return ()
 
 
-def _loaded(raw: bytes) -> object:
+def _load_row(raw: bytes) -> object:
     try:
         found: object = json.loads(raw)
     except (ValueError, RecursionError):
@@ -118,11 +118,11 @@ def _loaded(raw: bytes) -> object:
 
 
 @cache
-def _decoder() -> "Decoder[_Rows]":
+def _get_decoder() -> "Decoder[_Rows]":
     return Decoder(_Rows)
 
 
-def _traces(rows: Sequence[_TraceRow]) -> tuple[Trace, ...]:
+def _decode_traces(rows: Sequence[_TraceRow]) -> tuple[Trace, ...]:
     return tuple(map(_trace, rows))
 
 
@@ -138,14 +138,15 @@ def _trace(row: _TraceRow) -> Trace:
         upstream=row.upstream,
         links=row.links,
         key=row.key,
-        output=Output(row.digest, tuple(map(_made, row.made)), row.facts),
+        output=Output(row.digest, tuple(map(_decode_output_file, row.made)), row.facts),
         ms=row.ms,
         is_far=row.is_far,
     )
 
 
-def _made(one: _MadeRow) -> OutputFile:
-    """What names a place outside of a task's own folder, or a content by no digest, is a miss."""
+def _decode_output_file(one: _MadeRow) -> OutputFile:
+    """Decode an output file. A path outside the task's directory or an invalid hash is a cache
+    miss."""
     if not _is_plain(one.path) or not is_digest(one.digest):
         raise ValueError(f"invalid output name: {one.path}")
     return OutputFile(one.path, one.digest, one.size, executable=one.executable)

@@ -1,4 +1,4 @@
-"""What tasks looked at and gave, newest first, kept in the memo under the name that lasts."""
+"""Task traces, newest first, stored in the memo under the stable task name."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.trace_rows import encode_traces, read_traces
 from fabric.graph.traces import Trace
-from fabric.model.task_id import TaskId, remembered_as
+from fabric.model.task_id import TaskId, remove_target_suffix
 
 # Enough for a few stages and branches; the oldest falls out.
 _KEPT = 16
@@ -33,19 +33,19 @@ class TraceStore:
         self.durations = Durations(memo, project)
 
     def expect(self, count: int) -> None:
-        """So many tasks will be asked about: fetch their records together if that is cheaper."""
+        """Prefetch the traces of N tasks together if that is cheaper."""
         if count >= _MANY:
             self._raw = self._memo.get_range(self._prefix)
 
     def preset(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
-        """What is remembered of a task, known from elsewhere: no need to look it up."""
-        self._recalled[remembered_as(task_id)] = traces
+        """Set the traces of a task from another source, without a lookup."""
+        self._recalled[remove_target_suffix(task_id)] = traces
 
     def traces(self, task_id: TaskId) -> Sequence[Trace]:
-        task_id = remembered_as(task_id)
+        task_id = remove_target_suffix(task_id)
         recalled = self._recalled.get(task_id)
         if recalled is None:
-            recalled = self._recall(task_id)
+            recalled = self._read_traces(task_id)
             self._recalled[task_id] = recalled
         fresh, learned = self._fresh.get(task_id), self._learned.get(task_id)
         if fresh or learned:
@@ -53,8 +53,8 @@ class TraceStore:
         return recalled
 
     def learn(self, task_id: TaskId, traces: tuple[Trace, ...]) -> None:
-        """What other machines remember of a task: behind what this one does."""
-        task_id = remembered_as(task_id)
+        """Add traces of other machines, after the local ones."""
+        task_id = remove_target_suffix(task_id)
         known = {one.key for one in self.traces(task_id)}
         fresh = tuple(one for one in traces if one.key not in known)
         if fresh:
@@ -62,11 +62,11 @@ class TraceStore:
 
     def is_learned(self, task_id: TaskId, trace: Trace) -> bool:
         """Whether only other machines remember it, by now."""
-        return trace in self._learned.get(remembered_as(task_id), ())
+        return trace in self._learned.get(remove_target_suffix(task_id), ())
 
     def take_over(self, task_id: TaskId, trace: Trace, *, is_far: bool) -> None:
-        """What others remember was found to be so: from now on this machine remembers it too."""
-        task_id = remembered_as(task_id)
+        """Store a verified trace of another machine as a local one."""
+        task_id = remove_target_suffix(task_id)
         with self._lock:
             learned = self._learned.get(task_id, ())
             self._learned[task_id] = tuple(one for one in learned if one != trace)
@@ -75,26 +75,26 @@ class TraceStore:
 
     def remember(self, task_id: TaskId, trace: Trace) -> None:
         with self._lock:
-            fresh = self._fresh.get(remembered_as(task_id), [])
-            self._fresh[remembered_as(task_id)] = _distinct((trace, *fresh))
+            fresh = self._fresh.get(remove_target_suffix(task_id), [])
+            self._fresh[remove_target_suffix(task_id)] = _drop_duplicates((trace, *fresh))
             full = len(self._fresh) >= _BATCH
         if full:
             self.flush()
 
     def forget(self, task_id: TaskId) -> None:
-        task_id = remembered_as(task_id)
+        task_id = remove_target_suffix(task_id)
         with self._lock:
             self._fresh.pop(task_id, None)
             self._recalled[task_id] = ()
         self._memo.drop(self._prefix + task_id)
 
     def last_ms(self, task_id: TaskId) -> int | None:
-        """How long the task took when it last ran, if that is remembered."""
+        """Return the duration of the task's last run, if known."""
         last = next(iter(self.traces(task_id)), None)
         return self.durations.ms(task_id) if last is None else last.ms
 
     def flush(self) -> None:
-        """Write what is new; records that another process wrote meanwhile stay behind it."""
+        """Write new traces, before those that another process wrote meanwhile."""
         rows = {**self._trace_rows(), **self.durations.rows()}
         if rows:
             self._memo.put_all(rows)
@@ -105,28 +105,28 @@ class TraceStore:
             first = {task_id for task_id in fresh if self._recalled.get(task_id) == ()}
             for task_id, traces in fresh.items():
                 recalled = self._recalled.get(task_id, ())
-                self._recalled[task_id] = tuple(_distinct((*traces, *recalled))[:_KEPT])
+                self._recalled[task_id] = tuple(_drop_duplicates((*traces, *recalled))[:_KEPT])
         if not fresh:
             return {}
         self._before_flush()
         return {
             # What was not there when the run began is not asked for again.
-            self._prefix + task_id: self._row(task_id, traces, is_first=task_id in first)
+            self._prefix + task_id: self._encode_row(task_id, traces, is_first=task_id in first)
             for task_id, traces in fresh.items()
         }
 
-    def _row(self, task_id: TaskId, fresh: Sequence[Trace], *, is_first: bool) -> bytes:
-        """What is new before what another process may have written meanwhile."""
+    def _encode_row(self, task_id: TaskId, fresh: Sequence[Trace], *, is_first: bool) -> bytes:
+        """Encode new traces, before those that another process wrote meanwhile."""
         stored = () if is_first else read_traces(self._memo.get_bytes(self._prefix + task_id))
-        return encode_traces(_distinct((*fresh, *stored))[:_KEPT])
+        return encode_traces(_drop_duplicates((*fresh, *stored))[:_KEPT])
 
-    def _recall(self, task_id: TaskId) -> tuple[Trace, ...]:
+    def _read_traces(self, task_id: TaskId) -> tuple[Trace, ...]:
         key = self._prefix + task_id
         return read_traces(self._memo.get_bytes(key) if self._raw is None else self._raw.get(key))
 
 
-def _distinct(traces: Iterable[Trace]) -> list[Trace]:
-    """Of runs that came to the same, the newest."""
+def _drop_duplicates(traces: Iterable[Trace]) -> list[Trace]:
+    """Drop older traces with an identical result."""
     found: dict[str, Trace] = {}
     for one in traces:
         found.setdefault(one.key, one)

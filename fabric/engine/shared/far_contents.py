@@ -1,7 +1,7 @@
-"""Contents that lie in packs of the shared cache: fetched when somebody wants one of them.
+"""Contents in packs of the shared cache, fetched on demand.
 
-A pack is waited for as long as twice what making all in it took: to wait never costs more than to
-make.
+A pack is waited for at most twice as long as building its contents took, so that waiting never
+costs more than building.
 """
 
 import threading
@@ -9,12 +9,12 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fabric.engine.shared.errands import Errands, is_hopeless, why_failed
+from fabric.engine.shared.background_uploads import Errands, describe_error, is_hopeless
 from fabric.engine.shared.outage import Outage
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.packs import Extent, content_at
+from fabric.remote.packs import Extent, read_content
 from fabric.remote.seal import SealKeys, open_object
 from fabric.remote.segments import Segment
 from fabric.system.clock import Clock
@@ -27,7 +27,7 @@ _HELD = 16
 
 
 class FarContents:
-    """Thread-safe. Whatever is not as it should be is not there."""
+    """Thread-safe. Invalid contents count as missing."""
 
     def __init__(self, errands: Errands, keys: SealKeys, outage: Outage, clock: Clock) -> None:
         self._errands = errands
@@ -48,11 +48,12 @@ class FarContents:
             for traces in segment.traces.values():
                 for trace in traces:
                     digests = {one.digest for one in trace.output.files}
-                    for name in {one for each in digests for one in _packs_of(segment, each)}:
+                    for name in {one for each in digests for one in _list_packs(segment, each)}:
                         self._worth[name] = self._worth.get(name, 0.0) + trace.ms / 1000
 
     def has(self, digest: Digest, size: int) -> bool:
-        """Whether it can be had, as far as is known; a plan asks, and fetches nothing."""
+        """Return whether the content is probably available. A plan calls this and fetches
+        nothing."""
         found = self._places.get(digest)
         return found is not None and found[1].size == size and not self._outage.why
 
@@ -63,7 +64,7 @@ class FarContents:
         segment, extent = found
         names = segment.streams.get(extent.stream, ())
         wanted = [(number, names[number]) for number in extent.packs]
-        for _, name in (*wanted, *_next_of(names, extent)):
+        for _, name in (*wanted, *_list_next_packs(names, extent)):
             self._begin(name)
         packs: dict[int, bytes] = {}
         for number, name in wanted:
@@ -71,14 +72,14 @@ class FarContents:
             if pack is None:
                 return None
             packs[number] = pack
-        content = content_at(extent, packs)
-        if content is None or digest_bytes(content) != digest:
+        content = read_content(extent, packs)
+        if content is None or hash_bytes(content) != digest:
             self._places.pop(digest, None)
             return None
         return content
 
     def _begin(self, name: Digest) -> None:
-        """Ask for a pack, if nobody has, and all is well."""
+        """Start fetching a pack, unless it was started or the cache is disabled."""
         with self._lock:
             if name not in self._held and name not in self._calls and not self._outage.why:
                 call = self._errands.get(ObjectName(ObjectKind.PACK, name))
@@ -93,32 +94,32 @@ class FarContents:
         begin = self._clock.monotonic()
         with pack.lock:  # of all that want it one waits, and the others for him
             if not pack.is_over:
-                pack.body = self._awaited(name, pack)
+                pack.body = self._wait_for_pack(name, pack)
                 pack.is_over = True
                 self.waited_s += self._clock.monotonic() - begin
         self._hold(name, pack.body)
         return pack.body
 
-    def _awaited(self, name: Digest, pack: "FarPack") -> bytes | None:
+    def _wait_for_pack(self, name: Digest, pack: "FarPack") -> bytes | None:
         begin = self._clock.monotonic()
         try:
             stored = pack.call.result(self._outage.allowed(pack.worth_s))
         except Exception as error:  # noqa: BLE001: whatever it is, the task is carried out here
-            self._failed(error, self._clock.monotonic() - begin)
+            self._report_failure(error, self._clock.monotonic() - begin)
             return None
         self._outage.answered()
         opened = stored and open_object(self._keys, ObjectName(ObjectKind.PACK, name), stored)
         return opened.body if opened else None
 
-    def _failed(self, error: Exception, waited_s: float) -> None:
-        why = why_failed(error)
+    def _report_failure(self, error: Exception, waited_s: float) -> None:
+        why = describe_error(error)
         if is_hopeless(error):
             self._outage.shut(why)
         else:
             self._outage.failed(waited_s, why)
 
     def _hold(self, name: Digest, body: bytes | None) -> None:
-        """Packs that are whole stay a while; that one could not be had is remembered."""
+        """Hold complete packs for a while, and remember failures."""
         if body is None:
             return
         with self._lock:
@@ -130,7 +131,8 @@ class FarContents:
 
 
 class FarPack:
-    """A pack on its way. It `is_over` once somebody has waited for it, in vain or not."""
+    """A pack being fetched. `is_over` is set once a thread has waited for it, with or without
+    success."""
 
     def __init__(self, call: "Future[bytes | None]", worth_s: float) -> None:
         self.call = call
@@ -140,7 +142,7 @@ class FarPack:
         self.is_over = False
 
 
-def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
+def _list_packs(segment: Segment, digest: Digest) -> Iterable[Digest]:
     extent = segment.contents.get(digest)
     if extent is None:
         return ()
@@ -148,7 +150,7 @@ def _packs_of(segment: Segment, digest: Digest) -> Iterable[Digest]:
     return (names[number] for number in extent.packs)
 
 
-def _next_of(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
-    """The pack behind: who wants this content will soon want one of that."""
+def _list_next_packs(names: tuple[Digest, ...], extent: Extent) -> list[tuple[int, Digest]]:
+    """List the next pack, because its content is usually needed soon."""
     number = extent.packs.stop
     return [(number, names[number])] if extent.size and number < len(names) else []

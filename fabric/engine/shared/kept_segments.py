@@ -1,6 +1,6 @@
-"""What was learnt of a shared cache, kept here: who knows a commit asks for it no more.
+"""Local copies of shared cache metadata, so that a known commit is not queried again.
 
-Files hold the objects as they were fetched, and are verified like these whenever they are read.
+Files contain the fetched objects, and are verified like those on each read.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ FAILED_SECONDS = 300
 
 
 class LastAsked(Struct, frozen=True):
-    """The last time that somebody was asked: for which commit of which cache, and what it gave."""
+    """The last query: the commit, the cache and the result."""
 
     cache: str
     commit: str
@@ -37,7 +37,7 @@ class LastAsked(Struct, frozen=True):
 
 
 class KeptSegments:
-    """Without a folder nothing is kept. What cannot be read or written only costs a call."""
+    """Stored segments. Without a directory nothing is stored. I/O failures only cost a query."""
 
     def __init__(self, cache: Path | None) -> None:
         self._folder = cache / SHARED if cache else None
@@ -53,7 +53,7 @@ class KeptSegments:
         return found if all(map(is_digest, found.segments)) else None
 
     def remember(self, asked: LastAsked) -> None:
-        """And forget the segments that are no part of it."""
+        """Store the result of a query, and delete segments that do not belong to it."""
         self._write(_ASKED, Encoder().encode(asked))
         self._sweep(asked.segments)
 

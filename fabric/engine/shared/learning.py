@@ -1,17 +1,17 @@
-"""What other machines know: heads, and the segments that they lead to. Runs beside the command."""
+"""Query the shared cache for heads and their segments, in the background of the command."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.background_uploads import Errands
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.link import AskWords, HeadWords, SharedLink
 from fabric.model.names import Digest
 from fabric.remote.contract import CarrierError, ObjectKind, ObjectName
 from fabric.remote.heads import MOST_SEGMENTS, Head, decode_head
-from fabric.remote.seal import has_foreign_key, head_name, open_object
+from fabric.remote.seal import build_head_name, has_foreign_key, open_object
 from fabric.remote.segments import Segment, decode_segment
 
 if TYPE_CHECKING:
@@ -49,40 +49,40 @@ class Learning:
         self._foreign = False
 
     def learn(self) -> Learned:
-        """Raises a CarrierError where nobody can be asked."""
+        """Query the cache. Raises a CarrierError if it is unreachable."""
         words = self._ask_words()
         asked = None if self._link.is_part else self._kept.asked()
         if asked is not None and asked.holds(self._link.cache, words.commit, self._now()):
             if not asked.ok:
                 raise CarrierError("it did not respond a few minutes ago and is skipped for now")
-            found = self._kept_here(words, asked)
+            found = self._load_stored(words, asked)
             if found is not None:
                 return found
-        return self._asked(words)
+        return self._query_cache(words)
 
-    def _kept_here(self, words: HeadWords, asked: LastAsked) -> Learned | None:
-        """What was learnt of this commit before; None where something of it is gone."""
+    def _load_stored(self, words: HeadWords, asked: LastAsked) -> Learned | None:
+        """Return the stored result for this commit; None if a part is missing."""
         stored = {name: self._kept.segment(name) for name in asked.segments}
         whole = {name: content for name, content in stored.items() if content is not None}
-        segments = dict(self._opened(whole))
+        segments = dict(self._open_segments(whole))
         if len(segments) != len(asked.segments):
             return None
         return Learned(words, segments, whole, was_asked=False)
 
-    def _asked(self, words: HeadWords) -> Learned:
-        heads = list(self._heads(words))
+    def _query_cache(self, words: HeadWords) -> Learned:
+        heads = list(self._fetch_heads(words))
         names = dict.fromkeys(name for head in heads for name in head.segments)
         nearest = tuple(names)[:MOST_SEGMENTS]
-        stored = self._fetched(nearest)
-        segments = dict(self._opened(stored))
+        stored = self._fetch_segments(nearest)
+        segments = dict(self._open_segments(stored))
         base = heads[0] if heads else None
         return Learned(words, segments, stored, base, self._foreign)
 
-    def _heads(self, words: HeadWords) -> Iterator[Head]:
-        """All asked for at once; the nearest first. One failure fails all: half of an answer would
-        be taken for the whole."""
+    def _fetch_heads(self, words: HeadWords) -> Iterator[Head]:
+        """Fetch all heads in parallel, nearest first. One failure fails all, because a partial
+        result would look complete."""
         names = [
-            head_name(scope, word)
+            build_head_name(scope, word)
             for scope in self._link.scopes
             for word in words.read[:_MOST_HEADS]
         ]
@@ -93,7 +93,7 @@ class Learning:
             if head is not None:
                 yield head
 
-    def _fetched(self, names: Sequence[Digest]) -> dict[Digest, bytes]:
+    def _fetch_segments(self, names: Sequence[Digest]) -> dict[Digest, bytes]:
         calls: list[tuple[Digest, Future[bytes | None]]] = []
         stored: dict[Digest, bytes] = {}
         for name in names:
@@ -108,7 +108,7 @@ class Learning:
                 stored[name] = content
         return {name: stored[name] for name in names if name in stored}
 
-    def _opened(self, stored: dict[Digest, bytes]) -> Iterator[tuple[Digest, Segment]]:
+    def _open_segments(self, stored: dict[Digest, bytes]) -> Iterator[tuple[Digest, Segment]]:
         for name, content in stored.items():
             opened = self._open(ObjectName(ObjectKind.SEGMENT, name), content)
             segment = None if opened is None else decode_segment(*opened)

@@ -1,4 +1,4 @@
-"""How a shared cache is used by one command: what is asked of it, and for how long."""
+"""How one command uses a shared cache: its queries and time limits."""
 
 from collections.abc import Callable
 
@@ -13,10 +13,11 @@ KINDS = frozenset({"vendor", "build", "package"})
 
 
 class SharedLink(Struct, frozen=True):
-    """`cache` tells caches apart in what is kept of them. `wait_s` is how long is waited for what
-    others know, from the start of the command; `upload_s` how long, after the run, for what it
-    made to be sent. Results of these `kinds` of tasks are shared. With `is_part` the run is one of
-    several that divide one: what the others send meanwhile must not change how they divide it.
+    """The settings. `cache` identifies the cache in local files. `wait_s` limits the wait for
+    metadata from the command's start; `upload_s` limits uploads after the run.
+
+    Results of these task `kinds` are shared. With `is_part` the run is one shard: uploads of other
+    shards must not change the division.
     """
 
     keys: SealKeys
@@ -32,12 +33,12 @@ class SharedLink(Struct, frozen=True):
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        """Where is looked: a scope reads its own and the main one, the main one itself alone."""
+        """Return the searched scopes: a scope and the main one, or only the main one."""
         return tuple(dict.fromkeys((self.scope, MAIN)))
 
 
 class HeadWords(Struct, frozen=True):
-    """What heads are looked up by, nearest first, and under which words a run is to be found."""
+    """The names of heads to look up, nearest first, and the names for this run's head."""
 
     commit: str
     read: tuple[str, ...]
@@ -45,8 +46,10 @@ class HeadWords(Struct, frozen=True):
 
     @property
     def of_part(self) -> "HeadWords":
-        """Nothing is read that another part of the run may write, and nothing is written where
-        one begins to read that comes later. Without a commit there is but one word for both."""
+        """Return the names for a shard: it reads no head that another shard can write.
+
+        Without a commit there is only one name for both.
+        """
         read = tuple(one for one in self.read if self.commit and one not in self.write[:1])
         return HeadWords(self.commit, read, self.write[:1])
 

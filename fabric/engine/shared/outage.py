@@ -1,6 +1,6 @@
-"""When to wait for the shared cache, and when no more: a state machine without time.
+"""Decide when to wait for the shared cache: a state machine without a clock.
 
-Who waits says how long it was for; nobody here looks at a clock.
+Callers pass the time that they waited.
 """
 
 import threading
@@ -15,7 +15,7 @@ FAILURES = 3
 
 
 class Outage:
-    """`why` is why nothing is asked any more; empty while it is."""
+    """`why` is the reason for disabling the cache; empty while it is enabled."""
 
     def __init__(self, wait_s: float = WAIT_S) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Outage:
         self.why = ""
 
     def allowed(self, worth_s: float) -> float:
-        """How long to wait for what took so long to make; nothing once it is off."""
+        """Return how long to wait for content of this build time; zero if disabled."""
         with self._lock:
             return 0.0 if self.why else min(max(self._least, 2 * worth_s), self._left)
 
@@ -34,7 +34,7 @@ class Outage:
             self._in_a_row = 0
 
     def failed(self, waited_s: float, why: str) -> None:
-        """A wait that brought nothing. That something is not there is no failure."""
+        """Record a failed wait. A missing object is not a failure."""
         with self._lock:
             self._in_a_row += 1
             self._left -= waited_s
@@ -42,7 +42,7 @@ class Outage:
                 self._shut(why)
 
     def shut(self, why: str) -> None:
-        """It makes no sense to ask for anything else."""
+        """Disable the cache, because further calls would fail too."""
         with self._lock:
             self._shut(why)
 

@@ -1,7 +1,7 @@
-"""What a run made, sent while it goes on: packs as they fill up, then a segment, then the heads.
+"""Upload results during the run: packs first, then a segment, then the heads.
 
-Nothing leads to what is not there yet: a process that is killed at any moment leaves objects that
-nobody looks at, and heads that are as they were.
+Nothing refers to missing objects. A process killed at any time leaves only unreferenced objects and
+old heads.
 """
 
 import threading
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fabric.engine.shared.errands import Errands, beside, why_failed
+from fabric.engine.shared.background_uploads import Errands, describe_error, start_background_thread
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import SharedLink
 from fabric.graph.traces import Trace
 from fabric.model.names import Digest
 from fabric.model.task import Task
-from fabric.model.task_id import remembered_as
+from fabric.model.task_id import remove_target_suffix
 from fabric.remote.contract import CarrierError, CarrierRefusedError, ObjectKind, ObjectName
 from fabric.remote.heads import (
     MOST_SEGMENTS,
@@ -29,13 +29,13 @@ from fabric.remote.heads import (
     with_segment,
 )
 from fabric.remote.packs import Extent, PackCutter
-from fabric.remote.seal import head_name, open_object, seal_head, seal_object
+from fabric.remote.seal import build_head_name, open_object, seal_head, seal_object
 from fabric.remote.segments import (
     Segment,
+    convert_trace_for_upload,
     decode_segment,
     encode_segment,
-    joined,
-    told_trace,
+    join_segments,
 )
 from fabric.system.clock import Clock
 
@@ -62,7 +62,7 @@ class Offer(Struct, frozen=True):
 
 
 class Publishing:
-    """One thread that packs and sends. `failure` is why not all of it is there."""
+    """One thread that packs and uploads. `failure` explains an incomplete upload."""
 
     def __init__(
         self,
@@ -92,46 +92,48 @@ class Publishing:
         self._queue.put(offer)
         with self._beginning:
             is_first, self._is_begun = not self._is_begun, True
-        if is_first and not beside(self._work):
+        if is_first and not start_background_thread(self._publish_all):
             self._over.set()
 
     def close(self, learned: Learned, seconds: float) -> None:
-        """Wait until all is sent, or the time is over: then it is left where it stands."""
+        """Wait until all is uploaded or the time limit is reached."""
         if not self._is_begun:
             return
         self._learned = learned
         self._deadline = self._clock.monotonic() + seconds
         self._queue.put(None)
         if not self._over.wait(seconds):
-            self.failure = self.failure or why_failed(None)
+            self.failure = self.failure or describe_error(None)
 
-    def _work(self) -> None:
+    def _publish_all(self) -> None:
         try:
             while (offer := self._queue.get()) is not None:
                 self._take(offer)
             self._finish()
         except Exception as error:  # noqa: BLE001: it is nobody's result that this was not sent
-            self.failure = self.failure or why_failed(error)
+            self.failure = self.failure or describe_error(error)
         finally:
             self._over.set()
 
     def _take(self, offer: Offer) -> None:
         stream = offer.task.kind
-        contents = {one.digest: self._new_content(one.digest) for one in offer.trace.output.files}
+        contents = {
+            one.digest: self._get_new_content(one.digest) for one in offer.trace.output.files
+        }
         if self.failure or None in contents.values():
             return
         cutter = self._cutters.setdefault(stream, PackCutter(stream))
         for digest, content in contents.items():
             if content is not None and digest not in self._extents:
                 self._extents[digest] = cutter.add(content)
-        name = remembered_as(offer.task.id)
-        told = told_trace(offer.trace, self._link.keys.first.keyed)
+        name = remove_target_suffix(offer.task.id)
+        told = convert_trace_for_upload(offer.trace, self._link.keys.first.keyed)
         self._rows[name] = (*self._rows.get(name, ()), told)
         for pack in cutter.full():
             self._send(stream, pack)
 
-    def _new_content(self, digest: Digest) -> bytes | None:
-        """Nothing of what is packed already."""
+    def _get_new_content(self, digest: Digest) -> bytes | None:
+        """Return the content, unless it is already packed."""
         return b"" if digest in self._extents else self._content(digest)
 
     def _send(self, stream: str, pack: bytes) -> None:
@@ -142,10 +144,10 @@ class Publishing:
         under_way = [one for one in self._sent if not one.call.done()]
         if len(under_way) > _IN_FLIGHT:
             # So many lie in memory; the run itself waits for none of them.
-            under_way[0].call.exception(self._left())
+            under_way[0].call.exception(self._compute_time_left())
 
-    def _left(self, part: float = 0.0) -> float | None:
-        """How long may be waited; a part of what is left is kept back."""
+    def _compute_time_left(self, part: float = 0.0) -> float | None:
+        """Return the remaining wait time, minus a reserved part."""
         if self._deadline is None:
             return None
         return max(0.0, (self._deadline - self._clock.monotonic()) * (1 - part))
@@ -155,23 +157,23 @@ class Publishing:
             for pack in cutter.last():
                 self._send(stream, pack)
         lost = {(one.stream, one.number) for one in self._sent if not self._has_come(one)}
-        segment = self._segment(lost)
+        segment = self._build_segment(lost)
         if segment.traces:
             self._put_segment(segment)
 
     def _has_come(self, sent: SentPack) -> bool:
         try:
-            sent.call.result(self._left(_LAST_PART))
+            sent.call.result(self._compute_time_left(_LAST_PART))
         except CarrierRefusedError as error:
-            self.failure = self.failure or why_failed(error)
+            self.failure = self.failure or describe_error(error)
             return False
         except Exception as error:  # noqa: BLE001: the others may be there
-            self.failure = self.failure or why_failed(error)
+            self.failure = self.failure or describe_error(error)
             return False
         return True
 
-    def _segment(self, lost: set[tuple[str, int]]) -> Segment:
-        """What can be had by now, and nothing else."""
+    def _build_segment(self, lost: set[tuple[str, int]]) -> Segment:
+        """Build the segment of the results that are available by now."""
         there = {
             digest: extent
             for digest, extent in self._extents.items()
@@ -194,56 +196,60 @@ class Publishing:
             # Nobody would read it, and all who try would take the cache for broken.
             told = f"{len(segment.traces):,} tasks exceed the size limit of the shared cache"
             raise CarrierError(f"{told}: split the run with --shard")
-        self._errands.put(name, stored).result(self._left())
+        self._errands.put(name, stored).result(self._compute_time_left())
         now = int(self._clock.now().timestamp())
         new = NewSegment(name.digest, now, self._link.tool, replaced)
-        calls = [self._change(head, new) for head in self._heads()]
+        calls = [self._change(head, new) for head in self._list_head_names()]
         for call in calls:
-            call.result(self._left())
+            call.result(self._compute_time_left())
 
     def _with_older(self, segment: Segment) -> tuple[Segment, frozenset[Digest]]:
-        """Many segments become one, of those that can be had and are sealed by the same key."""
-        names = self._crowd()
-        older = {name: one for name in names if (one := self._known(name)) is not None}
+        """Merge several segments into one: those that are readable and sealed with the same key."""
+        names = self._list_crowded_segments()
+        older = {name: one for name in names if (one := self._find_segment(name)) is not None}
         mine = {name: one for name, one in older.items() if one.key_id == segment.key_id}
-        return (joined((segment, *mine.values())), frozenset(mine)) if mine else (segment, _NONE)
+        return (
+            (join_segments((segment, *mine.values())), frozenset(mine))
+            if mine
+            else (segment, _NONE)
+        )
 
-    def _crowd(self) -> tuple[Digest, ...]:
-        """The segments of a head that takes no more of them, as it is now."""
-        for name in self._heads():
-            stored = self._errands.get(name).result(self._left(_LAST_PART))
+    def _list_crowded_segments(self) -> tuple[Digest, ...]:
+        """List the segments of a full head."""
+        for name in self._list_head_names():
+            stored = self._errands.get(name).result(self._compute_time_left(_LAST_PART))
             opened = stored and open_object(self._link.keys, name, stored)
             head = decode_head(opened.body) if opened else None
             if head is not None and len(head.segments) >= MOST_SEGMENTS:
                 return head.segments
         return ()
 
-    def _known(self, name: Digest) -> Segment | None:
-        """As it was learnt, or as it lies there."""
+    def _find_segment(self, name: Digest) -> Segment | None:
+        """Return a segment from the query or from the store."""
         learned = self._learned.segments.get(name) if self._learned else None
         if learned is not None:
             return learned
         named = ObjectName(ObjectKind.SEGMENT, name)
-        stored = self._errands.get(named).result(self._left(_LAST_PART))
+        stored = self._errands.get(named).result(self._compute_time_left(_LAST_PART))
         opened = open_object(self._link.keys, named, stored) if stored else None
         return decode_segment(opened.body, opened.key.id) if opened else None
 
-    def _heads(self) -> Iterator[ObjectName]:
+    def _list_head_names(self) -> Iterator[ObjectName]:
         words = self._learned.words.write if self._learned else ()
-        return (head_name(self._link.scope, word) for word in words)
+        return (build_head_name(self._link.scope, word) for word in words)
 
     def _change(self, name: ObjectName, new: NewSegment) -> "Future[None]":
         keys = self._link.keys
 
-        def changed(stored: bytes | None) -> bytes:
+        def update_head(stored: bytes | None) -> bytes:
             opened = stored and open_object(keys, name, stored)
             before = decode_head(opened.body) if opened else None
-            head = with_segment(before or self._base(new.made), new)
+            head = with_segment(before or self._find_base_head(new.made), new)
             return seal_head(keys, name, encode_head(head))
 
-        return self._errands.change(name, changed)
+        return self._errands.change(name, update_head)
 
-    def _base(self, now: int) -> Head | None:
-        """A commit that nobody has told of yet begins with what is known of those before it."""
+    def _find_base_head(self, now: int) -> Head | None:
+        """Return the head to start from: a new commit starts with its ancestors' entries."""
         base = self._learned.base if self._learned else None
         return None if is_due(base, now) else base

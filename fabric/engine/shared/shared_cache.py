@@ -1,7 +1,6 @@
-"""The shared cache as one command uses it: learn, take, give, and tell.
+"""The shared cache of one command: query, fetch and upload.
 
-Nothing that goes wrong here fails a run, and nothing that is waited for here costs more than it
-could save.
+Failures never fail a run, and no wait costs more than it can save.
 """
 
 import threading
@@ -11,7 +10,12 @@ from functools import partial
 from msgspec.structs import replace
 
 from fabric.engine.memory.traces import TraceStore
-from fabric.engine.shared.errands import Errands, beside, is_hopeless, why_failed
+from fabric.engine.shared.background_uploads import (
+    Errands,
+    describe_error,
+    is_hopeless,
+    start_background_thread,
+)
 from fabric.engine.shared.far_contents import FarContents
 from fabric.engine.shared.kept_segments import KeptSegments, LastAsked
 from fabric.engine.shared.learning import Learned, Learning
@@ -21,12 +25,12 @@ from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.graph.keyed_traces import trace_here
 from fabric.graph.plan import Memory
 from fabric.graph.taskgraph import TaskGraph
-from fabric.graph.traces import Look, Trace, static_digest
+from fabric.graph.traces import Look, Trace, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.outcomes.remote_use import RemoteUse
 from fabric.model.problems import Problem
 from fabric.model.task import InputEntry, Task
-from fabric.model.task_id import TaskId, remembered_as
+from fabric.model.task_id import TaskId, remove_target_suffix
 from fabric.remote.heads import is_due
 from fabric.remote.seal import SealKey
 from fabric.system.clock import Clock
@@ -36,8 +40,8 @@ _HINT = "check FABRIC_REMOTE_CACHE_URL, its token and the network: fabric cache 
 
 
 class SharedCache:
-    """`has_answered` is whether what others know was learnt. Threads of its own wait for the
-    network, and nobody waits for them longer than there is to be gained."""
+    """`has_answered` tells whether the query succeeded. Its own threads wait for the network, and
+    callers wait only as long as it can pay off."""
 
     def __init__(
         self, link: SharedLink, errands: Errands, ask_words: AskWords, clock: Clock
@@ -61,14 +65,14 @@ class SharedCache:
         self._hits = 0
 
     def begin(self, kept: KeptSegments) -> None:
-        """Ask what others know, beside whatever this command does first."""
-        if not beside(partial(self._learn, kept)):
+        """Start the query in the background."""
+        if not start_background_thread(partial(self._learn, kept)):
             self._is_over.set()
 
     def _learn(self, kept: KeptSegments) -> None:
         try:
             if self.link.reads:
-                now = self._now
+                now = self._get_now
                 learning = Learning(self.link, self._errands, kept, self._ask_words, now)
                 self._answer = learning.learn()
             else:
@@ -78,11 +82,11 @@ class SharedCache:
         finally:
             self._is_over.set()
 
-    def _now(self) -> int:
+    def _get_now(self) -> int:
         return int(self._clock.now().timestamp())
 
     def learned(self) -> Learned:
-        """What others know; nothing if they do not say it in time."""
+        """Return the query result; empty if it did not arrive in time."""
         if not self._is_known:
             began = self._clock.monotonic()
             in_time = self._is_over.wait(max(0.0, self.link.wait_s - (began - self._begin)))
@@ -92,11 +96,11 @@ class SharedCache:
                 self._found = self._answer
                 self._far.know(self._found.segments.values())
             else:
-                self._outage.shut(why_failed(self._error if in_time else None))
+                self._outage.shut(describe_error(self._error if in_time else None))
         return self._found or _NOTHING
 
     def keep(self, kept: KeptSegments) -> None:
-        """For the next command: what was learnt, or that nobody answered."""
+        """Store the query result, or its failure, for the next command."""
         found = self._found if self._is_known else None
         if self.link.is_part or (found is not None and not found.was_asked):
             return
@@ -107,19 +111,20 @@ class SharedCache:
             kept.keep(name, found.stored[name])
         names = tuple(found.segments)
         kept.remember(
-            LastAsked(self.link.cache, found.words.commit, self._now(), ok=True, segments=names)
+            LastAsked(self.link.cache, found.words.commit, self._get_now(), ok=True, segments=names)
         )
 
     def _keep_failure(self, kept: KeptSegments) -> None:
-        """A wrong key or token is mended at once; a server that is silent is left alone a while."""
+        """Store a failure. A wrong key or token is retried immediately, a silent server only after
+        a while."""
         commit = self._ask_words().commit
         before = kept.asked()
-        is_told = before is not None and before.holds(self.link.cache, commit, self._now())
+        is_told = before is not None and before.holds(self.link.cache, commit, self._get_now())
         if self._outage.why and not is_told and not is_hopeless(self._error):
-            kept.remember(LastAsked(self.link.cache, commit, self._now(), ok=False))
+            kept.remember(LastAsked(self.link.cache, commit, self._get_now(), ok=False))
 
     def tell(self, graph: TaskGraph, memory: Memory, store: TraceStore) -> None:
-        """What others know of these tasks counts from now on, behind what is remembered here."""
+        """Add shared traces of these tasks, after the local ones."""
         if not (self.link.reads and self.learned().segments):
             return
         for task in graph.tasks:
@@ -128,25 +133,26 @@ class SharedCache:
                 store.learn(task.id, traces)
 
     def traces_of(self, task: Task, memory: Memory) -> Iterator[Trace]:
-        """What others remember of a task, in the words of this machine; what cannot hold here is
-        left out."""
+        """Return shared traces of a task with local hashes. Traces that cannot apply here are
+        omitted."""
         if task.kind not in self.link.kinds:
             return
-        name = remembered_as(task.id)
+        name = remove_target_suffix(task.id)
         entries = (*memory.code(task), *task.inputs.entries())
-        static = static_digest(task.kind, entries)
+        static = compute_static_hash(task.kind, entries)
         for segment in self.learned().segments.values():
             key = self.link.keys.by_id(segment.key_id)
             for told in segment.traces.get(name, ()) if key else ():
                 if key and key.keyed(static) == told.static and segment.has(told):
-                    trace = _here(told, key, (task.kind, entries), memory.look)
+                    trace = _convert_trace(told, key, (task.kind, entries), memory.look)
                     self._there.add((name, trace.key))
                     yield trace
 
     def last_ms(self, task_id: TaskId) -> int | None:
-        """How long a task took others last; the same for everybody who has learnt the same."""
+        """Return the last shared duration of a task. It is equal for all machines with the same
+        query result."""
         segments = self.learned().segments.values() if self.link.reads else ()
-        rows = (one.traces.get(remembered_as(task_id), ()) for one in segments)
+        rows = (one.traces.get(remove_target_suffix(task_id), ()) for one in segments)
         return next((row.ms for found in rows for row in found), None)
 
     def has(self, digest: Digest, size: int) -> bool:
@@ -156,26 +162,27 @@ class SharedCache:
         return self._far.get(digest)
 
     def used(self, task: Task, trace: Trace) -> None:
-        """A result of others was taken. Where all is due to be sent anew, so is this one."""
+        """Record the use of a shared result. It is uploaded again if everything is due for
+        renewal."""
         with self._errands.counting:
             self._hits += 1
         if self._is_due:
             self.offer(task, trace)
 
     def offer(self, task: Task, trace: Trace) -> None:
-        """What others may want: they are given what they do not have yet."""
+        """Offer a result for upload. Only new results are uploaded."""
         if self._publishing is None or self._outage.why or task.kind not in self.link.kinds:
             return
-        if self._is_due or (remembered_as(task.id), trace.key) not in self._there:
+        if self._is_due or (remove_target_suffix(task.id), trace.key) not in self._there:
             self._publishing.offer(Offer(task, trace))
 
     @property
     def _is_due(self) -> bool:
         base = self._found.base if self._found else None
-        return base is not None and is_due(base, self._now())
+        return base is not None and is_due(base, self._get_now())
 
     def gives(self, publishing: Publishing) -> None:
-        """From now on what is offered is sent."""
+        """Start uploading offered results."""
         self._publishing = publishing
 
     @property
@@ -183,7 +190,7 @@ class SharedCache:
         return self._errands
 
     def finish(self) -> None:
-        """After the run: wait for what is being sent, as long as that may take."""
+        """Wait for uploads after the run, up to the time limit."""
         if self._publishing is None or self._outage.why:
             return
         began = self._clock.monotonic()
@@ -191,7 +198,7 @@ class SharedCache:
         self._waited_s += self._clock.monotonic() - began
 
     def give_up(self) -> None:
-        """Nobody waits any longer for what is being sent."""
+        """Stop waiting for uploads."""
         if self._publishing is not None:
             self._publishing.failure = "the upload was interrupted"
 
@@ -206,7 +213,7 @@ class SharedCache:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """At most one of each: why it is off, and that somebody's key is not known here."""
+        """Return at most one warning each: why the cache is disabled, and unknown keys."""
         found = []
         if self._outage.why:
             message = f"ignoring the shared cache: {self._outage.why}"
@@ -220,7 +227,7 @@ class SharedCache:
         return tuple(found)
 
 
-def _here(
+def _convert_trace(
     told: Trace, key: SealKey, asked: tuple[str, tuple[InputEntry, ...]], look: Look
 ) -> Trace:
     """Digests of lists of names are keyed as well."""

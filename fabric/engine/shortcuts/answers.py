@@ -1,7 +1,7 @@
-"""Stores the answer to "nothing changed" with all that it hangs on, for stage 0 to give again.
+"""Store the answer for an unchanged workspace with its dependencies, for stage 0.
 
-Writes nothing when it cannot be sure: a file that moved during the run, or in the clock tick
-before it, could differ from what was seen under an equal stat.
+Nothing is stored if uncertain: a file that changed during the run, or in the clock tick before,
+could have an equal stat.
 """
 
 import os
@@ -12,8 +12,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from fabric import manifest
-from fabric.engine.memory.file_index import FileIndex, is_racy, settled
-from fabric.engine.output_folders import shown_files
+from fabric.engine.memory.file_index import FileIndex, is_racy, is_settled
+from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import RunResult
 from fabric.engine.shortcuts.stored_answer import StoredAnswer
 from fabric.graph.traces import ABSENT, Trace
@@ -41,11 +41,11 @@ Search: TypeAlias = tuple[tuple[str, str, tuple[str, ...]], str]
 
 
 class Basis(Struct, frozen=True):
-    """What an answer hangs on, as paths relative to the workspace (or absolute).
+    """The dependencies of an answer, as paths relative to the workspace or absolute.
 
-    `contents` have the digests that were decided on; `sources`, there or not, must not have moved
-    since the run began. `places` are the folders of inputs: none may become a link. `searches` have
-    the digests of what was found. `away` are folders of outputs that nobody asked to see.
+    `contents` have the hashes of the decisions. `sources`, existing or not, must be unchanged since
+    the run began. `places` are input directories that must not become links. `searches` have hashes
+    of listings. `away` are output directories that were not requested.
     """
 
     contents: Mapping[str, str]
@@ -58,18 +58,19 @@ class Basis(Struct, frozen=True):
 
 
 class AnswerChange(Struct, frozen=True):
-    """What a run of a few tasks hangs on, and the paths that it no longer does."""
+    """The new dependencies after a run of a few tasks, and the paths that are no longer
+    dependencies."""
 
     basis: Basis
     dropped: frozenset[str]
 
 
-def basis_of(
+def collect_basis(
     rows: Iterable[tuple[TaskInputs, Trace]],
     sources: Iterable[str],
     is_away: Callable[[TaskInputs], bool] = lambda _: False,
 ) -> Basis:
-    """All that the decisions looked at, and all that people see of their outputs."""
+    """Collect all inputs of the decisions and all visible output paths."""
     contents: dict[str, str] = {}
     absent: set[str] = set()
     folders: set[str] = set()
@@ -88,7 +89,7 @@ def basis_of(
         if is_away(inputs):
             away.add(inputs.shown_in)
         else:
-            contents.update(shown_files(inputs, trace.output))
+            contents.update(list_visible_files(inputs, trace.output))
             folders.update([inputs.shown_in] if inputs.owns_folder else [])
         places.update(path.rpartition("/")[0] for path, _ in trace.files)
     absent.update(path for path, digest in contents.items() if digest == ABSENT)
@@ -98,21 +99,22 @@ def basis_of(
         frozenset(absent),
         frozenset(folders),
         frozenset({*sources, *links}),
-        frozenset(above for place in places for above in _upwards(place)),
+        frozenset(above for place in places for above in _list_parents(place)),
         frozenset(searches),
         frozenset(away),
     )
 
 
-def _upwards(folder: str) -> Iterable[str]:
-    """A folder and those that it is in, up to the workspace (or to where `../` leads)."""
+def _list_parents(folder: str) -> Iterable[str]:
+    """List a directory and its parents, up to the workspace or the target of `../`."""
     while folder and not folder.endswith(".."):
         yield folder
         folder = folder.rpartition("/")[0]
 
 
-def traces_of(result: RunResult) -> list[tuple[TaskInputs, Trace]] | None:
-    """The trace behind every outcome; None if one is missing, so that nothing may be promised."""
+def list_result_traces(result: RunResult) -> list[tuple[TaskInputs, Trace]] | None:
+    """List the trace behind every outcome; None if one is missing, because then nothing is
+    certain."""
     rows = []
     for task, outcome in zip(result.graph.tasks, result.outcomes, strict=True):
         if outcome.output is None or outcome.trace is None:
@@ -125,12 +127,12 @@ def store_answer(
     folder: str, asked: AskedCommand, basis: Basis, files: FileIndex, answer: StoredAnswer
 ) -> bytes | None:
     """The salt it was stored under, or None. Never fails a run: the long way answers the same."""
-    present, absent = _watched(basis, files)
-    prefix = prefix_of(files, asked.cwd)
-    paths = sorted(seen_as(path, prefix) for path in present)
-    gone = sorted(seen_as(path, prefix) for path in absent)
-    places = sorted(seen_as(path, prefix) for path in basis.places)
-    return _stored(folder, asked, Watched(paths, b"", gone, places), basis, (files, answer))
+    present, absent = _list_watched_paths(basis, files)
+    prefix = compute_path_prefix(files, asked.cwd)
+    paths = sorted(add_path_prefix(path, prefix) for path in present)
+    gone = sorted(add_path_prefix(path, prefix) for path in absent)
+    places = sorted(add_path_prefix(path, prefix) for path in basis.places)
+    return _encode_answer(folder, asked, Watched(paths, b"", gone, places), basis, (files, answer))
 
 
 def renew_answer(
@@ -140,31 +142,31 @@ def renew_answer(
     files: FileIndex,
     answer: StoredAnswer,
 ) -> bytes | None:
-    """The stored answer after a run of a few tasks: what they did not touch is as it was seen."""
-    present, absent = _watched(change.basis, files)
-    prefix = prefix_of(files, asked.cwd)
-    fresh = {seen_as(path, prefix) for path in present}
-    kept, known = _unmoved(moved_files, fresh | change.dropped)
+    """Update the stored answer after a run of a few tasks. Untouched paths keep their stats."""
+    present, absent = _list_watched_paths(change.basis, files)
+    prefix = compute_path_prefix(files, asked.cwd)
+    fresh = {add_path_prefix(path, prefix) for path in present}
+    kept, known = _select_unmoved(moved_files, fresh | change.dropped)
     known_absent = manifest.split(moved_files.absent)
     still_absent = [path for path in known_absent if path not in change.dropped]
-    gone = _joined_to(still_absent, (seen_as(path, prefix) for path in absent))
+    gone = _append_new_paths(still_absent, (add_path_prefix(path, prefix) for path in absent))
     before, inodes = moved_files.places
-    places = _joined_to(
-        manifest.split(before), (seen_as(path, prefix) for path in change.basis.places)
+    places = _append_new_paths(
+        manifest.split(before), (add_path_prefix(path, prefix) for path in change.basis.places)
     )
     watched = Watched([*kept, *sorted(fresh)], known, gone, places, inodes)
-    return _stored(moved_files.folder, asked, watched, change.basis, (files, answer))
+    return _encode_answer(moved_files.folder, asked, watched, change.basis, (files, answer))
 
 
-def _joined_to(paths: list[str], others: Iterable[str]) -> list[str]:
-    """Paths, and behind them those of the others that are not among them."""
+def _append_new_paths(paths: list[str], others: Iterable[str]) -> list[str]:
+    """Append the other paths that are not in the list."""
     there = set(paths)
     return [*paths, *sorted({*others} - there)]
 
 
 class Watched(Struct, frozen=True):
-    """Paths as stage 0 names them. `known` are the stats of the first of `present`, and `inodes`
-    those of the first of `places`."""
+    """Paths as stage 0 names them. `known` are the stats of the first `present` paths, `inodes`
+    those of the first `places`."""
 
     present: Sequence[str]
     known: bytes
@@ -173,8 +175,8 @@ class Watched(Struct, frozen=True):
     inodes: bytes = b""
 
 
-def _unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
-    """The paths but for a few, and their stats: cut out of what was seen in long pieces."""
+def _select_unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], bytes]:
+    """Return the unchanged paths with their stats, copied in long runs."""
     width = manifest.NUMBERS * 8
     holes = [number for number, path in enumerate(moved_files.paths) if path in without]
     starts = [0, *(hole + 1 for hole in holes)]
@@ -184,7 +186,7 @@ def _unmoved(moved_files: MovedFiles, without: set[str]) -> tuple[list[str], byt
     return paths, b"".join(moved_files.now[start * width : end * width] for start, end in pieces)
 
 
-def _stored(
+def _encode_answer(
     folder: str,
     asked: AskedCommand,
     watched: Watched,
@@ -194,12 +196,14 @@ def _stored(
     files, answer = rest
     try:
         # Stats first, contents after: what moves in between is seen by one of the two.
-        halves = _settled_halves(watched.present, watched.known, asked.cwd, files)
+        halves = _read_settled_stats(watched.present, watched.known, asked.cwd, files)
         unseen = watched.places[len(watched.inodes) // manifest.INODE_BYTES :]
-        inodes = watched.inodes + manifest.inodes_of([_at(asked.cwd, path) for path in unseen])
-        if halves is None or not _holds(basis, files):
+        inodes = watched.inodes + manifest.inodes_of(
+            [_join_path(asked.cwd, path) for path in unseen]
+        )
+        if halves is None or not _is_unchanged(basis, files):
             return None
-        head = _head(asked)
+        head = _encode_answer_head(asked)
         given = (answer.code, answer.out, answer.err)
         places = (manifest.joined(watched.places), inodes)
         name = manifest.file_name(asked.argv, asked.cwd)
@@ -211,7 +215,7 @@ def _stored(
     return head[0]
 
 
-def _holds(basis: Basis, files: FileIndex) -> bool:
+def _is_unchanged(basis: Basis, files: FileIndex) -> bool:
     """Whether everything is still as it was decided on, and no source moved meanwhile."""
     if any(files.settled_digest(path) != digest for path, digest in basis.contents.items()):
         return False
@@ -222,61 +226,62 @@ def _holds(basis: Basis, files: FileIndex) -> bool:
     return not any(is_racy(files.full(path), files.started_ns) for path in basis.sources)
 
 
-def _watched(basis: Basis, files: FileIndex) -> tuple[list[str], list[str]]:
+def _list_watched_paths(basis: Basis, files: FileIndex) -> tuple[list[str], list[str]]:
     """Paths that must keep their stat, and paths that must stay away."""
     present = set(basis.contents)
     absent = set(basis.away)
     for path in basis.sources:
         (present if os.path.lexists(files.full(path)) else absent).add(path)
-    present.update(path for folder in basis.folders for path in _folders_below(folder, files))
+    present.update(path for folder in basis.folders for path in _list_subfolders(folder, files))
     inside = {path for path in basis.absent if not path.startswith(("../", "/"))}
     absent.update(basis.absent - inside)
     if len(inside) <= _FEW:
         absent.update(inside)
     else:
-        present.update(_nearest_folder(path, files) for path in inside)
+        present.update(_find_nearest_folder(path, files) for path in inside)
     return sorted(present), sorted(absent)
 
 
-def _folders_below(folder: str, files: FileIndex) -> Iterable[str]:
+def _list_subfolders(folder: str, files: FileIndex) -> Iterable[str]:
     top = files.full(folder)
     for base, _, _ in os.walk(top):
         below = os.path.relpath(base, top)
         yield folder if below == "." else f"{folder}/{below}"
 
 
-def _nearest_folder(path: str, files: FileIndex) -> str:
-    """The folder in which a name would have to appear first."""
+def _find_nearest_folder(path: str, files: FileIndex) -> str:
+    """Find the directory in which a name would first have to appear."""
     folder = path.rpartition("/")[0]
     while folder and not os.path.isdir(files.full(folder)):  # noqa: PTH112: tens of thousands
         folder = folder.rpartition("/")[0]
     return folder or "."
 
 
-def prefix_of(files: FileIndex, cwd: str) -> str:
-    """The workspace as seen from the working folder: short paths are faster to look up."""
+def compute_path_prefix(files: FileIndex, cwd: str) -> str:
+    """Return the workspace relative to the working directory, because short paths are faster to
+    stat."""
     base = files.full("").rstrip("/")
     if base == cwd:
         return ""
     return f"{os.path.relpath(base, cwd)}/" if cwd.startswith(f"{base}/") else f"{base}/"
 
 
-def seen_as(path: str, prefix: str) -> str:
+def add_path_prefix(path: str, prefix: str) -> str:
     return path if path.startswith("/") else prefix + path
 
 
-def _settled_halves(
+def _read_settled_stats(
     paths: Sequence[str], known: bytes, cwd: str, files: FileIndex
 ) -> list[tuple[bytes, bytes]] | None:
-    """Stats that prove something: taken after the clock tick of the newest change among them.
+    """Read stats after the clock tick of the newest change, so that they prove something.
 
-    `known` are the stats of the first paths, settled when they were looked at.
+    `known` are the already settled stats of the first paths.
     """
     count = len(known) // (manifest.NUMBERS * 8)
-    rest = [_at(cwd, path) for path in paths[count:]]
+    rest = [_join_path(cwd, path) for path in paths[count:]]
     for _ in range(_TRIES):
         stats = manifest.stats_of(rest)
-        if settled(manifest.changes_of(stats), files.now_ns):
+        if is_settled(manifest.changes_of(stats), files.now_ns):
             return _split(paths, known + stats)
     return None
 
@@ -288,11 +293,11 @@ def _split(paths: Sequence[str], stats: bytes) -> list[tuple[bytes, bytes]]:
     return [(manifest.joined(part), found) for part, found in halves if part]
 
 
-def _at(cwd: str, path: str) -> str:
+def _join_path(cwd: str, path: str) -> str:
     return path if path.startswith("/") else f"{cwd}/{path}"
 
 
-def _head(asked: AskedCommand) -> tuple[bytes, bytes, Sequence[str]]:
+def _encode_answer_head(asked: AskedCommand) -> tuple[bytes, bytes, Sequence[str]]:
     salt = os.urandom(16)
     names = sorted(asked.names)
     return salt, manifest.header(salt, asked.argv, asked.cwd, names, asked.env), names

@@ -1,6 +1,6 @@
-"""A compiled graph, kept as plain values, and used while all that it was made of stands as it was.
+"""A compiled graph as plain values, used while all its sources are unchanged.
 
-Deletable: without it configs are read again. Tasks stay packed until somebody looks at one.
+Deletable: without it configs are read again. Tasks stay packed until used.
 """
 
 import json
@@ -14,17 +14,17 @@ from msgspec import Struct
 from msgspec.json import decode, encode
 
 from fabric import manifest
-from fabric.engine.memory.file_index import is_racy, settled
+from fabric.engine.memory.file_index import is_racy, is_settled
 from fabric.engine.memory.memo import SealedPath
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
-from fabric.engine.shortcuts.packing import Kinds, info_of, packed_info, plain_inputs
+from fabric.engine.shortcuts.packing import Kinds, pack_info, pack_inputs, unpack_info
 from fabric.graph.taskgraph import TaskGraph
 from fabric.model.outcomes.planned import PlannedService
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.model.task import Task
 from fabric.model.task_id import TaskId
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.system.disk import read_bytes, write_atomic
 
 _SUFFIX = ".graph"
@@ -36,8 +36,10 @@ PackedTask: TypeAlias = tuple[str, str, tuple[Any, ...], tuple[str, ...]]
 
 
 class KeptGraph(Struct, frozen=True):
-    """What reading all files made. `names` are variables, `sources` paths, there or not;
-    `placements` say in plain values where records lie."""
+    """The result of reading all files. `names` are variables; `sources` are paths, existing or not.
+
+    `placements` locate records in plain values.
+    """
 
     info: ProjectInfo
     graph: TaskGraph
@@ -47,10 +49,10 @@ class KeptGraph(Struct, frozen=True):
     placements: tuple[Any, ...] = ((), ())
 
 
-def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
+def _unpack_tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
     made: dict[int, Task] = {}
 
-    def task(number: int) -> Task:
+    def unpack_task(number: int) -> Task:
         found = made.get(number)
         if found is None:
             task_id, kind, values, needs = records[number]
@@ -58,7 +60,7 @@ def _tasks(records: Sequence[PackedTask], kinds: Kinds) -> Sequence[Task]:
             found = made[number] = Task(TaskId(task_id), inputs, tuple(map(TaskId, needs)))
         return found
 
-    return MadeWhenRead(len(records), task)
+    return MadeWhenRead(len(records), unpack_task)
 
 
 def load(
@@ -73,14 +75,16 @@ def load(
     if not isinstance(found, tuple) or len(found) != _FIELDS or found[0] != manifest.FORMAT:
         return None
     _, salt, digest, names, paths, stats, absent, info, services, placements, packed = found
-    if _surroundings(salt, asked, names, env) != digest or not _stands(paths, stats, absent):
+    if _hash_environment(salt, asked, names, env) != digest or not _is_unchanged(
+        paths, stats, absent
+    ):
         return None
     records, needs, levels = packed
     ids = tuple(TaskId(record[0]) for record in records)
-    graph = TaskGraph(_tasks(records, kinds), ids, needs, levels)
+    graph = TaskGraph(_unpack_tasks(records, kinds), ids, needs, levels)
     rows = decode(services, type=tuple[PlannedService, ...])
     sources = frozenset((*paths, *absent))
-    return KeptGraph(info_of(info), graph, rows, sources, frozenset(names), placements)
+    return KeptGraph(unpack_info(info), graph, rows, sources, frozenset(names), placements)
 
 
 def save(
@@ -90,7 +94,7 @@ def save(
     kept: KeptGraph,
     started_ns: int,
 ) -> None:
-    """Nothing is kept if a source moved since the command began."""
+    """Save the graph, unless a source changed since the command began."""
     paths = sorted(path for path in kept.sources if os.path.lexists(path))
     absent = sorted(kept.sources - set(paths))
     try:
@@ -99,12 +103,12 @@ def save(
         return
     if any(is_racy(path, started_ns) for path in paths):
         return
-    if not settled(manifest.changes_of(stats), lambda: file_time_ns(cache.path)):
+    if not is_settled(manifest.changes_of(stats), lambda: read_file_time_ns(cache.path)):
         return
     salt = os.urandom(16)
     names = sorted(kept.names)
-    digest = _surroundings(salt, asked, names, env)
-    info = packed_info(kept.info)
+    digest = _hash_environment(salt, asked, names, env)
+    info = pack_info(kept.info)
     services = encode(kept.services).decode()
     packed: Any = (
         manifest.FORMAT, salt, digest, names, paths, stats, absent, info, services,
@@ -120,7 +124,7 @@ def save(
 
 
 def keep_newest(folder: Path, count: int) -> None:
-    """Whoever compiles what others send him would fill a disk otherwise."""
+    """Delete all but the newest graphs, so that a server of many configs does not fill the disk."""
     found = [one for one in Path(folder, manifest.FOLDER).glob(f"*{_SUFFIX}") if one.is_file()]
     if len(found) <= count:
         return
@@ -130,14 +134,14 @@ def keep_newest(folder: Path, count: int) -> None:
 
 
 def _record(task: Task) -> PackedTask:
-    return str(task.id), task.kind, plain_inputs(task), tuple(map(str, task.needs))
+    return str(task.id), task.kind, pack_inputs(task), tuple(map(str, task.needs))
 
 
 def _name(asked: Sequence[str]) -> str:
     return f"{manifest.file_name(asked, '')}{_SUFFIX}"
 
 
-def _surroundings(
+def _hash_environment(
     salt: bytes, asked: Sequence[str], names: Sequence[str], env: Mapping[str, str]
 ) -> bytes:
     """A salted digest of the request, the versions and the variables: some of these are secrets."""
@@ -147,7 +151,7 @@ def _surroundings(
     return manifest.sha256(salt + text.encode("utf-8", "surrogateescape"))
 
 
-def _stands(paths: Sequence[str], stats: bytes, absent: Sequence[str]) -> bool:
+def _is_unchanged(paths: Sequence[str], stats: bytes, absent: Sequence[str]) -> bool:
     try:
         same = manifest.stats_of(paths) == stats
     except OSError:

@@ -1,7 +1,7 @@
-"""What the last run left behind, packed so that the next one reads only what an edit reaches.
+"""The last run, packed so that the next run reads only the tasks affected by an edit.
 
-Knows no files: how it lies on the disk is `last_run_file`. Without it a run looks at everything,
-and comes to the same result.
+Independent of files: `last_run_file` stores it. Without it, a run checks everything, with the same
+result.
 """
 
 import marshal
@@ -14,10 +14,10 @@ from msgspec.structs import astuple, replace
 
 from fabric.engine.memory.pieces import Pieces
 from fabric.engine.memory.trace_rows import decode_traces, encode_trace
-from fabric.engine.output_folders import shown_files
+from fabric.engine.output_folders import list_visible_files
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
-from fabric.engine.shortcuts.packing import Kinds, plain_inputs
+from fabric.engine.shortcuts.packing import Kinds, pack_inputs
 from fabric.graph.decide import UP_TO_DATE
 from fabric.graph.taskgraph import TaskGraph
 from fabric.graph.traces import Trace
@@ -33,7 +33,8 @@ Owners = Mapping[str, tuple[int, ...]]
 
 
 class RunRecord(Struct, frozen=True):
-    """A task of a finished run in plain values; its traces, the newest first, are rows yet."""
+    """A task of a finished run in plain values. Its traces, newest first, are still encoded
+    rows."""
 
     id: str
     level: int
@@ -45,10 +46,10 @@ class RunRecord(Struct, frozen=True):
 
 
 class LastRun(Struct, frozen=True):
-    """A finished run: `count` tasks, then groups of paths with who reads or shows them.
+    """A finished run: `count` tasks, and groups of paths with the tasks that read or show them.
 
-    `records` and `owners` are what is not as in the file of pieces any more; a path without
-    owners is no longer looked at. `seen` are records that were unpacked once.
+    `records` and `owners` override the file of pieces. A path without owners is no longer watched.
+    `seen` are unpacked records.
     """
 
     salt: bytes
@@ -81,7 +82,8 @@ class LastRun(Struct, frozen=True):
         return found
 
     def dirty(self, moved: Iterable[str]) -> set[int] | None:
-        """The tasks that read or show these paths; None if one is not theirs alone."""
+        """Return the tasks that read or show these paths; None if a path is not owned by tasks
+        only."""
         found: set[int] = set()
         for path in moved:
             owners = self.owners_of(path)
@@ -91,9 +93,9 @@ class LastRun(Struct, frozen=True):
         return found
 
     def only_of(self, wave: set[int], prefix: str, kinds: Kinds) -> frozenset[str]:
-        """The paths that nobody but these tasks reads or shows."""
+        """Return the paths that only these tasks read or show."""
         rows = ((number, self.task(number, kinds).inputs, self.trace(number)) for number in wave)
-        paths = owners_of(rows, prefix)
+        paths = map_path_owners(rows, prefix)
         return frozenset(path for path in paths if wave.issuperset(self.owners_of(path)))
 
     def task(self, number: int, kinds: Kinds) -> Task:
@@ -102,7 +104,7 @@ class LastRun(Struct, frozen=True):
         return Task(TaskId(found.id), kinds[found.kind](*found.values), needs)
 
     def trace(self, number: int) -> Trace:
-        """The newest one: what holds."""
+        """Return the newest trace, which is the valid one."""
         found = decode_traces(self.record(number).traces[:1])
         if not found:
             raise self.pieces.damage()
@@ -115,7 +117,7 @@ class LastRun(Struct, frozen=True):
 
 
 class Reached(Struct, frozen=True):
-    """The part of a graph that an edit may reach: `numbers` are those of the whole graph."""
+    """The part of a graph that an edit can affect. `numbers` are those of the whole graph."""
 
     graph: TaskGraph
     numbers: tuple[int, ...]
@@ -123,12 +125,12 @@ class Reached(Struct, frozen=True):
 
     @property
     def ran(self) -> tuple[int, ...]:
-        """The tasks of it that are to be looked at again."""
+        """Return its tasks that must be decided again."""
         return tuple(one for place, one in enumerate(self.numbers) if place not in self.known)
 
 
-def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
-    """The dirty tasks, all that need them, and what these need (as known outcomes)."""
+def find_reached_tasks(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
+    """Find the dirty tasks, their dependents, and the needs of these as known outcomes."""
     wave = with_dependents(dirty, lambda number: last.record(number).dependents)
     numbers = tuple(sorted(wave.union(*(last.record(number).needs for number in wave))))
     place = {number: position for position, number in enumerate(numbers)}
@@ -145,39 +147,39 @@ def reached(last: LastRun, dirty: set[int], kinds: Kinds) -> Reached:
     return Reached(graph, numbers, known)
 
 
-def whole(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
-    """The result of a part as one of all tasks: the others are unpacked where they are read."""
+def complete_result(last: LastRun, part: Reached, result: RunResult, kinds: Kinds) -> RunResult:
+    """Extend a partial result to all tasks. The others are unpacked on demand."""
     place = {number: position for position, number in enumerate(part.numbers)}
 
-    def task(number: int) -> Task:
+    def unpack_task(number: int) -> Task:
         return part.graph.tasks[place[number]] if number in place else last.task(number, kinds)
 
-    def outcome(number: int) -> Outcome:
+    def unpack_outcome(number: int) -> Outcome:
         return result.outcomes[place[number]] if number in place else last.outcome(number)
 
     count = last.count
     graph = TaskGraph(
-        MadeWhenRead(count, task),
+        MadeWhenRead(count, unpack_task),
         MadeWhenRead(count, lambda number: TaskId(last.record(number).id)),
         MadeWhenRead(count, lambda number: last.record(number).needs),
         MadeWhenRead(count, lambda number: last.record(number).level),
     )
     return replace(
-        result, graph=graph, outcomes=MadeWhenRead(count, outcome), looked_at=part.numbers
+        result, graph=graph, outcomes=MadeWhenRead(count, unpack_outcome), looked_at=part.numbers
     )
 
 
 def with_outcomes(outcomes: Sequence[Outcome], others: Mapping[int, Outcome]) -> Sequence[Outcome]:
-    """The same outcomes but for a few; none is unpacked for it."""
+    """Replace a few outcomes without unpacking the others."""
 
-    def outcome(number: int) -> Outcome:
+    def get_outcome(number: int) -> Outcome:
         return others[number] if number in others else outcomes[number]
 
-    return MadeWhenRead(len(outcomes), outcome)
+    return MadeWhenRead(len(outcomes), get_outcome)
 
 
 class FinishedRun(Struct, frozen=True):
-    """A run to be kept whole, its tasks packed."""
+    """A run to store completely, with packed tasks."""
 
     salt: bytes
     info: ProjectInfo
@@ -189,24 +191,24 @@ def group_of(path: str, count: int) -> int:
     return crc32(path.encode("utf-8", "surrogatepass")) % count
 
 
-def packed_record(record: RunRecord) -> bytes:
+def pack_record(record: RunRecord) -> bytes:
     return marshal.dumps(astuple(record))
 
 
-def owners_of(
+def map_path_owners(
     rows: Iterable[tuple[int, TaskInputs, Trace]], prefix: str
 ) -> dict[str, tuple[int, ...]]:
-    """For each path, as stage 0 names it, the tasks that read it or show it."""
+    """Map each path, as stage 0 names it, to the tasks that read or show it."""
     owners: dict[str, list[int]] = {}
     for number, inputs, trace in rows:
-        shown = [*shown_files(inputs, trace.output)]
+        shown = [*list_visible_files(inputs, trace.output)]
         shown += [inputs.shown_in] if inputs.owns_folder else []
         for path in (*(path for path, _ in trace.files), *shown):
             owners.setdefault(path if path.startswith("/") else prefix + path, []).append(number)
     return {path: tuple(numbers) for path, numbers in owners.items()}
 
 
-def last_run_of(
+def pack_finished_run(
     salt: bytes, info: ProjectInfo, result: RunResult, traces: Recall, prefix: str
 ) -> FinishedRun:
     """A finished run, packed whole."""
@@ -220,17 +222,17 @@ def last_run_of(
     records = (
         RunRecord(
             str(task.id), graph.level_of[number], graph.needs[number], dependents[number],
-            task.kind, plain_inputs(task), _rows(trace, map(encode_trace, traces(task.id))),
+            task.kind, pack_inputs(task), _merge_traces(trace, map(encode_trace, traces(task.id))),
         )
         for task, (number, _, trace) in zip(graph.tasks, rows, strict=True)
     )  # fmt: skip
-    return FinishedRun(salt, info, tuple(map(packed_record, records)), owners_of(rows, prefix))
+    return FinishedRun(salt, info, tuple(map(pack_record, records)), map_path_owners(rows, prefix))
 
 
-def renewed_run(
+def update_packed_run(
     last: LastRun, salt: bytes, part: Reached, result: RunResult, prefix: str
 ) -> LastRun:
-    """The packed run with the tasks of a part replaced; `result` is one of all tasks."""
+    """Update the packed run with the tasks of a part. `result` covers all tasks."""
     records = dict(last.records)
     owners = dict(last.owners)
     for number in part.ran:
@@ -238,9 +240,9 @@ def renewed_run(
         if trace is None:
             continue
         task, old = result.graph.tasks[number], last.record(number)
-        before = set(owners_of([(number, task.inputs, last.trace(number))], prefix))
-        after = set(owners_of([(number, task.inputs, trace)], prefix))
-        records[number] = packed_record(replace(old, traces=_rows(trace, old.traces)))
+        before = set(map_path_owners([(number, task.inputs, last.trace(number))], prefix))
+        after = set(map_path_owners([(number, task.inputs, trace)], prefix))
+        records[number] = pack_record(replace(old, traces=_merge_traces(trace, old.traces)))
         # A path may have thousands of owners: only what this task stopped or began to look at.
         for path in before ^ after:
             now = set(owners[path] if path in owners else last.owners_of(path))
@@ -248,6 +250,6 @@ def renewed_run(
     return replace(last, salt=salt, records=records, owners=owners)
 
 
-def _rows(trace: Trace, older: Iterable[Any]) -> list[Any]:
-    """The trace that holds now, then the others; the first is what `outcome` shows."""
+def _merge_traces(trace: Trace, older: Iterable[Any]) -> list[Any]:
+    """Put the valid trace before the others, because `outcome` shows the first."""
     return [encode_trace(trace), *(one for one in older if one["key"] != trace.key)][:_KEPT]

@@ -1,7 +1,6 @@
-"""The last run on the disk: a large file has a piece for each task, a small one says what has
-changed since that was written.
+"""The last run on disk: a large file with a piece per task, and a small file of later changes.
 
-Both lie beside a stored answer and belong to it alone: all carry the same salt. Deletable.
+Both belong to one stored answer and carry the same salt. Deletable.
 """
 
 import marshal
@@ -14,7 +13,7 @@ from fabric import manifest
 from fabric.cache_seal import CacheSeal
 from fabric.engine.memory.pieces import SUFFIX, open_pieces, write_pieces
 from fabric.engine.shortcuts.last_run import FinishedRun, LastRun, Owners, group_of
-from fabric.engine.shortcuts.packing import info_of, packed_info
+from fabric.engine.shortcuts.packing import pack_info, unpack_info
 from fabric.model.problems import FabricError
 from fabric.model.project_info import ProjectInfo
 from fabric.system.disk import read_bytes, write_atomic
@@ -28,7 +27,7 @@ _MANY_BYTES = 1 << 19
 
 
 class LastRunFiles(Struct, frozen=True):
-    """Where the last run of a command line is stored, and the seal that it must carry."""
+    """The path of a command line's last run, and its required seal."""
 
     folder: str
     argv: Sequence[str]
@@ -49,7 +48,7 @@ class LastRunFiles(Struct, frozen=True):
 
 
 def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
-    """What belongs to a stored answer, or None."""
+    """Load the last run of a stored answer, or None."""
     try:
         content = files.seal.unseal(files.name, read_bytes(files.head))
         found = marshal.loads(content) if content else None  # noqa: S302: sealed by us
@@ -64,12 +63,12 @@ def load_last_run(files: LastRunFiles, salt: bytes) -> LastRun | None:
     pieces = open_pieces(files.pieces, files.seal)
     if pieces is None or pieces.salt != base or len(pieces) != count + groups:
         return None
-    return LastRun(own, info_of(info), count, pieces, stats, records, owners)
+    return LastRun(own, unpack_info(info), count, pieces, stats, records, owners)
 
 
 def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:
-    """The large file first: the small one says which it belongs to."""
-    groups = _grouped(run.owners)
+    """Save the large file first, because the small file refers to it."""
+    groups = _group_owners(run.owners)
     parts = (*run.records, *map(marshal.dumps, groups))
     try:
         write_pieces(files.pieces, files.seal, run.salt, parts)
@@ -81,10 +80,10 @@ def save_last_run(files: LastRunFiles, run: FinishedRun) -> None:
 
 
 def save_renewed_run(files: LastRunFiles, last: LastRun) -> None:
-    """What has changed, in the small file; both again, where that has become much."""
+    """Save changes in the small file, or both files if it has become large."""
     if sum(map(len, last.records.values())) > _MANY_BYTES:
         try:
-            run = _unfolded(last)
+            run = _unpack_run(last)
         except FabricError:
             return
         save_last_run(files, run)
@@ -102,7 +101,7 @@ _Head = tuple[
 def _write_head(files: LastRunFiles, head: _Head) -> None:
     salt, info, counts, base, stats, records, owners = head
     packed: Any = (
-        manifest.FORMAT, salt, packed_info(info), *counts, base, stats, records, owners,
+        manifest.FORMAT, salt, pack_info(info), *counts, base, stats, records, owners,
     )  # fmt: skip
     content = files.seal.seal(files.name, marshal.dumps(packed))
     try:
@@ -111,7 +110,7 @@ def _write_head(files: LastRunFiles, head: _Head) -> None:
         return
 
 
-def _unfolded(last: LastRun) -> FinishedRun:
+def _unpack_run(last: LastRun) -> FinishedRun:
     owners: dict[str, tuple[int, ...]] = {}
     for number in range(len(last.pieces) - last.count):
         owners.update(last.group(number))
@@ -121,7 +120,7 @@ def _unfolded(last: LastRun) -> FinishedRun:
     return FinishedRun(last.salt, last.info, records, held)
 
 
-def _grouped(owners: Owners) -> list[dict[str, tuple[int, ...]]]:
+def _group_owners(owners: Owners) -> list[dict[str, tuple[int, ...]]]:
     """Paths by a number that is made from their names: where to look for one of them."""
     count = len(owners) // _PATHS_A_PIECE + 1
     groups: list[dict[str, tuple[int, ...]]] = [{} for _ in range(count)]

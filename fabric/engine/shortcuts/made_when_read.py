@@ -1,4 +1,4 @@
-"""A long row of values that are packed, each of which is made when somebody reads it."""
+"""A long sequence of packed values that are unpacked when read."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar, overload

@@ -1,4 +1,4 @@
-"""Tasks and what was said of a project as plain values, as marshal takes them, and back."""
+"""Pack tasks and project facts into plain values for marshal, and unpack them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,32 +12,32 @@ from fabric.model.task import Task, TaskInputs
 Kinds = Mapping[str, type[TaskInputs]]
 
 
-def plain_inputs(task: Task) -> tuple[Any, ...]:
-    """The fields of a task's inputs as marshal takes them; tuples stay tuples, for keys' sake."""
+def pack_inputs(task: Task) -> tuple[Any, ...]:
+    """Pack a task's inputs for marshal. Tuples stay tuples, because keys depend on them."""
     names = task.inputs.__struct_fields__
-    return tuple(_plain(getattr(task.inputs, name)) for name in names)
+    return tuple(_convert_to_plain(getattr(task.inputs, name)) for name in names)
 
 
-def _plain(value: Any) -> Any:
-    """A value as marshal takes it: words of an enum as text, tuples still tuples."""
+def _convert_to_plain(value: Any) -> Any:
+    """Convert a value for marshal: enum members become text, tuples stay tuples."""
     if isinstance(value, tuple):
-        return tuple(map(_plain, value))
+        return tuple(map(_convert_to_plain, value))
     return str(value) if isinstance(value, str) else value
 
 
-def packed_info(info: ProjectInfo) -> tuple[Any, ...]:
-    return info.workspace, info.stage, tuple(map(_packed_problem, info.warnings))
+def pack_info(info: ProjectInfo) -> tuple[Any, ...]:
+    return info.workspace, info.stage, tuple(map(_pack_problem, info.warnings))
 
 
-def _packed_problem(one: Problem) -> tuple[Any, ...]:
+def _pack_problem(one: Problem) -> tuple[Any, ...]:
     where = astuple(one.where) if one.where else None
     return one.code, one.message, one.hint, where, one.frame
 
 
-def info_of(found: Any) -> ProjectInfo:
+def unpack_info(found: Any) -> ProjectInfo:
     workspace, stage, warnings = found
-    return ProjectInfo(workspace, stage, tuple(_problem(*one) for one in warnings))
+    return ProjectInfo(workspace, stage, tuple(_unpack_problem(*one) for one in warnings))
 
 
-def _problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
+def _unpack_problem(code: str, message: str, hint: str, where: Any, frame: str) -> Problem:
     return Problem(code, message, hint, Place(*where) if where else None, frame)

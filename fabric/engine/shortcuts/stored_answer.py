@@ -1,4 +1,4 @@
-"""An answer as it goes to the terminal; apart, since every command has one and few are kept."""
+"""An answer as terminal output; a separate module because every command imports it."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""What a build or package run came to."""
+"""The result of a build or package run."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -10,7 +10,7 @@ from fabric.model.outcomes.shard_share import ShardShare
 
 
 class BuiltArtifact(JsonStruct, frozen=True):
-    """One function's result as users see it. `saved_ms` is what making it took, if it was not."""
+    """One function's artifact. `saved_ms` is its build time if it was cached."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"savedMs"})
 
@@ -25,8 +25,11 @@ class BuiltArtifact(JsonStruct, frozen=True):
 
 
 class BuildOutcome(JsonStruct, frozen=True):
-    """`artifacts` are all that there are, `new` those that this run made; the rest are counts of
-    tasks, and the time that they took. `left` were not begun when it was interrupted."""
+    """`artifacts` are all artifacts, `new` those of this run. The rest are task counts and the
+    duration.
+
+    `left` tasks were not started before an interruption.
+    """
 
     verb: Verb
     artifacts: Sequence[BuiltArtifact]

@@ -1,4 +1,4 @@
-"""What became of what is live: deployed, removed, taken back, or just looked at."""
+"""Results of deploys, removals, rollbacks and queries of the deployed state."""
 
 from fabric.model.outcomes.json_struct import JsonObject, JsonStruct
 from fabric.model.outcomes.remote_use import RemoteUse
@@ -12,7 +12,7 @@ class FunctionEnd(JsonStruct, frozen=True):
 
 
 class ServiceEnd(JsonStruct, frozen=True):
-    """One service at one provider, as a deploy left it."""
+    """One service at one provider after a deploy."""
 
     service: str
     provider: str
@@ -26,7 +26,7 @@ class ServiceEnd(JsonStruct, frozen=True):
 
 
 class TaskCounts(JsonStruct, frozen=True, omit_defaults=True):
-    """With a shared cache, what it did is told beside."""
+    """The task counts, with the use of a shared cache."""
 
     ran: int
     skipped: int
@@ -56,8 +56,7 @@ class FunctionAt(JsonStruct, frozen=True):
 
 
 class RemoveOutcome(JsonStruct, frozen=True):
-    """`removed` are services that are gone, `functions` those that are gone of services that
-    stay."""
+    """`removed` are deleted services. `functions` are deleted functions of other services."""
 
     stage: str
     removed: tuple[ServiceAt, ...]
@@ -66,7 +65,7 @@ class RemoveOutcome(JsonStruct, frozen=True):
 
 
 class RollbackOutcome(JsonStruct, frozen=True, rename={"before": "from"}):
-    """`before` is the deployment that was live, `to` the one that is."""
+    """`before` is the previous deployment, `to` the restored one."""
 
     service: str
     stage: str

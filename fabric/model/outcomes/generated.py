@@ -1,4 +1,4 @@
-"""What `generate` answers with."""
+"""The result of `generate`."""
 
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ class GeneratedFile(JsonStruct, frozen=True):
 
 
 class GenerateOutcome(JsonStruct, frozen=True):
-    """`diff` is what changes in the files, with secrets hidden."""
+    """`diff` shows the file changes without secrets."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"next_step"})
 

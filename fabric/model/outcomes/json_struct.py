@@ -1,4 +1,4 @@
-"""What commands answer with: values that are JSON under the names of their fields."""
+"""Command results: values that become JSON under their field names."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeAlias

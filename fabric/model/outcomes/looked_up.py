@@ -1,4 +1,4 @@
-"""What the smaller questions are answered with."""
+"""Results of small queries."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -7,7 +7,7 @@ from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
 
 
 class DocumentOutcome(JsonStruct, frozen=True):
-    """A text of ours that was asked for, a schema or a help page, and as what JSON has it."""
+    """A requested text of fabric, such as a schema or a help page, and its JSON form."""
 
     document: Mapping[str, object]
     words: str
@@ -52,7 +52,7 @@ class InvokeOutcome(JsonStruct, frozen=True):
 
 
 class ServedOutcome(JsonStruct, frozen=True):
-    """What was served until it was told to end."""
+    """The result of a server that was stopped."""
 
     url: str
     calls: int
@@ -60,8 +60,10 @@ class ServedOutcome(JsonStruct, frozen=True):
 
 
 class StreamedOutcome(JsonStruct, frozen=True):
-    """What of a deployed stage was answered here until it was told to end. `routes` were led here;
-    those of `left_alone` somebody else has changed meanwhile."""
+    """The result of serving a deployed stage locally. `routes` were diverted.
+
+    Another process changed the routes of `left_alone` meanwhile.
+    """
 
     stage: str
     tunnel: str
@@ -73,7 +75,7 @@ class StreamedOutcome(JsonStruct, frozen=True):
 
 
 class RestoredService(JsonStruct, frozen=True):
-    """A service whose users meet the cloud again."""
+    """A service whose routes point to the cloud again."""
 
     service: str
     provider: str
@@ -86,8 +88,10 @@ class RestoredOutcome(JsonStruct, frozen=True):
 
 
 class PresetCall(JsonStruct, frozen=True):
-    """One call with a sample event. Of a queue's batch: the messages that come back, those that are
-    done with, and why, where the platform does not do what was meant."""
+    """One call with a sample event. For queue batches: retried and completed messages.
+
+    Also the reason if the platform handles the result differently from the intent.
+    """
 
     function: str
     preset: str
@@ -152,7 +156,7 @@ class CacheStatsOutcome(JsonStruct, frozen=True):
 
 
 class CacheStatusOutcome(JsonStruct, frozen=True):
-    """Of the shared cache. `ms` is how long it took to learn what is there."""
+    """The status of the shared cache. `ms` is the query time."""
 
     configured: bool = False
     place: str = ""

@@ -1,4 +1,4 @@
-"""What a plan says: services with their functions, tasks with what becomes of each."""
+"""The content of a plan: services with functions, and tasks with decisions."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -9,7 +9,7 @@ from fabric.model.outcomes.json_struct import Json, JsonObject, JsonStruct
 
 
 class PlannedFunction(JsonStruct, frozen=True):
-    """`change` is create, update, delete or none; `fields` have the old and the new value."""
+    """`change` is create, update, delete or none. `fields` have old and new values."""
 
     name: str
     triggers: tuple[JsonObject, ...]
@@ -41,7 +41,7 @@ class PlannedTask(JsonStruct, frozen=True):
 
 
 class PlanSummary(JsonStruct, frozen=True):
-    """Functions by what changes of them, tasks by what becomes of them."""
+    """The number of functions by change, and of tasks by decision."""
 
     create: int
     update: int
@@ -71,7 +71,7 @@ class ChangedInput(JsonStruct, frozen=True):
 
 
 class Cause(JsonStruct, frozen=True):
-    """A task that another one waits for, and that runs for reasons of its own."""
+    """A task that another one waits for and that runs for its own reasons."""
 
     task: str
     reason: str
@@ -79,8 +79,8 @@ class Cause(JsonStruct, frozen=True):
 
 
 class ExplainOutcome(JsonStruct, frozen=True):
-    """Why one task would run. `inputs` is how many were looked at; `causes` are at the bottom of
-    what it waits for."""
+    """Why one task would run. `inputs` is the number of compared inputs. `causes` are the first
+    outdated tasks that it depends on."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"inputs"})
 

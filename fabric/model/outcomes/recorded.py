@@ -1,4 +1,4 @@
-"""What `fabric state` answers: records as they are kept, moved, mended and compared."""
+"""Results of `fabric state`: stored, moved, repaired and compared records."""
 
 from typing import ClassVar
 
@@ -31,7 +31,8 @@ class RecordsOutcome(JsonStruct, frozen=True):
 
 
 class RecordOutcome(JsonStruct, frozen=True):
-    """`lock` tells of who holds it; `is_unwritten` of a later state that waits to be pushed."""
+    """`lock` describes the lock holder. `is_unwritten` means that a later state waits to be
+    pushed."""
 
     record: Record
     lock: JsonObject | None
@@ -40,7 +41,7 @@ class RecordOutcome(JsonStruct, frozen=True):
 
 
 class StoredOutcome(JsonStruct, frozen=True):
-    """A record to the letter, as its back end keeps it."""
+    """The exact stored bytes of a record."""
 
     content: str
 
@@ -93,7 +94,7 @@ class ForgetOutcome(JsonStruct, frozen=True):
 
 
 class UnlockOutcome(JsonStruct, frozen=True):
-    """Where nobody held the lock there is no `holder`, and nothing to do."""
+    """The result of an unlock. A free lock has no `holder`, and nothing is done."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"title", "by"})
 
@@ -118,16 +119,16 @@ class KnownRecord(JsonStruct, frozen=True):
 
 
 class ReconcileOutcome(JsonStruct, frozen=True):
-    """`fixed` are the records whose receipts were made anew, when that was asked for."""
+    """`fixed` are the records whose receipts were rewritten on request."""
 
     entries: tuple[ReconciledRecord, ...]
     fixed: tuple[KnownRecord, ...] | UnsetType = UNSET
 
 
-def known(ref: RecordRef) -> KnownRecord:
+def describe_record(ref: RecordRef) -> KnownRecord:
     return KnownRecord(ref.service, ref.stage, ref.provider)
 
 
-def saved(record: Record) -> SavedRecord:
+def describe_saved_record(record: Record) -> SavedRecord:
     ref = record.ref
     return SavedRecord(ref.service, ref.stage, ref.provider, record.deployment_id, record.serial)

@@ -1,10 +1,10 @@
-"""What a shared cache did for a run."""
+"""The use of a shared cache in a run."""
 
 from fabric.model.outcomes.json_struct import JsonStruct
 
 
 class RemoteUse(JsonStruct, frozen=True):
-    """`hits` are results of others that were taken; `ms` is how long the run waited in all."""
+    """`hits` are results taken from the shared cache. `ms` is the total wait time."""
 
     hits: int
     fetched_bytes: int

@@ -1,4 +1,4 @@
-"""What `fabric router` answers: endpoints with their weights, and what was done to a name."""
+"""Results of `fabric router`: endpoints with weights, and DNS changes."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from fabric.model.routing import (
 
 
 class RoutedEndpoint(JsonStruct, frozen=True):
-    """One endpoint as the target state keeps it."""
+    """One endpoint in the target state."""
 
     label: str
     provider: str
@@ -53,7 +53,7 @@ class DriftRow(JsonStruct, frozen=True):
 
 
 class SyncEntry(JsonStruct, frozen=True):
-    """One entry of the history: who led the name where, from where, and why."""
+    """One history entry: the user, the old and new routing, and the reason."""
 
     id: str
     operation: str
@@ -70,7 +70,7 @@ class SyncEntry(JsonStruct, frozen=True):
 
 
 class SyncOutcome(JsonStruct, frozen=True):
-    """`weights` are those that hold from now on, or would without `dry_run`."""
+    """`weights` are the new weights, or with `dry_run` the would-be ones."""
 
     id: str
     service: str
@@ -95,7 +95,7 @@ class ShiftStep(JsonStruct, frozen=True):
 
 
 class StepsOutcome(JsonStruct, frozen=True):
-    """What was gone up to, and what holds now: the first shares again where it `went_back`."""
+    """The reached step and the final weights; the original ones if it `went_back`."""
 
     label: str
     steps: tuple[ShiftStep, ...]
@@ -118,14 +118,14 @@ class TrendPoint(JsonStruct, frozen=True):
 
 
 class HistoryOutcome(JsonStruct, frozen=True):
-    """Newest first; the trend is of what was applied, oldest first."""
+    """The entries, newest first. The trend contains applied weights, oldest first."""
 
     entries: tuple[SyncEntry, ...]
     trend: tuple[TrendPoint, ...]
 
 
 class EndpointRow(JsonStruct, frozen=True):
-    """`latency_ms` is None where nobody was asked, or nobody answered."""
+    """An endpoint. `latency_ms` is None without a check or a response."""
 
     label: str
     provider: str
@@ -150,8 +150,8 @@ class ForeignRow(JsonStruct, frozen=True):
 
 
 class RouterStatusOutcome(JsonStruct, frozen=True):
-    """`summary` is None while some endpoint has no address yet. `foreign` is what somebody else
-    has where something of ours would have to be."""
+    """`summary` is None while an endpoint has no address. `foreign` are DNS records of other owners
+    in the way."""
 
     service: str
     stage: str
@@ -183,7 +183,7 @@ class ChaosOutcome(JsonStruct, frozen=True):
 
 
 class RouterDeployOutcome(JsonStruct, frozen=True):
-    """`sync` is what became of the name, None where it was not asked for or not come to."""
+    """`sync` is the DNS result; None if not requested or not reached."""
 
     stage: str
     deployments: tuple[ServiceEnd, ...]
@@ -192,11 +192,11 @@ class RouterDeployOutcome(JsonStruct, frozen=True):
     summary: TaskCounts | None = None
 
 
-def action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
+def list_action_rows(actions: tuple[RouterAction, ...]) -> tuple[RouterActionRow, ...]:
     return tuple(RouterActionRow(one.resource, one.action, one.name, one.detail) for one in actions)
 
 
-def foreign_rows(parts: tuple[RouterPart, ...]) -> tuple[ForeignRow, ...]:
+def list_foreign_rows(parts: tuple[RouterPart, ...]) -> tuple[ForeignRow, ...]:
     return tuple(ForeignRow(one.resource, one.name, one.detail) for one in parts)
 
 
@@ -204,5 +204,5 @@ def share_rows(shares: tuple[EndpointShare, ...]) -> tuple[RoutedShare, ...]:
     return tuple(RoutedShare(one.label, one.url, one.weight) for one in shares)
 
 
-def weight_map(weights: Weights) -> Mapping[str, int]:
+def map_weights(weights: Weights) -> Mapping[str, int]:
     return dict(weights)

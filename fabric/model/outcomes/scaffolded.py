@@ -1,4 +1,4 @@
-"""What commands answer with that write the beginnings of a project."""
+"""Results of commands that create a project."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from fabric.model.outcomes.json_struct import JsonStruct
 
 
 class InitOutcome(JsonStruct, frozen=True):
-    """`files` were written, `kept` were there and left alone; paths are seen from `folder`."""
+    """`files` were written, `kept` existed and stay unchanged. Paths are relative to `folder`."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"title", "advice"})
 

@@ -4,8 +4,8 @@ from fabric.model.outcomes.json_struct import JsonStruct
 
 
 class ShardShare(JsonStruct, frozen=True):
-    """`results` are counts by part, of what nobody else in the run needs; `expected_ms` how long
-    each part takes, where that is remembered of all of it."""
+    """`results` are the counts of final tasks by shard. `expected_ms` are the shards' durations, if
+    all are known."""
 
     number: int
     count: int

@@ -1,8 +1,8 @@
-"""What is answered of calls that were made: lines, numbers and traces."""
+"""Results about invocations: lines, numbers and traces."""
 
 from typing import ClassVar
 
-from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, moment
+from fabric.model.observed import FunctionNumbers, LogLine, TracedCall, format_moment
 from fabric.model.outcomes.json_struct import JsonStruct
 
 
@@ -69,7 +69,7 @@ class TracedRow(JsonStruct, frozen=True):
 
 
 class TracesOutcome(JsonStruct, frozen=True):
-    """With `as_trees` each is drawn with its steps."""
+    """Traces. With `as_trees` each is shown with its steps."""
 
     only_in_words: ClassVar[frozenset[str]] = frozenset({"asTrees"})
 
@@ -79,9 +79,9 @@ class TracesOutcome(JsonStruct, frozen=True):
     as_trees: bool = False
 
 
-def line_row(line: LogLine) -> LineRow:
+def build_line_row(line: LogLine) -> LineRow:
     return LineRow(
-        moment(line.at),
+        format_moment(line.at),
         line.service,
         line.function,
         line.provider,
@@ -91,15 +91,17 @@ def line_row(line: LogLine) -> LineRow:
     )
 
 
-def numbers_row(one: FunctionNumbers) -> NumbersRow:
+def build_numbers_row(one: FunctionNumbers) -> NumbersRow:
     where = (one.service, one.function, one.provider)
     return NumbersRow(*where, one.calls, one.errors, one.p50_ms, one.p95_ms)
 
 
 def trace_row(one: TracedCall) -> TracedRow:
     steps = tuple(
-        StepRow(step.id, step.parent, step.name, moment(step.started_at), step.ms, step.status)
+        StepRow(
+            step.id, step.parent, step.name, format_moment(step.started_at), step.ms, step.status
+        )
         for step in one.steps
     )
     where = (one.id, one.service, one.function, one.provider)
-    return TracedRow(*where, moment(one.started_at), one.ms, one.status, steps)
+    return TracedRow(*where, format_moment(one.started_at), one.ms, one.status, steps)

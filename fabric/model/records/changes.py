@@ -1,16 +1,23 @@
-"""What a run adds to a record, entry by entry: the same fold serves memory and replay."""
+"""The changes of a run to a record, entry by entry. Memory and replay use the same fold."""
 
 from typing import TypeAlias
 
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
-from fabric.model.records.record import DOUBT, FunctionRecord, Intent, Mode, Operation, Record
+from fabric.model.records.record import (
+    RELEASE_UNCERTAIN,
+    FunctionRecord,
+    Intent,
+    Mode,
+    Operation,
+    Record,
+)
 from fabric.model.records.record_document import (
     Document,
     FunctionDocument,
-    function_document,
-    function_read,
+    decode_function_record,
+    encode_function_record,
 )
 from fabric.model.task import Pairs
 
@@ -26,9 +33,9 @@ class FunctionGone(Struct, frozen=True, tag_field="kind", tag="gone"):
 
 
 class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
-    """A call failed half-way, or nobody knows: the function's key no longer stands for it.
+    """A call failed halfway or its end is unknown: the function's key is no longer valid.
 
-    One that was not there before may be there now: only what is in the record can be taken away.
+    A new function gets an entry too, because only recorded functions can be deleted.
     """
 
     task: str
@@ -36,7 +43,7 @@ class FunctionUnsure(Struct, frozen=True, tag_field="kind", tag="unsure"):
 
 
 class UnitDone(Struct, frozen=True, tag_field="kind", tag="unit"):
-    """What the deploy of a whole service gave besides its functions, in place of what it had."""
+    """The outputs of a whole-service deploy beside its functions. They replace the old ones."""
 
     task: str
     outputs: Pairs
@@ -53,7 +60,7 @@ class ReleaseDone(Struct, frozen=True, tag_field="kind", tag="release"):
 RecordChange: TypeAlias = FunctionDone | FunctionGone | FunctionUnsure | UnitDone | ReleaseDone
 
 
-def applied(record: Record, entry: RecordChange) -> Record:
+def apply_change(record: Record, entry: RecordChange) -> Record:
     """The record after an entry. To apply one twice changes nothing more."""
     match entry:
         case FunctionDone(function=function):
@@ -66,7 +73,7 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(record, functions=tuple(rest), kept=kept)
         case FunctionUnsure(name=name):
             was = record.function(name) or FunctionRecord(name, key="", artifact_sha256="")
-            unsure = applied(record, FunctionDone(entry.task, replace(was, key="")))
+            unsure = apply_change(record, FunctionDone(entry.task, replace(was, key="")))
             return replace(unsure, release_key="")
         case UnitDone(outputs=outputs):
             return replace(record, outputs=outputs)
@@ -74,46 +81,47 @@ def applied(record: Record, entry: RecordChange) -> Record:
             return replace(record, endpoint=endpoint, outputs=outputs, release_key=key, kept=kept)
 
 
-def made_unsure(record: Record) -> Record:
-    """What a dead run was about to do may have happened: its functions count as unknown."""
+def mark_intents_unknown(record: Record) -> Record:
+    """Mark the functions of a dead run's intents as unknown, because its calls can have
+    succeeded."""
     if record.mode is Mode.SIMULATED:
         return record
     for intent in record.pending:
-        for name in functions_of(record, intent):
-            record = applied(record, FunctionUnsure(intent.task, name))
+        for name in list_intent_functions(record, intent):
+            record = apply_change(record, FunctionUnsure(intent.task, name))
     if not record.pending:
         return record
-    kept = doubted(record.kept) if record.mode is Mode.REAL else record.kept
+    kept = add_doubt(record.kept) if record.mode is Mode.REAL else record.kept
     return replace(record, release_key="", kept=kept)
 
 
-def doubted(kept: Pairs) -> Pairs:
-    """What a release left, once it may have become otherwise: where things are to be looked for."""
-    return (*(pair for pair in kept if pair != DOUBT), DOUBT)
+def add_doubt(kept: Pairs) -> Pairs:
+    """Mark the release state as uncertain: it lists where to search."""
+    return (*(pair for pair in kept if pair != RELEASE_UNCERTAIN), RELEASE_UNCERTAIN)
 
 
-def broken_off(task: str, record: Record) -> ReleaseDone:
-    """A release that failed has done nobody knows how much of what it was to do."""
-    return ReleaseDone(task, record.endpoint, record.outputs, "", doubted(record.kept))
+def record_failed_release(task: str, record: Record) -> ReleaseDone:
+    """Record a failed release, of which any part can have been done."""
+    return ReleaseDone(task, record.endpoint, record.outputs, "", add_doubt(record.kept))
 
 
-def functions_of(record: Record, intent: Intent) -> list[str]:
-    """The functions of an intent; one without names is about all that there are."""
+def list_intent_functions(record: Record, intent: Intent) -> list[str]:
+    """List the functions of an intent. An intent without names means all."""
     if intent.operation is Operation.RELEASE:
         return []
     named = [name for name in intent.function.split(",") if name]
     return named or [one.name for one in record.functions]
 
 
-def settled(record: Record, task: str) -> Record:
-    """The record without the intent of a task whose ending is known."""
+def settle_intent(record: Record, task: str) -> Record:
+    """Remove the intent of a task whose outcome is known."""
     return replace(record, pending=tuple(one for one in record.pending if one.task != task))
 
 
-def entry_document(entry: RecordChange) -> Document:
+def encode_entry(entry: RecordChange) -> Document:
     document: Document = to_builtins(entry)
     if isinstance(entry, FunctionDone):
-        document["function"] = function_document(entry.function)
+        document["function"] = encode_function_record(entry.function)
     elif isinstance(entry, UnitDone | ReleaseDone):
         document["outputs"] = dict(entry.outputs)
     if isinstance(entry, ReleaseDone):
@@ -144,12 +152,12 @@ class _Release(Struct, frozen=True, tag_field="kind", tag="release"):
 _Stored: TypeAlias = _Done | FunctionGone | FunctionUnsure | _Unit | _Release
 
 
-def entry_from(document: object) -> RecordChange:
-    """Raises a ValidationError for whatever is no entry."""
+def decode_entry(document: object) -> RecordChange:
+    """Decode an entry. Raises a ValidationError if invalid."""
     found: _Stored = convert(document, _Stored)
     match found:
         case _Done(task, function):
-            return FunctionDone(task, function_read(function))
+            return FunctionDone(task, decode_function_record(function))
         case _Unit(task, outputs):
             return UnitDone(task, tuple(outputs.items()))
         case _Release(task, endpoint, outputs, key, kept):

@@ -6,8 +6,10 @@ from fabric.model.task import Pairs
 
 
 class Diversion(Struct, frozen=True):
-    """Where users are led meanwhile. `mark` is on whatever is made for that at the provider;
-    `before` are the provider's own texts of how it was: all that the way back needs."""
+    """Where routes are diverted to. `mark` tags everything created for it at the provider.
+
+    `before` are the provider's previous settings, sufficient for a restore.
+    """
 
     url: str
     mark: str

@@ -1,4 +1,4 @@
-"""What a record says when a run is over: pure folds of how it began and what was done."""
+"""The final record of a run, as pure functions of its start and its changes."""
 
 from msgspec.structs import replace
 
@@ -7,47 +7,51 @@ from fabric.model.records.record import Deployment, FunctionRecord, Lifecycle, R
 HISTORY = 20
 
 
-def deployed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
-    """A run that did all it wanted; a record in which nothing moved keeps its deployment."""
+def end_deployed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
+    """Return the record of a successful run. Without changes the deployment stays the same."""
     ended = replace(record, pending=(), lifecycle=Lifecycle.DEPLOYED)
-    if _same(base, record) and base.deployment_id:
+    if _is_same(base, record) and base.deployment_id:
         return replace(ended, deployment_id=base.deployment_id, updated_at=base.updated_at)
     ended = replace(ended, deployment_id=deployment_id, updated_at=now)
-    return replace(ended, history=(snapshot(ended), *base.history)[:HISTORY])
+    return replace(ended, history=(take_snapshot(ended), *base.history)[:HISTORY])
 
 
-def failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
-    """What is live now, under the id of the attempt; where nothing moved it stays what it was."""
-    if _same(base, record) and base.deployment_id:
-        return taken_back(base, record)
+def end_failed(base: Record, record: Record, deployment_id: str, now: str) -> Record:
+    """Return the record of a failed run under its id. Without changes it stays the same."""
+    if _is_same(base, record) and base.deployment_id:
+        return restore_base(base, record)
     ended = replace(record, pending=(), lifecycle=Lifecycle.FAILED)
     return replace(ended, deployment_id=deployment_id, updated_at=now)
 
 
-def taken_back(base: Record, record: Record) -> Record:
-    """As it was before this run, but for the numbers that only grow; and but for what it was given
-    another way on its way back, by the provider or by services that it depends on."""
+def restore_base(base: Record, record: Record) -> Record:
+    """Return the record before this run, with serial and fence kept.
+
+    Values that the provider or dependencies changed during the rollback are kept too.
+    """
     return replace(
         base,
         serial=record.serial,
         fence=record.fence,
         pending=(),
-        functions=record.functions if _by_name(record) != _by_name(base) else base.functions,
+        functions=record.functions
+        if _index_functions(record) != _index_functions(base)
+        else base.functions,
         endpoint=record.endpoint,
         outputs=record.outputs if dict(record.outputs) != dict(base.outputs) else base.outputs,
         kept=record.kept,
     )
 
 
-def _by_name(record: Record) -> dict[str, FunctionRecord]:
+def _index_functions(record: Record) -> dict[str, FunctionRecord]:
     return {one.name: one for one in record.functions}
 
 
-def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) -> Record:
+def end_rolled_back(record: Record, target: Deployment, deployment_id: str, now: str) -> Record:
     """A rollback: an earlier deployment is the current one again, and first in history."""
     if record.functions != target.functions:
         # Not quite: it has today's variables, or other addresses. That is a deployment of its own.
-        return deployed(record, replace(record, release_key=""), deployment_id, now)
+        return end_deployed(record, replace(record, release_key=""), deployment_id, now)
     rest = tuple(one for one in record.history if one.deployment_id != target.deployment_id)
     ended = replace(
         record,
@@ -57,11 +61,11 @@ def gone_back(record: Record, target: Deployment, deployment_id: str, now: str) 
         deployment_id=target.deployment_id,
         updated_at=now,
     )
-    return replace(ended, history=(snapshot(ended), *rest))
+    return replace(ended, history=(take_snapshot(ended), *rest))
 
 
-def without_addresses(record: Record) -> Record:
-    """Functions that are gone are at no address. What a release makes of the rest is due."""
+def remove_addresses(record: Record) -> Record:
+    """Remove the addresses of deleted functions. The next release handles the rest."""
     live = {f"{kind}_{one.name}" for one in record.functions for kind in ("url", "arn")}
     outputs = tuple(
         pair
@@ -71,7 +75,7 @@ def without_addresses(record: Record) -> Record:
     return replace(record, outputs=outputs, release_key="")
 
 
-def snapshot(record: Record) -> Deployment:
+def take_snapshot(record: Record) -> Deployment:
     return Deployment(
         record.deployment_id,
         record.mode,
@@ -83,7 +87,7 @@ def snapshot(record: Record) -> Deployment:
     )
 
 
-def _same(base: Record, record: Record) -> bool:
-    """Whether everything that a provider knows of is as it was."""
+def _is_same(base: Record, record: Record) -> bool:
+    """Return whether everything that the provider has is unchanged."""
     names = ("functions", "endpoint", "outputs", "release_key", "mode")
     return all(getattr(base, name) == getattr(record, name) for name in names)

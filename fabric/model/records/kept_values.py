@@ -1,4 +1,4 @@
-"""Values of a deploy that a record keeps sealed: whose they are, and what came of opening them."""
+"""Sealed values in a record: their owner and the result of opening them."""
 
 from msgspec import Struct
 
@@ -8,8 +8,7 @@ from fabric.model.task import Pairs
 
 
 class ValueOwner(Struct, frozen=True):
-    """What a seal is bound to: it opens for this function of this record, and for the environment
-    whose digests stand beside it."""
+    """The binding of a seal: a function, a record and the hash of its environment."""
 
     ref: RecordRef
     function: str
@@ -18,7 +17,7 @@ class ValueOwner(Struct, frozen=True):
 
 
 class OpenedValues(Struct, frozen=True):
-    """Without values `why_not` says what kept them closed; nothing where none were kept."""
+    """Opened values. Without them `why_not` explains the failure; empty if none were stored."""
 
     values: Secret[Pairs] = NO_PAIRS
     why_not: str = ""

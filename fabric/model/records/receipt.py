@@ -1,4 +1,4 @@
-"""The receipt of a stage and the deploy record of a provider: what a record says, for readers."""
+"""The receipt of a stage and the deploy record of a provider, for people and scripts."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, to_builtins
 
 from fabric.model.records.record import FunctionRecord, Mode, Record, RecordRef
-from fabric.model.records.record_document import triggers_of
+from fabric.model.records.record_document import list_trigger_documents
 
 RECEIPT_VERSION = 2
 Entry: TypeAlias = dict[str, object]
@@ -25,7 +25,7 @@ class ReceiptFunction(Struct, frozen=True, rename="camel"):
 
 
 class ReceiptEntry(Struct, frozen=True, rename="camel"):
-    """One deployment. `artifacts` are the digests of archives by function."""
+    """One deployment. `artifacts` are the archive hashes by function."""
 
     service: str
     provider: str
@@ -43,7 +43,7 @@ class Receipt(Struct, frozen=True):
     deployments: list[ReceiptEntry]
 
 
-def receipt_of(record: Record) -> ReceiptEntry:
+def decode_record_receipt(record: Record) -> ReceiptEntry:
     # Whether one without an archive is there, nobody knows: its first deploy failed on the way.
     functions = [one for one in record.functions if one.artifact_sha256]
     return ReceiptEntry(
@@ -53,18 +53,18 @@ def receipt_of(record: Record) -> ReceiptEntry:
         mode=record.mode,
         endpoint=record.endpoint,
         outputs=dict(record.outputs),
-        functions=[_function(one) for one in functions],
+        functions=[_encode_function(one) for one in functions],
         artifacts={one.name: one.artifact_sha256 for one in functions},
         updated_at=record.updated_at,
     )
 
 
-def receipt_entry(record: Record) -> Entry:
-    entry: Entry = to_builtins(receipt_of(record))
+def encode_receipt_entry(record: Record) -> Entry:
+    entry: Entry = to_builtins(decode_record_receipt(record))
     return entry
 
 
-def _function(one: FunctionRecord) -> ReceiptFunction:
+def _encode_function(one: FunctionRecord) -> ReceiptFunction:
     settings = dict(one.settings)
     return ReceiptFunction(
         name=one.name,
@@ -72,7 +72,7 @@ def _function(one: FunctionRecord) -> ReceiptFunction:
         resource_id=one.resource_id,
         endpoint=one.endpoint,
         handler=one.handler,
-        triggers=triggers_of(one),
+        triggers=list_trigger_documents(one),
         updated_at=one.updated_at,
         runtime=settings.get("runtime", ""),
         timeout=int(settings.get("timeout") or 0),
@@ -81,36 +81,36 @@ def _function(one: FunctionRecord) -> ReceiptFunction:
 
 def with_entry(document: object, stage: str, entry: Entry) -> Entry:
     """The receipt with this service and provider in it as they are now."""
-    rest = [one for one in entries_of(document) if not _same(one, entry)]
-    return _document(stage, [*rest, entry])
+    rest = [one for one in list_receipt_entries(document) if not _is_same_target(one, entry)]
+    return _build_document(stage, [*rest, entry])
 
 
-def without_entry(document: object, stage: str, service: str, provider: str) -> Entry | None:
-    """The receipt without a service and provider; None when nothing is left in it."""
+def remove_receipt_entry(document: object, stage: str, service: str, provider: str) -> Entry | None:
+    """Remove a service and provider from the receipt. Returns None if it is then empty."""
     gone: Entry = {"service": service, "provider": provider}
-    rest = [one for one in entries_of(document) if not _same(one, gone)]
-    return _document(stage, rest) if rest else None
+    rest = [one for one in list_receipt_entries(document) if not _is_same_target(one, gone)]
+    return _build_document(stage, rest) if rest else None
 
 
-def entries_of(document: object) -> list[Entry]:
-    """The deployments of a receipt; whatever is no receipt has none."""
+def list_receipt_entries(document: object) -> list[Entry]:
+    """List the deployments of a receipt; empty for an invalid receipt."""
     if not isinstance(document, dict):
         return []
     found = document.get("deployments")
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def describes(document: object, ref: RecordRef) -> bool:
-    """Whether a deploy record is of this record's service and stage."""
+def is_receipt_for(document: object, ref: RecordRef) -> bool:
+    """Return whether a deploy record has this record's service and stage."""
     if not isinstance(document, dict):
         return False
     return (document.get("service"), document.get("stage")) == (ref.service, ref.stage)
 
 
-def _document(stage: str, entries: Sequence[Entry]) -> Entry:
+def _build_document(stage: str, entries: Sequence[Entry]) -> Entry:
     ordered = sorted(entries, key=lambda one: (str(one.get("service")), str(one.get("provider"))))
     return {"version": RECEIPT_VERSION, "stage": stage, "deployments": ordered}
 
 
-def _same(one: Entry, other: Entry) -> bool:
+def _is_same_target(one: Entry, other: Entry) -> bool:
     return all(one.get(name) == other[name] for name in ("service", "provider"))

@@ -1,4 +1,4 @@
-"""What is live: one record for each service, stage and provider, and how it came to be."""
+"""The deployed state: one record for each service, stage and provider, with its history."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from fabric.model.task import Pairs
 
 
 class Mode(StrEnum):
-    """How a provider is reached: not at all, through the user's command, or by itself."""
+    """How a provider is used: simulated, through a custom command, or directly."""
 
     SIMULATED = "simulated"
     COMMAND = "command"
@@ -23,7 +23,7 @@ class Lifecycle(StrEnum):
 
 
 class Operation(StrEnum):
-    """What a task was about to do at a provider when its intent was written."""
+    """The planned operation of a task at a provider, as in its intent."""
 
     DEPLOY = "deploy"
     REMOVE = "remove"
@@ -31,7 +31,7 @@ class Operation(StrEnum):
 
 
 class RecordRef(Struct, frozen=True, order=True):
-    """Which record: `provider` is the label where one is used, else the provider's id."""
+    """The identity of a record. `provider` is a label, or the provider's id."""
 
     service: str
     stage: str
@@ -47,10 +47,12 @@ class RecordRef(Struct, frozen=True, order=True):
 
 
 class FunctionRecord(Struct, frozen=True, rename="camel"):
-    """One live function. `triggers` are JSON texts under the names of the config, without secrets;
-    `environment` pairs each variable with a keyed digest of its value; `settings` are all other
-    declared inputs of the deploy, `upstream` the digests of what other tasks gave it.
-    `sealed_values` are the values of its variables under a key that is not in the record."""
+    """One deployed function. `triggers` are JSON texts with config names, without secrets.
+
+    `environment` pairs each variable with a salted hash. `settings` are all other declared inputs,
+    `upstream` the hashes of other tasks' outputs. `sealed_values` are the values, sealed with a key
+    outside the record.
+    """
 
     name: str
     key: str
@@ -70,12 +72,12 @@ class FunctionRecord(Struct, frozen=True, rename="camel"):
 
     @property
     def was_made(self) -> bool:
-        """Else nobody knows of more than a call that was to make it, and failed."""
+        """Return whether the function was created. Otherwise only a failed attempt is known."""
         return bool(self.artifact_sha256)
 
 
 class Deployment(Struct, frozen=True, rename="camel"):
-    """A past state of a record that can be gone back to."""
+    """A past state of a record that can be restored."""
 
     deployment_id: str
     mode: Mode
@@ -87,9 +89,9 @@ class Deployment(Struct, frozen=True, rename="camel"):
 
 
 class Intent(Struct, frozen=True, rename="camel"):
-    """Written before the provider is called. Without a result nobody knows how the call ended.
+    """A planned call, written before it is made. Without a result its outcome is unknown.
 
-    `function` names all functions of the call, with commas between them.
+    `function` names all functions of the call, separated by commas.
     """
 
     task: str
@@ -99,15 +101,17 @@ class Intent(Struct, frozen=True, rename="camel"):
     at: str = ""
 
 
-DOUBT = ("doubt", "yes")
+RELEASE_UNCERTAIN = ("doubt", "yes")
 
 
 class Record(Struct, frozen=True):
-    """The state of record. `serial` grows by one with each write, `fence` with each holder of the
-    lock; `salt` keys the digests of environment values for the life of the lineage. `kept` is what
-    the last release left for the provider's next call: it describes what is there now, so nothing
-    ever goes back to an earlier one. With `DOUBT` in it a later release broke off, or was told to
-    look for itself. A name that ends in `:` and a function's goes when that function does."""
+    """The state record. `serial` grows with each write, `fence` with each lock holder.
+
+    `salt` keys the hashes of environment values within the lineage. `kept` is the release state for
+    the provider's next call: it describes current resources, so a rollback never restores it. With
+    `RELEASE_UNCERTAIN` in it a later release failed or must check the resources. A name
+    `…:function` is deleted with that function.
+    """
 
     ref: RecordRef
     provider_id: str
@@ -133,6 +137,6 @@ class Record(Struct, frozen=True):
 
     @property
     def is_stub(self) -> bool:
-        """Only a holder's fence so far: nothing was ever deployed, nothing is on its way."""
+        """Return whether the record has only a holder's fence: no deploy and no intent."""
         known = self.functions or self.pending or self.history or self.deployment_id
         return self.lifecycle is Lifecycle.DEPLOYING and not known

@@ -1,6 +1,6 @@
-"""Records in the form that they are stored in: typed, their keys as on disk, and back.
+"""The stored form of records: typed, with their keys on disk.
 
-History names the functions of each deployment by digest; each version of one is stored once.
+The history names functions by hash; each version is stored once.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import asdict, replace
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.records.record import (
     Deployment,
     FunctionRecord,
@@ -69,7 +69,7 @@ class IntentDocument(Struct, frozen=True, rename="camel"):
 
 
 class RecordDocument(Struct, frozen=True, rename="camel"):
-    """All but the checksum."""
+    """All fields except the checksum."""
 
     version: Literal[1]
     lineage: str
@@ -95,23 +95,23 @@ class RecordDocument(Struct, frozen=True, rename="camel"):
     kept: _Table = {}
 
 
-def ref_document(ref: RecordRef) -> dict[str, str]:
+def encode_ref(ref: RecordRef) -> dict[str, str]:
     return {"service": ref.service, "stage": ref.stage, "provider": ref.provider}
 
 
-def document_of(record: Record) -> Document:
-    document = _document_of(record)
+def encode_record(record: Record) -> Document:
+    document = _encode_record(record)
     return {**document, "kept": dict(record.kept)} if record.kept else document
 
 
-def _document_of(record: Record) -> Document:
-    versions = _versions_of(record)
+def _encode_record(record: Record) -> Document:
+    versions = _map_versions(record)
     return {
         "version": VERSION,
         "lineage": record.lineage,
         "serial": record.serial,
         "fence": record.fence,
-        **ref_document(record.ref),
+        **encode_ref(record.ref),
         "providerId": record.provider_id,
         "region": record.region,
         "mode": record.mode,
@@ -120,22 +120,22 @@ def _document_of(record: Record) -> Document:
         "endpoint": record.endpoint,
         "outputs": dict(record.outputs),
         "releaseKey": record.release_key,
-        "functions": [function_document(one) for one in record.functions],
+        "functions": [encode_function_record(one) for one in record.functions],
         "pending": to_builtins(list(record.pending)),
-        "history": [_deployment_document(one, versions) for one in record.history],
-        "versions": _past_versions(record, versions),
+        "history": [_encode_deployment(one, versions) for one in record.history],
+        "versions": _encode_past_versions(record, versions),
         "salt": record.salt,
         "updatedAt": record.updated_at,
     }
 
 
-def triggers_of(one: FunctionRecord) -> list[object]:
+def list_trigger_documents(one: FunctionRecord) -> list[object]:
     return [json.loads(trigger) for trigger in one.triggers]
 
 
-def function_document(one: FunctionRecord) -> Document:
+def encode_function_record(one: FunctionRecord) -> Document:
     document: Document = to_builtins(one)
-    document["triggers"] = triggers_of(one)
+    document["triggers"] = list_trigger_documents(one)
     document["layers"] = list(one.layers)
     for name in ("settings", "environment", "upstream"):
         document[name] = dict(document[name])
@@ -144,62 +144,62 @@ def function_document(one: FunctionRecord) -> Document:
     return document
 
 
-def function_read(document: FunctionDocument) -> FunctionRecord:
+def decode_function_record(document: FunctionDocument) -> FunctionRecord:
     triggers = tuple(json.dumps(one, sort_keys=True) for one in document.triggers)
     layers = tuple(document.layers)
     return FunctionRecord(**{**_read(document), "triggers": triggers, "layers": layers})
 
 
-def version_of(one: FunctionRecord) -> str:
+def compute_version_hash(one: FunctionRecord) -> str:
     # Without its seal, which is another one each time: who knows of no seals finds it as well.
-    text = json.dumps(function_document(replace(one, sealed_values="")), sort_keys=True)
-    return digest_bytes(text.encode())[:_VERSION_LENGTH]
+    text = json.dumps(encode_function_record(replace(one, sealed_values="")), sort_keys=True)
+    return hash_bytes(text.encode())[:_VERSION_LENGTH]
 
 
 def record_read(document: RecordDocument) -> Record:
-    """Raises a LookupError where history names a version that is not there."""
-    functions = tuple(map(function_read, document.functions))
-    past = {name: function_read(one) for name, one in document.versions.items()}
-    versions = {**past, **{version_of(one): one for one in functions}}
+    """Decode a record. Raises a LookupError if the history names a missing version."""
+    functions = tuple(map(decode_function_record, document.functions))
+    past = {name: decode_function_record(one) for name, one in document.versions.items()}
+    versions = {**past, **{compute_version_hash(one): one for one in functions}}
     fields = _read(document)
     for name in ("version", "versions", "service", "stage", "provider"):
         del fields[name]
     changed = {
         "functions": functions,
         "pending": tuple(Intent(**asdict(one)) for one in document.pending),
-        "history": tuple(_deployment_read(one, versions) for one in document.history),
+        "history": tuple(_decode_deployment(one, versions) for one in document.history),
     }
     ref = RecordRef(document.service, document.stage, document.provider)
     return Record(ref, **{**fields, **changed})
 
 
-def _deployment_document(one: Deployment, versions: Mapping[int, str]) -> Document:
+def _encode_deployment(one: Deployment, versions: Mapping[int, str]) -> Document:
     document: Document = to_builtins(replace(one, functions=()))
     document["outputs"] = dict(one.outputs)
     document["functions"] = [versions[id(function)] for function in one.functions]
     return document
 
 
-def _deployment_read(
+def _decode_deployment(
     document: DeploymentDocument, versions: Mapping[str, FunctionRecord]
 ) -> Deployment:
     functions = tuple(versions[name] for name in document.functions)
     return Deployment(**{**_read(document), "functions": functions})
 
 
-def _versions_of(record: Record) -> dict[int, str]:
-    """By the identity of each object: history holds most functions many times over."""
+def _map_versions(record: Record) -> dict[int, str]:
+    """Map functions to versions by object identity, because the history repeats most functions."""
     past = (one for old in record.history for one in old.functions)
     distinct = {id(one): one for one in (*record.functions, *past)}
-    return {number: version_of(one) for number, one in distinct.items()}
+    return {number: compute_version_hash(one) for number, one in distinct.items()}
 
 
-def _past_versions(record: Record, versions: Mapping[int, str]) -> Document:
-    """What history names and the current functions are not."""
+def _encode_past_versions(record: Record, versions: Mapping[int, str]) -> Document:
+    """Encode the versions that only the history uses."""
     current = {versions[id(one)] for one in record.functions}
     past = {versions[id(one)]: one for old in record.history for one in old.functions}
     return {
-        version: function_document(past[version])
+        version: encode_function_record(past[version])
         for version in sorted(past)
         if version not in current
     }

@@ -6,53 +6,55 @@ from collections.abc import Mapping
 from msgspec import ValidationError, convert
 from msgspec.json import format as format_json
 
-from fabric.model.hashing import digest_bytes
-from fabric.model.late_values import all_known
-from fabric.model.misfit import misfit
+from fabric.model.hashing import hash_bytes
+from fabric.model.late_values import require_known_values
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
 from fabric.model.records.record_document import (
     VERSION,
     RecordDocument,
-    document_of,
+    encode_record,
     record_read,
 )
+from fabric.model.validation_message import describe_misfit
 
 
 class CorruptRecordError(FabricError):
-    """What lies there is no readable record. A restore or a push may replace it."""
+    """An unreadable record. A restore or a push can replace it."""
 
 
 def encode(record: Record) -> bytes:
     """The stored form, its checksum at the end."""
-    document = document_of(record)
-    document["checksum"] = checksum_of(document)
+    document = encode_record(record)
+    document["checksum"] = compute_checksum(document)
     # The same as `json.dumps` with its indent, which is a slow one.
     text = format_json(json.dumps(document, ensure_ascii=False), indent=1) + "\n"
-    all_known(f"the record of {record.ref.title}", (text,))
+    require_known_values(f"the record of {record.ref.title}", (text,))
     return text.encode()
 
 
 def decode(content: bytes, name: str) -> Record:
-    """A record out of its stored form; `name` is where it came from, for people."""
+    """Decode a stored record. `name` is its origin for messages."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise corrupt(name, "it is not JSON") from error
-    return from_document(document, name)
+        raise corrupt_record_error(name, "it is not JSON") from error
+    return decode_record(document, name)
 
 
 def decode_at(content: bytes, name: str, ref: RecordRef) -> Record:
-    """The record that has to lie there: a copy of another one is as bad as none."""
+    """Decode the record of this key. A copy of another record is rejected."""
     record = decode(content, name)
     if record.ref != ref:
-        raise corrupt(name, f"it is the record of {record.ref.path}, stored under {ref.path}")
+        raise corrupt_record_error(
+            name, f"it is the record of {record.ref.path}, stored under {ref.path}"
+        )
     return record
 
 
-def from_document(document: object, name: str) -> Record:
+def decode_record(document: object, name: str) -> Record:
     if not isinstance(document, dict):
-        raise corrupt(name, "it is not a JSON object")
+        raise corrupt_record_error(name, "it is not a JSON object")
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         raise FabricError(
@@ -64,23 +66,25 @@ def from_document(document: object, name: str) -> Record:
                 where=Place(name),
             )
         )
-    if document.get("checksum") != checksum_of(document):
-        raise corrupt(name, "its checksum does not match its content")
+    if document.get("checksum") != compute_checksum(document):
+        raise corrupt_record_error(name, "its checksum does not match its content")
     try:
         return record_read(convert(document, RecordDocument))
     except ValidationError as error:
-        raise corrupt(name, misfit(error)) from error
+        raise corrupt_record_error(name, describe_misfit(error)) from error
     except LookupError as error:
-        raise corrupt(name, f"its history refers to a missing version ({error})") from error
+        raise corrupt_record_error(
+            name, f"its history refers to a missing version ({error})"
+        ) from error
 
 
-def checksum_of(document: Mapping[str, object]) -> str:
-    """Over everything but the checksum, in one canonical form."""
+def compute_checksum(document: Mapping[str, object]) -> str:
+    """Compute the checksum over everything else, in canonical form."""
     rest = {key: value for key, value in document.items() if key != "checksum"}
-    return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+    return hash_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def corrupt(name: str, why: str) -> CorruptRecordError:
+def corrupt_record_error(name: str, why: str) -> CorruptRecordError:
     return CorruptRecordError(
         Problem(
             "state/corrupt",

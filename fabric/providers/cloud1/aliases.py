@@ -1,93 +1,105 @@
-"""The moment that users meet a version: the alias of its function is pointed at it."""
+"""Point the aliases of functions at new versions, which switches traffic to them."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.answers import CONFLICT, GONE, explained
+from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import ALIAS, version_in
-from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.versions import Cloud1Work, described
-from fabric.providers.concerning import concerning
+from fabric.providers.cloud1.function_settings import ALIAS, read_version
+from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.versions import Cloud1Work, describe_function
 from fabric.providers.contract import LiveFunction
-from fabric.providers.side_by_side import side_by_side
-from fabric.system.cloud1_account import code_of
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
+from fabric.system.cloud1_account import read_error_code
 
 _VERSION, _MARK = "version:", "mark:"
 
 
 class CutOver(Struct, frozen=True):
-    """`moved` functions are met in another version than before, `fresh` ones for the first time."""
+    """The result of switching aliases. `moved` functions changed their version; `fresh` functions
+    receive traffic for the first time."""
 
     moved: frozenset[str]
     fresh: frozenset[str]
 
 
 def cut_over(work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState) -> CutOver:
-    """Only what is not as the last release left it is asked for."""
-    known = alias_versions(work, functions, kept)
-    moved = [one for one in functions if not _is_met(one, known, kept)]
+    """Update the aliases that differ from the last release."""
+    known = read_alias_versions(work, functions, kept)
+    moved = [one for one in functions if not _is_alias_current(one, known, kept)]
 
     def move(one: LiveFunction) -> bool:
-        with concerning(one.name), explained(f"function `{one.name}`", work.quoted):
-            is_fresh = _point(work, one, is_known=one.name in known)
-        work.watch.hear(f"{one.name}: alias `{ALIAS}` now points to version {version_of(one)}")
+        with (
+            attach_error_spot(one.name),
+            convert_client_errors(f"function `{one.name}`", work.quoted),
+        ):
+            is_fresh = _point_alias(work, one, is_known=one.name in known)
+        work.watch.hear(
+            f"{one.name}: alias `{ALIAS}` now points to version {read_live_version(one)}"
+        )
         return is_fresh
 
-    made = side_by_side(move, moved, AT_ONCE)
+    made = run_parallel(move, moved, AT_ONCE)
     fresh = (one.name for one, is_fresh in zip(moved, made, strict=True) if is_fresh)
     return CutOver(frozenset(one.name for one in moved), frozenset(fresh))
 
 
-def _is_met(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> bool:
-    """A function that was made anew counts its versions from one again: their marks tell."""
+def _is_alias_current(one: LiveFunction, known: Mapping[str, str], kept: KeptState) -> bool:
+    """Return whether the alias points at this version. A re-created function counts versions from 1
+    again, so marks are compared too."""
     is_same = not kept.is_sure or kept.texts.get(_MARK + one.name) == one.mark
-    return is_same and known.get(one.name) == version_of(one)
+    return is_same and known.get(one.name) == read_live_version(one)
 
 
-def alias_versions(
+def read_alias_versions(
     work: Cloud1Work, functions: Sequence[LiveFunction], kept: KeptState
 ) -> dict[str, str]:
-    """Where aliases lead, of those that there are: as it was kept, or else looked up by the call
-    that has the highest rate."""
+    """Return the version of each existing alias, from state or from the API call with the highest
+    rate limit."""
     if kept.is_sure:
-        found = [kept_version(kept.texts, one.name) for one in functions]
+        found = [read_kept_version(kept.texts, one.name) for one in functions]
     else:
-        found = side_by_side(lambda one: _looked_up(work, one), functions, AT_ONCE)
+        found = run_parallel(lambda one: _fetch_alias_version(work, one), functions, AT_ONCE)
     return {one.name: text for one, text in zip(functions, found, strict=True) if text}
 
 
-def _looked_up(work: Cloud1Work, one: LiveFunction) -> str:
-    found = described(work, one.resource_name, ALIAS)
+def _fetch_alias_version(work: Cloud1Work, one: LiveFunction) -> str:
+    found = describe_function(work, one.resource_name, ALIAS)
     return "" if found is None else str(found["Configuration"]["Version"])
 
 
-def kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
-    versions = {_VERSION + one.name: version_of(one) for one in functions}
+def format_kept_versions(functions: Sequence[LiveFunction]) -> dict[str, str]:
+    versions = {_VERSION + one.name: read_live_version(one) for one in functions}
     return {**versions, **{_MARK + one.name: one.mark for one in functions}}
 
 
-def kept_version(texts: Mapping[str, str], name: str) -> str:
+def read_kept_version(texts: Mapping[str, str], name: str) -> str:
     return texts.get(_VERSION + name, "")
 
 
-def _point(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
-    """Whether the alias had to be made; an answer that was lost leaves that open, so it counts."""
+def _point_alias(work: Cloud1Work, one: LiveFunction, *, is_known: bool) -> bool:
+    """Point an alias and return whether it was created. After a lost response it counts as
+    created."""
     from botocore.exceptions import ClientError
 
-    asked = {"FunctionName": one.resource_name, "Name": ALIAS, "FunctionVersion": version_of(one)}
+    asked = {
+        "FunctionName": one.resource_name,
+        "Name": ALIAS,
+        "FunctionVersion": read_live_version(one),
+    }
     ways = (work.functions.update_alias, work.functions.create_alias)
     first, second = ways if is_known else ways[::-1]
     try:
         first(**asked)
     except ClientError as error:
-        if code_of(error) not in GONE | CONFLICT:
+        if read_error_code(error) not in GONE | CONFLICT:
             raise
         second(**asked)
         return True
     return not is_known
 
 
-def version_of(one: LiveFunction) -> str:
-    return version_in(one.resource_id)
+def read_live_version(one: LiveFunction) -> str:
+    return read_version(one.resource_id)

@@ -1,15 +1,15 @@
-"""What cloud1's services answer instead of doing as asked, in words: who, what, and what to do."""
+"""AWS error responses as problems with a cause and a hint."""
 
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.clients import no_credentials
-from fabric.providers.http_calls import client_need
-from fabric.providers.refused_calls import own_words
-from fabric.system.cloud1_account import REFUSED, THROTTLED, code_of
-from fabric.system.optional_packages import requiring
+from fabric.providers.cloud1.clients import missing_credentials_problem
+from fabric.providers.http_calls import require_cloud_extra
+from fabric.providers.refused_calls import format_generic_hint
+from fabric.system.cloud1_account import REFUSED, THROTTLED, read_error_code
+from fabric.system.optional_packages import require_packages
 
 # What is shown of words that are not ours.
 Quoted: TypeAlias = Callable[[str], str]
@@ -42,69 +42,72 @@ _MALFORMED = (KeyError, IndexError, TypeError, AttributeError, ValueError, Recur
 
 
 @contextlib.contextmanager
-def explained(whose: str, quoted: Quoted) -> Iterator[None]:
-    """What the client raises, and nobody inside has answered, as problems of `whose`."""
-    with requiring(client_need("cloud1-lambda")):
+def convert_client_errors(whose: str, quoted: Quoted) -> Iterator[None]:
+    """Convert uncaught errors of the AWS client to problems of `whose`."""
+    with require_packages(require_cloud_extra("cloud1-lambda")):
         from botocore import exceptions as wrong
         from botocore.parsers import ResponseParserError
 
     try:
         yield
     except wrong.ClientError as error:
-        raise FabricError(_answer_problem(whose, error, quoted)) from error
+        raise FabricError(_rejection_problem(whose, error, quoted)) from error
     except wrong.ParamValidationError as error:
-        raise FabricError(_misfit(whose, error, quoted)) from error
+        raise FabricError(_invalid_settings_problem(whose, error, quoted)) from error
     except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:
-        raise FabricError(no_credentials()) from error
+        raise FabricError(missing_credentials_problem()) from error
     except (wrong.HTTPClientError, wrong.ConnectionError) as error:
-        raise FabricError(_unreachable(whose, quoted(str(error)))) from error
+        raise FabricError(_unreachable_problem(whose, quoted(str(error)))) from error
     except wrong.BotoCoreError as error:
         message = f"{whose}: {quoted(str(error))}"
-        raise FabricError(Problem("provider/failed", message, own_words("AWS"))) from error
+        raise FabricError(
+            Problem("provider/failed", message, format_generic_hint("AWS"))
+        ) from error
     except (ResponseParserError, *_MALFORMED) as error:
-        raise FabricError(_malformed(whose, error)) from error
+        raise FabricError(_response_format_problem(whose, error)) from error
 
 
-def _malformed(whose: str, error: Exception) -> Problem:
-    """The client checks no answer: fields that are missing, or of another type, show where they are
-    read."""
+def _response_format_problem(whose: str, error: Exception) -> Problem:
+    """Build the problem for a response with missing or mistyped fields, which the client does not
+    validate."""
     message = f"{whose}: invalid response from AWS ({type(error).__name__})"
     return Problem("provider/failed", message, hint="check AWS_ENDPOINT_URL and try again")
 
 
 @contextlib.contextmanager
-def unless(*codes: frozenset[str]) -> Iterator[None]:
-    """Around a call whose refusal by one of these codes says that all is as it should be."""
+def ignore_codes(*codes: frozenset[str]) -> Iterator[None]:
+    """Ignore an error with one of these codes: the desired state is reached already."""
     from botocore.exceptions import ClientError
 
     try:
         yield
     except ClientError as error:
-        if not any(code_of(error) in known for known in codes):
+        if not any(read_error_code(error) in known for known in codes):
             raise
 
 
 def is_role_too_new(error: Any) -> bool:
-    return _ROLE_TOO_NEW in _line(error)
+    return _ROLE_TOO_NEW in _format_line(error)
 
 
 def is_there_already(error: Any) -> bool:
-    """Perhaps made by this very call, whose answer was lost."""
-    return code_of(error) in CONFLICT and _ALREADY in _line(error)
+    """Return whether the resource exists already, possibly created by this call before its response
+    was lost."""
+    return read_error_code(error) in CONFLICT and _ALREADY in _format_line(error)
 
 
 def is_busy(error: Any) -> bool:
-    """Whether the same call may do after a moment."""
-    code, said = code_of(error), _line(error)
+    """Return whether the same call can succeed after a pause."""
+    code, said = read_error_code(error), _format_line(error)
     if code in BUSY or (code in CONFLICT and any(words in said for words in _UNDER_WAY)):
         return True
     return code not in REFUSED and any(words in said for words in _NOT_KNOWN_YET)
 
 
-def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
-    code = code_of(error)
+def _rejection_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
+    code = read_error_code(error)
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    words = f"`{error.operation_name}` was rejected, {code}: {quoted(_said(error))}"
+    words = f"`{error.operation_name}` was rejected, {code}: {quoted(_read_message(error))}"
     if is_role_too_new(error):
         hint = (
             "retry in 20 to 60 seconds if the role is new; otherwise its trust policy must "
@@ -115,26 +118,28 @@ def _answer_problem(whose: str, error: Any, quoted: Quoted) -> Problem:
         hint = f"check the credentials and their permission for `{error.operation_name}`"
         return Problem("credentials/refused", f"{whose}: {words}", hint)
     if code in THROTTLED or status >= _SERVER_ERROR:
-        return _unreachable(whose, words)
-    return Problem("provider/refused", f"{whose}: {words}", own_words("AWS"))
+        return _unreachable_problem(whose, words)
+    return Problem("provider/refused", f"{whose}: {words}", format_generic_hint("AWS"))
 
 
-def _misfit(whose: str, error: Exception, quoted: Quoted) -> Problem:
+def _invalid_settings_problem(whose: str, error: Exception, quoted: Quoted) -> Problem:
     # Its first line says just that there is more.
     _, _, said = str(error).partition("\n")
     words = quoted(said.strip() or str(error))
-    return Problem("provider/refused", f"{whose}: invalid settings: {words}", own_words("AWS"))
+    return Problem(
+        "provider/refused", f"{whose}: invalid settings: {words}", format_generic_hint("AWS")
+    )
 
 
-def _unreachable(whose: str, why: str) -> Problem:
+def _unreachable_problem(whose: str, why: str) -> Problem:
     hint = "check the network and the endpoint, then run the command again"
     return Problem("provider/unreachable", f"{whose}: {why}", hint)
 
 
-def _said(error: Any) -> str:
-    """As it came: whoever shows it hides what must not be shown, and shortens the rest."""
+def _read_message(error: Any) -> str:
+    """Return the raw message: the caller must redact and shorten it."""
     return str(error.response.get("Error", {}).get("Message", ""))
 
 
-def _line(error: Any) -> str:
-    return " ".join(_said(error).split())
+def _format_line(error: Any) -> str:
+    return " ".join(_read_message(error).split())

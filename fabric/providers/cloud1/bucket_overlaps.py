@@ -1,4 +1,4 @@
-"""Two triggers of one bucket that would both be told of one object: a bucket takes no such pair."""
+"""Conflicts between triggers of one bucket: S3 rejects two notifications for the same object."""
 
 import itertools
 import json
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.cloud1.wires import last_part
-from fabric.providers.contract import FunctionDraft, Unfit
+from fabric.providers.cloud1.event_sources import read_last_part
+from fabric.providers.contract import FunctionDraft, Unsupported
 
 _ALL = ":*"
 
 
 class _BucketTrigger(Struct, frozen=True):
-    """`number` is that of the trigger in its function."""
+    """A storage trigger. `number` is its position in its function."""
 
     function: str
     number: int
@@ -32,21 +32,21 @@ class _BucketTrigger(Struct, frozen=True):
         )
 
 
-def overlapping(functions: Sequence[FunctionDraft]) -> Iterator[Unfit]:
-    """Each trigger that meets one before it, once."""
-    told = list(_triggers(functions))
+def find_bucket_overlaps(functions: Sequence[FunctionDraft]) -> Iterator[Unsupported]:
+    """Yield each trigger that overlaps an earlier one, once."""
+    told = list(_list_bucket_triggers(functions))
     for place, one in enumerate(told):
         other = next((before for before in told[:place] if before.meets(one)), None)
         if other is not None:
-            yield Unfit(one.function, _problem(one, other), one.number)
+            yield Unsupported(one.function, _overlap_problem(one, other), one.number)
 
 
-def _triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:
+def _list_bucket_triggers(functions: Sequence[FunctionDraft]) -> Iterator[_BucketTrigger]:
     for one in functions:
         for number, text in enumerate(one.triggers):
             trigger = json.loads(text)
             if trigger.get("type") == "storage":
-                bucket, events = last_part(trigger["bucket"]), tuple(trigger["events"])
+                bucket, events = read_last_part(trigger["bucket"]), tuple(trigger["events"])
                 ends = (trigger.get("prefix", ""), trigger.get("suffix", ""))
                 yield _BucketTrigger(one.name, number, bucket, events, *ends)
 
@@ -58,7 +58,7 @@ def _is_one_event(one: str, other: str) -> bool:
     )
 
 
-def _problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
+def _overlap_problem(one: _BucketTrigger, other: _BucketTrigger) -> Problem:
     also = "itself" if one.function == other.function else f"`{other.function}`"
     message = (
         f"function `{one.function}` subscribes to objects in the bucket `{one.bucket}` that "

@@ -1,5 +1,8 @@
-"""Buckets whose events functions are called with. The document that says so is shared with others:
-only entries under our own names are touched, and all of it is written at once."""
+"""Event notifications of buckets.
+
+The notification document of a bucket is shared with other owners. Only entries with our prefix are
+changed, but the whole document is written each time.
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -8,10 +11,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import unless
-from fabric.providers.cloud1.versions import Cloud1Work, patiently
-from fabric.providers.cloud1.wires import BucketWire
-from fabric.system.cloud1_account import code_of
+from fabric.providers.cloud1.answers import ignore_codes
+from fabric.providers.cloud1.event_sources import BucketWire
+from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
+from fabric.system.cloud1_account import read_error_code
 
 _ROWS = "LambdaFunctionConfigurations"
 _TRIES = 3
@@ -24,14 +27,14 @@ Row: TypeAlias = Mapping[str, Any]
 
 
 class BucketEntries(Struct, frozen=True):
-    """What a bucket is to say: these, in place of all that `are_ours`."""
+    """The desired entries of a bucket, in place of all entries that `are_ours`."""
 
     rows: tuple[Row, ...]
     are_ours: Callable[[Row], bool]
 
 
 class _BucketLocks:
-    """One for each bucket, whoever asks in this process: the last to write would win."""
+    """One lock per bucket for all threads of this process: otherwise the last writer would win."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -45,16 +48,17 @@ class _BucketLocks:
 _LOCKS = _BucketLocks()
 
 
-def bucket_region(work: Cloud1Work, bucket: str) -> str | None:
-    """None where there is no such bucket; nothing of one that may not be looked at."""
+def find_bucket_region(work: Cloud1Work, bucket: str) -> str | None:
+    """Return the region of a bucket, None if it does not exist, or an empty text without permission
+    to read it."""
     from botocore.exceptions import ClientError
 
     try:
         found = work.clients.of("s3").head_bucket(Bucket=bucket)
     except ClientError as error:
-        if code_of(error) in _NO_BUCKET:
+        if read_error_code(error) in _NO_BUCKET:
             return None
-        if code_of(error) != _FORBIDDEN:
+        if read_error_code(error) != _FORBIDDEN:
             raise
         return ""
     return str(found.get("BucketRegion", ""))
@@ -64,13 +68,13 @@ def make_bucket(work: Cloud1Work, bucket: str, tags: Mapping[str, str]) -> None:
     storage = work.clients.of("s3")
     region = storage.meta.region_name
     place = {"CreateBucketConfiguration": {"LocationConstraint": region}}
-    with unless(_OWNED):
+    with ignore_codes(_OWNED):
         storage.create_bucket(Bucket=bucket, **({} if region == _FIRST_REGION else place))
     rows = [{"Key": name, "Value": value} for name, value in tags.items()]
     storage.put_bucket_tagging(Bucket=bucket, Tagging={"TagSet": rows})
 
 
-def entry_of(wire: BucketWire, alias: str) -> Row:
+def build_entry(wire: BucketWire, alias: str) -> Row:
     rules = [
         {"Name": name, "Value": value}
         for name, value in (("prefix", wire.prefix), ("suffix", wire.suffix))
@@ -81,18 +85,19 @@ def entry_of(wire: BucketWire, alias: str) -> Row:
 
 
 def set_entries(work: Cloud1Work, bucket: str, entries: BucketEntries) -> None:
-    """Read again after it was written: others write the same document, and know of no lock."""
-    with _LOCKS.of(bucket), unless(_NO_BUCKET if not entries.rows else frozenset()):
+    """Write the entries and read them again: other writers change the same document without a
+    lock."""
+    with _LOCKS.of(bucket), ignore_codes(_NO_BUCKET if not entries.rows else frozenset()):
         for _ in range(_TRIES):
-            document = _document(work, bucket)
+            document = _fetch_document(work, bucket)
             if _is_said(document, entries):
                 return
             _write(work, bucket, (document, entries))
-        if not _is_said(_document(work, bucket), entries):
-            raise FabricError(_contested(bucket))
+        if not _is_said(_fetch_document(work, bucket), entries):
+            raise FabricError(_contention_problem(bucket))
 
 
-def _document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
+def _fetch_document(work: Cloud1Work, bucket: str) -> dict[str, Any]:
     found = work.clients.of("s3").get_bucket_notification_configuration(Bucket=bucket)
     return {name: value for name, value in found.items() if name != "ResponseMetadata"}
 
@@ -103,11 +108,11 @@ def _with_entries(document: Mapping[str, Any], entries: BucketEntries) -> dict[s
 
 
 def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntries]) -> None:
-    """What others say that leads nowhere any more must not keep ours in."""
+    """Write the document. Invalid destinations of other entries must not block ours."""
     document, entries = said
     more = {} if entries.rows else {"SkipDestinationValidation": True}
     storage = work.clients.of("s3")
-    patiently(
+    retry_on_conflict(
         work,
         lambda: storage.put_bucket_notification_configuration(
             Bucket=bucket, NotificationConfiguration=_with_entries(document, entries), **more
@@ -117,16 +122,16 @@ def _write(work: Cloud1Work, bucket: str, said: tuple[dict[str, Any], BucketEntr
 
 def _is_said(document: Mapping[str, Any], entries: BucketEntries) -> bool:
     there = (row for row in document.get(_ROWS, ()) if entries.are_ours(row))
-    return sorted(map(_plain, there)) == sorted(map(_plain, entries.rows))
+    return sorted(map(_normalize_entry, there)) == sorted(map(_normalize_entry, entries.rows))
 
 
-def _plain(row: Row) -> tuple[object, ...]:
-    """However the service spells it back."""
+def _normalize_entry(row: Row) -> tuple[object, ...]:
+    """Normalize an entry for comparison, however S3 formats it."""
     rules = ((row.get("Filter") or {}).get("Key") or {}).get("FilterRules") or ()
     filters = sorted((one["Name"].lower(), one["Value"]) for one in rules)
     return row["Id"], row["LambdaFunctionArn"], sorted(row["Events"]), filters
 
 
-def _contested(bucket: str) -> Problem:
+def _contention_problem(bucket: str) -> Problem:
     message = f"another process keeps changing the event notifications of the bucket `{bucket}`"
     return Problem("provider/contested", message, "deploy again when the other process is done")

@@ -1,19 +1,19 @@
-"""boto3's clients for one account of cloud1: made when first asked for, shared by all its calls."""
+"""The boto3 clients of one AWS account, created on demand and shared by all calls."""
 
 import threading
 import time
 from typing import Any
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.http_calls import client_need
+from fabric.providers.http_calls import require_cloud_extra
 from fabric.system.cloud1_account import (
     CREDENTIALS,
     Cloud1Account,
     Trying,
-    client_of,
-    session_of,
+    open_boto_client,
+    open_boto_session,
 )
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 
 AT_ONCE = 16
 # The client itself finds the rate that an account takes; a fixed one fails a large first deploy.
@@ -25,7 +25,8 @@ CALLING = Trying("standard", 1, AT_ONCE, 910.0)
 
 
 class Cloud1Clients:
-    """Thread-safe. Clients are untyped: which operations there are is data of the library."""
+    """Thread-safe cache of clients. Clients are untyped, because boto3 defines operations as
+    data."""
 
     def __init__(self, account: Cloud1Account) -> None:
         self._account = account
@@ -37,8 +38,8 @@ class Cloud1Clients:
         self._refused: dict[str, float] = {}
 
     def has_waited(self, role: str, seconds: float) -> bool:
-        """Whether so long ago a function was refused this role for the first time: all wait for it
-        side by side, and none anew."""
+        """Return whether the wait for a new role is over since it was first rejected. All functions
+        share this wait instead of each starting a new one."""
         with self._guard:
             first = self._refused.setdefault(role, time.monotonic())
         return time.monotonic() - first > seconds
@@ -46,21 +47,21 @@ class Cloud1Clients:
     def of(self, service: str, trying: Trying = PATIENT) -> Any:
         with self._guard:
             if (service, trying) not in self._made:
-                self._made[service, trying] = self._new(service, trying)
+                self._made[service, trying] = self._create_client(service, trying)
             return self._made[service, trying]
 
     def account(self) -> str:
-        """Its number; everybody may ask for that."""
+        """The account number; reading it needs no permission."""
         with self._asking:
             self._number = self._number or self.of("sts").get_caller_identity()["Account"]
             return self._number
 
-    def _new(self, service: str, trying: Trying) -> Any:
+    def _create_client(self, service: str, trying: Trying) -> Any:
         if self._account.is_half:
-            raise FabricError(no_credentials())
-        with requiring(client_need("cloud1-lambda")):
-            self._session = self._session or session_of(self._account)
-        return client_of(self._session, service, self._account, trying)
+            raise FabricError(missing_credentials_problem())
+        with require_packages(require_cloud_extra("cloud1-lambda")):
+            self._session = self._session or open_boto_session(self._account)
+        return open_boto_client(self._session, service, self._account, trying)
 
     def close(self) -> None:
         with self._guard:
@@ -69,6 +70,6 @@ class Cloud1Clients:
             self._made.clear()
 
 
-def no_credentials() -> Problem:
+def missing_credentials_problem() -> Problem:
     message = "AWS credentials are required (`cloud1-lambda`)"
     return Problem("credentials/missing", message, hint=f"set {CREDENTIALS}")

@@ -1,4 +1,4 @@
-"""cloud1 by its own interface: versions of functions, an alias that users meet, ways to be met."""
+"""The built-in deployer for AWS Lambda: function versions, a live alias, and event sources."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,40 +8,51 @@ from msgspec.structs import replace
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import Problem
 from fabric.model.records.diversion import Diversion
-from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.capability_checks import find_unsupported
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.diverting import diversion_of, diverted, turned_back, where_it_was
+from fabric.providers.cloud1.diverting import (
+    divert_api_routes,
+    locate_diversion,
+    read_diversion,
+    restore_api_routes,
+)
 from fabric.providers.cloud1.function_settings import OwnSettings
-from fabric.providers.cloud1.functions import found, made
-from fabric.providers.cloud1.identity import identity
-from fabric.providers.cloud1.invocation import invoked
-from fabric.providers.cloud1.looking import lost
-from fabric.providers.cloud1.ownership import misplaced, where_it_is
-from fabric.providers.cloud1.releasing import released
-from fabric.providers.cloud1.removing import destroyed, dissolved
-from fabric.providers.cloud1.unfit import unfit_drafts
+from fabric.providers.cloud1.functions import deploy_function, find_function
+from fabric.providers.cloud1.identity import fetch_identity
+from fabric.providers.cloud1.inspection import find_missing
+from fabric.providers.cloud1.invocation import invoke_function
+from fabric.providers.cloud1.ownership import find_region_problem, locate_deployment
+from fabric.providers.cloud1.releasing import release_service
+from fabric.providers.cloud1.removing import delete_functions, delete_service
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.found_versions import found_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
-from fabric.providers.redaction import Redaction, nothing_shown
-from fabric.providers.refused_calls import Quoted, over_orders
+from fabric.providers.found_versions import find_versions
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
+from fabric.providers.redaction import Redaction, redact_errors
+from fabric.providers.refused_calls import Quoted, extend_redaction
 
-_OPERATIONS = Operations(one_by_one(made), released, destroyed, dissolved, found)
+_OPERATIONS = Operations(
+    deploy_one_by_one(deploy_function),
+    release_service,
+    delete_functions,
+    delete_service,
+    find_function,
+)
 
 
 class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
-    """`connect` gives the clients of a region, `own` is what the config says of this provider
-    alone."""
+    """The AWS Lambda deployer. `connect` returns the clients of a region; `own` are the settings of
+    this provider's config section."""
 
     connect: Callable[[str], Cloud1Clients]
     own: OwnSettings
@@ -54,7 +65,9 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
     def operations(self) -> Operations[Cloud1Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud1Work:
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Cloud1Work:
         return Cloud1Work(self.connect(address.region), self.own, watch, quoted, self.waiting)
 
     def prepare(self, address: DeploymentAddress) -> None:
@@ -62,73 +75,75 @@ class Cloud1Lambda(GuardedDeployer[Cloud1Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(self.own, address, functions))
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(self.own, address, functions))
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
-        return misplaced(address)
+        return find_region_problem(address)
 
     def destroy(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        super().destroy(where_it_is(address), functions, watch)
+        super().destroy(locate_deployment(address), functions, watch)
 
     def dissolve(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        super().dissolve(where_it_is(address), functions, watch)
+        super().dissolve(locate_deployment(address), functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        return super().find(where_it_is(address), function, mark)
+        return super().find(locate_deployment(address), function, mark)
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        return found_versions(self.find, address, marks)
+        return find_versions(self.find, address, marks)
 
     def missing(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what each has besides is not looked at
     ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
-            return tuple(lost(work, address))
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
         with self._call("`cloud1-lambda`", address) as work:
-            return identity(work)
+            return fetch_identity(work)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
-        with self._call(f"function `{function.name}`", where_it_is(address)) as work:
-            answer = invoked(work, function, event)
+        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
+            answer = invoke_function(work, function, event)
         hide = self.hide.over
         return replace(answer, logs=hide(answer.logs), failure=hide(answer.failure))
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
-            return diversion_of(work, address, url, mark)
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return read_diversion(work, address, url, mark)
 
     def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
-            return diverted(work, diversion)
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return divert_api_routes(work, diversion)
 
     def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
-        there = where_it_was(address, diversion)
+        there = locate_diversion(address, diversion)
         with self._call(f"`{address.service}`", there) as work:
-            return turned_back(work, diversion)
+            return restore_api_routes(work, diversion)
 
     @contextlib.contextmanager
-    def _guarded(self, whose: str, orders: Sequence[FunctionOrder] = ()) -> Iterator[Redaction]:
-        hide = over_orders(self.hide, orders)
-        with nothing_shown(hide), explained(whose, hide.quoted):
+    def _translate_errors(
+        self, whose: str, orders: Sequence[FunctionOrder] = ()
+    ) -> Iterator[Redaction]:
+        hide = extend_redaction(self.hide, orders)
+        with redact_errors(hide), convert_client_errors(whose, hide.quoted):
             yield hide

@@ -1,4 +1,4 @@
-"""The routes of a service at cloud1, led to a tunnel for a while, and back."""
+"""Temporarily divert the API routes of a service on AWS to a tunnel, and restore them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,16 +7,16 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
 from fabric.model.records.diversion import Diversion
-from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE, ONCE
-from fabric.providers.cloud1.gateway import api_in, has_api
-from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
-from fabric.providers.cloud1.kept import kept_in
+from fabric.providers.cloud1.gateway import has_api, read_api_id
+from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
+from fabric.providers.cloud1.release_state import read_kept_state
 from fabric.providers.cloud1.versions import Cloud1Work
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.diverting import in_other_account, led_away
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.waiting import until
+from fabric.providers.diverting import foreign_diversion_problem, other_account_problem
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.waiting import poll_until
 
 _API, _ACCOUNT, _REGION, _ROUTE = "api", "account", "region", "route:"
 _OURS = "fabric invoke dev "
@@ -24,16 +24,16 @@ _TARGET = "integrations/"
 Row = Mapping[str, Any]
 
 
-def diversion_of(
+def read_diversion(
     work: Cloud1Work, address: DeploymentAddress, url: str, mark: str
 ) -> Diversion | None:
-    api = api_in(kept_in(address).texts)
+    api = read_api_id(read_kept_state(address).texts)
     if not api:
         return None
-    tunnels = {_TARGET + one["IntegrationId"] for one in _integrations(work, api, _OURS)}
-    routes = [one for one in _routes(work, api) if one.get("Target")]
+    tunnels = {_TARGET + one["IntegrationId"] for one in _fetch_integrations(work, api, _OURS)}
+    routes = [one for one in _fetch_routes(work, api) if one.get("Target")]
     if any(one["Target"] in tunnels for one in routes):
-        raise FabricError(led_away(address))
+        raise FabricError(foreign_diversion_problem(address))
     targets = tuple((_ROUTE + one["RouteId"], str(one["Target"])) for one in routes)
     if not targets:
         return None
@@ -42,39 +42,41 @@ def diversion_of(
     return Diversion(url, mark, (*place, *sorted(targets)))
 
 
-def diverted(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
+def divert_api_routes(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
     before = dict(diversion.before)
     api = before[_API]
-    target = _TARGET + _made(work, api, diversion)
-    turned = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
-    side_by_side(lambda route: _turn(work, api, route, target), turned, AT_ONCE)
+    target = _TARGET + _create_integration(work, api, diversion)
+    turned = [one for one in _fetch_routes(work, api) if before.get(_ROUTE + one["RouteId"])]
+    run_parallel(lambda route: _point_route(work, api, route, target), turned, AT_ONCE)
     return sorted(one["RouteKey"] for one in turned)
 
 
-def where_it_was(address: DeploymentAddress, diversion: Diversion) -> DeploymentAddress:
+def locate_diversion(address: DeploymentAddress, diversion: Diversion) -> DeploymentAddress:
     return replace(address, region=dict(diversion.before)[_REGION])
 
 
-def turned_back(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
-    """An API that is gone has no way in that could lead anywhere."""
+def restore_api_routes(work: Cloud1Work, diversion: Diversion) -> Sequence[str]:
+    """Restore the routes of a diversion. A deleted API has no routes left to restore."""
     before = dict(diversion.before)
     if has_api(work, before[_API]):
-        return _turned_back(work, diversion.mark, before)
+        return _restore_each_route(work, diversion.mark, before)
     if work.clients.account() != before[_ACCOUNT]:
-        raise FabricError(in_other_account(before[_ACCOUNT]))
+        raise FabricError(other_account_problem(before[_ACCOUNT]))
     return ()
 
 
-def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequence[str]:
-    """Routes first: what one of them leads to cannot be deleted."""
+def _restore_each_route(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequence[str]:
+    """Restore routes before deleting integrations: an integration in use cannot be deleted."""
     api = before[_API]
-    ours = [one["IntegrationId"] for one in _integrations(work, api, _OURS + mark)]
-    routes = [one for one in _routes(work, api) if before.get(_ROUTE + one["RouteId"])]
+    ours = [one["IntegrationId"] for one in _fetch_integrations(work, api, _OURS + mark)]
+    routes = [one for one in _fetch_routes(work, api) if before.get(_ROUTE + one["RouteId"])]
     back = [one for one in routes if str(one.get("Target", "")).removeprefix(_TARGET) in ours]
-    side_by_side(lambda one: _turn(work, api, one, before[_ROUTE + one["RouteId"]]), back, AT_ONCE)
+    run_parallel(
+        lambda one: _point_route(work, api, one, before[_ROUTE + one["RouteId"]]), back, AT_ONCE
+    )
     calls = work.clients.of(GATEWAY)
     for integration in ours:
-        with unless(GONE):
+        with ignore_codes(GONE):
             calls.delete_integration(ApiId=api, IntegrationId=integration)
     others = (one for one in routes if one not in back)
     return sorted(
@@ -82,12 +84,13 @@ def _turned_back(work: Cloud1Work, mark: str, before: Mapping[str, str]) -> Sequ
     )
 
 
-def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
-    """The integration: another one with our mark was made by this very call, and is found."""
+def _create_integration(work: Cloud1Work, api: str, diversion: Diversion) -> str:
+    """Create the tunnel integration. An existing one with our mark comes from this call and is
+    reused."""
     named = _OURS + diversion.mark
 
     def look() -> str | None:
-        return next((one["IntegrationId"] for one in _integrations(work, api, named)), None)
+        return next((one["IntegrationId"] for one in _fetch_integrations(work, api, named)), None)
 
     def make() -> str:
         made = work.clients.of(GATEWAY, ONCE).create_integration(
@@ -102,22 +105,22 @@ def _made(work: Cloud1Work, api: str, diversion: Diversion) -> str:
         )
         return str(made["IntegrationId"])
 
-    made = until(lambda: made_once(make, look), work.waiting, work.watch)
-    return sure(made, "the route to the tunnel")
+    made = poll_until(lambda: create_once(make, look), work.waiting, work.watch)
+    return require_created(made, "the route to the tunnel")
 
 
-def _turn(work: Cloud1Work, api: str, route: Row, target: str) -> None:
-    """One that somebody has deleted meanwhile leads nowhere."""
+def _point_route(work: Cloud1Work, api: str, route: Row, target: str) -> None:
+    """Point one route. A route deleted meanwhile needs no change."""
     calls = work.clients.of(GATEWAY)
-    with unless(GONE):
+    with ignore_codes(GONE):
         calls.update_route(ApiId=api, RouteId=route["RouteId"], Target=target)
 
 
-def _routes(work: Cloud1Work, api: str) -> list[Row]:
-    return list(pages(work.clients.of(GATEWAY), "get_routes", "Items", ApiId=api))
+def _fetch_routes(work: Cloud1Work, api: str) -> list[Row]:
+    return list(list_pages(work.clients.of(GATEWAY), "get_routes", "Items", ApiId=api))
 
 
-def _integrations(work: Cloud1Work, api: str, named: str) -> list[Row]:
-    """Those whose description begins so."""
-    found = pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
+def _fetch_integrations(work: Cloud1Work, api: str, named: str) -> list[Row]:
+    """Return the integrations whose description begins with this text."""
+    found = list_pages(work.clients.of(GATEWAY), "get_integrations", "Items", ApiId=api)
     return [one for one in found if str(one.get("Description", "")).startswith(named)]

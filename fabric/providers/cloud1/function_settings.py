@@ -1,4 +1,4 @@
-"""A function of an order as cloud1 describes one. No effects."""
+"""The configuration of a function in AWS terms. No effects."""
 
 import base64
 import json
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 ALIAS = "live"
 NEWEST = "$LATEST"
@@ -21,19 +21,19 @@ Fields = Mapping[str, object]
 
 
 class OwnSettings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says."""
+    """The settings of this provider's section of the config."""
 
     role_arn: str = ""
     artifact_bucket: str = ""
     scheduler_role_arn: str = ""
 
 
-def function_name(address: DeploymentAddress, name: str) -> str:
-    return shortened(resource_name(address, name), _NAME_LENGTH)
+def build_function_name(address: DeploymentAddress, name: str) -> str:
+    return shorten_name(format_resource_name(address, name), _NAME_LENGTH)
 
 
-def marked(mark: str) -> str:
-    """A version carries this for good, and the next one another."""
+def format_mark(mark: str) -> str:
+    """Format the mark as a version description: each version keeps its own permanently."""
     return f"{_MARK}{mark}"
 
 
@@ -42,76 +42,76 @@ def mark_in(description: object) -> str:
     return text.removeprefix(_MARK) if text.startswith(_MARK) else ""
 
 
-def configuration(order: FunctionOrder, role: str) -> dict[str, object]:
-    """All that one call can set, with what cloud1 takes where the config says nothing: what a
-    config says no more has to go back to that."""
+def build_configuration(order: FunctionOrder, role: str) -> dict[str, object]:
+    """Build all settings of a function, with AWS defaults for omitted ones. A setting removed from
+    the config must return to its default."""
     settings = dict(order.settings)
     return {
-        "Description": marked(order.mark),
+        "Description": format_mark(order.mark),
         "Role": role,
         "Handler": order.artifact.handler,
         "Runtime": RUNTIMES.get(order.artifact.runtime, order.artifact.runtime),
         "MemorySize": _count(settings.get("memory", ""), _MEMORY),
-        "Timeout": timeout_of(settings),
+        "Timeout": read_timeout_seconds(settings),
         "Environment": {"Variables": dict(order.env.reveal())},
         "Layers": list(order.layers),
     }
 
 
-def differing(wanted: Fields, found: Fields) -> dict[str, object]:
-    """What has to be set so that a function is as wanted."""
+def compare_configuration(wanted: Fields, found: Fields) -> dict[str, object]:
+    """Return the settings to update so that a function matches the config."""
     there = {
         **found,
-        "Environment": {"Variables": _inside(found, "Environment", "Variables") or {}},
-        "Layers": [one["Arn"] for one in _rows(found.get("Layers"))],
+        "Environment": {"Variables": _read_inner(found, "Environment", "Variables") or {}},
+        "Layers": [one["Arn"] for one in _require_rows(found.get("Layers"))],
     }
     return {name: value for name, value in wanted.items() if there.get(name) != value}
 
 
-def timeout_of(settings: Mapping[str, str]) -> int:
-    """In seconds."""
+def read_timeout_seconds(settings: Mapping[str, str]) -> int:
+    """Return the timeout in seconds."""
     return _count(settings.get("timeout", ""), _TIMEOUT)
 
 
-def architecture(order: FunctionOrder) -> str:
+def choose_architecture(order: FunctionOrder) -> str:
     said = dict(order.settings).get("architecture", "")
     return _ARCHITECTURES.get(said, said)
 
 
-def code_digest(sha256: str) -> str:
-    """The digest of an archive in cloud1's spelling."""
+def encode_code_hash(sha256: str) -> str:
+    """Encode the SHA-256 hash of an archive the way AWS does."""
     return base64.b64encode(bytes.fromhex(sha256)).decode()
 
 
-def archive_digest(code_sha256: object) -> str:
-    """And in ours; empty for what is none."""
+def decode_code_hash(code_sha256: object) -> str:
+    """Decode a hash from AWS to hexadecimal; empty if it is invalid."""
     try:
         return base64.b64decode(str(code_sha256), validate=True).hex()
     except ValueError:
         return ""
 
 
-def own_tags(address: DeploymentAddress) -> dict[str, str]:
+def build_ownership_tags(address: DeploymentAddress) -> dict[str, str]:
     return {"fabric:service": address.service, "fabric:stage": address.stage}
 
 
-def triggers_of(texts: tuple[str, ...], kind: str) -> tuple[dict[str, object], ...]:
+def select_triggers(texts: tuple[str, ...], kind: str) -> tuple[dict[str, object], ...]:
     found = (json.loads(text) for text in texts)
     return tuple(one for one in found if one.get("type") == kind)
 
 
-def version_in(arn: str) -> str:
-    """The number of a version; empty for an id that names none."""
+def read_version(arn: str) -> str:
+    """Return the version number of an ARN; empty if it names none."""
     last = arn.rpartition(":")[2]
     return last if last.isdigit() and arn.count(":") == _COLONS_OF_A_VERSION else ""
 
 
-def alias_of(arn: str) -> str:
-    """The address under which a function is met, whatever version that is."""
-    return f"{function_of(arn)}:{ALIAS}"
+def build_alias_arn(arn: str) -> str:
+    """Return the ARN of the live alias, which is the same for all versions."""
+    return f"{strip_arn_version(arn)}:{ALIAS}"
 
 
-def function_of(arn: str) -> str:
+def strip_arn_version(arn: str) -> str:
     return ":".join(arn.split(":")[:_COLONS_OF_A_VERSION])
 
 
@@ -122,10 +122,10 @@ def _count(text: str, otherwise: int) -> int:
     return int(text) if text not in ("", "0") else otherwise
 
 
-def _inside(found: Fields, name: str, inner: str) -> object:
+def _read_inner(found: Fields, name: str, inner: str) -> object:
     value = found.get(name)
     return value.get(inner) if isinstance(value, dict) else None
 
 
-def _rows(value: object) -> list[dict[str, object]]:
+def _require_rows(value: object) -> list[dict[str, object]]:
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Functions at cloud1: each deploy makes a version ready, which nobody meets before the release."""
+"""Deploy functions to AWS Lambda: each deploy publishes a version without traffic."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,16 +7,21 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.answers import CONFLICT, is_role_too_new
-from fabric.providers.cloud1.beside import beside_of, is_met, set_beside, set_share
+from fabric.providers.cloud1.function_attributes import (
+    has_known_traffic,
+    read_attributes,
+    set_share,
+    update_attributes,
+)
 from fabric.providers.cloud1.function_settings import (
-    architecture,
-    code_digest,
-    configuration,
-    differing,
-    function_name,
-    function_of,
+    build_configuration,
+    build_function_name,
+    choose_architecture,
+    compare_configuration,
+    encode_code_hash,
     mark_in,
-    version_in,
+    read_version,
+    strip_arn_version,
 )
 from fabric.providers.cloud1.ownership import (
     refuse_elsewhere,
@@ -26,22 +31,22 @@ from fabric.providers.cloud1.ownership import (
 )
 from fabric.providers.cloud1.versions import (
     Cloud1Work,
-    described,
-    made_under,
-    met,
-    patiently,
-    until_ready,
+    describe_function,
+    find_active_version,
+    find_by_mark,
+    retry_on_conflict,
+    wait_until_ready,
 )
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.only_version import refuse_without_version
-from fabric.providers.waiting import until
-from fabric.system.cloud1_account import code_of
+from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.waiting import poll_until
+from fabric.system.cloud1_account import read_error_code
 
 _LARGEST_ZIP = 50 * 1024 * 1024
 
 
 class _FunctionMaking(Struct, frozen=True):
-    """One function on its way to be as it is ordered."""
+    """The deploy of one function."""
 
     work: Cloud1Work
     address: DeploymentAddress
@@ -49,48 +54,50 @@ class _FunctionMaking(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return function_name(self.address, self.order.name)
+        return build_function_name(self.address, self.order.name)
 
     @property
     def wanted(self) -> dict[str, object]:
-        return configuration(self.order, self.work.own.role_arn)
+        return build_configuration(self.order, self.work.own.role_arn)
 
 
-def made(work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
+def deploy_function(
+    work: Cloud1Work, address: DeploymentAddress, order: FunctionOrder
+) -> LiveFunction:
     refuse_other_region(work, address)
     making = _FunctionMaking(work, address, order)
-    then = _then(making)
+    then = _find_earlier_version(making)
     if then is not None:
         _refuse_others(making, then)
-        _set_beside(making, then)
-        return _live(making, str(then["Configuration"]["FunctionArn"]))
+        _update_attributes(making, then)
+        return _report_live_function(making, str(then["Configuration"]["FunctionArn"]))
     refuse_without_version(order)
-    found = described(work, making.name)
+    found = describe_function(work, making.name)
     if found is None:
         refuse_other_account(work, address)
-        arn = _created(making)
+        arn = _create_function(making)
         if arn:
-            return _live(making, arn)
-        found = described(work, making.name)
+            return _report_live_function(making, arn)
+        found = describe_function(work, making.name)
     if found is None:
         why = "the function existed when it was created, and was deleted a moment later"
         message, hint = f"function `{order.name}`: {why}", "run the command again"
         raise FabricError(Problem("provider/failed", message, hint))
     _refuse_others(making, found)
-    _set_beside(making, found)
-    return _live(making, _brought_up(making, found["Configuration"]))
+    _update_attributes(making, found)
+    return _report_live_function(making, _update_function(making, found["Configuration"]))
 
 
-def found(
+def find_function(
     work: Cloud1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
-    name = function_name(address, function)
+    """Find the version with a mark, or without one the version that receives traffic."""
+    name = build_function_name(address, function)
     if not mark:
-        return met(work, name, function)
-    there = made_under(work, name, function, mark)
+        return find_active_version(work, name, function)
+    there = find_by_mark(work, name, function, mark)
     if there is not None:  # whoever has made it may not have waited for it
-        until_ready(work, name)
+        wait_until_ready(work, name)
     return there
 
 
@@ -99,37 +106,42 @@ def _refuse_others(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
     refuse_foreign(making.address, making.order.name, found)
 
 
-def _then(making: _FunctionMaking) -> dict[str, Any] | None:
-    """The version that once was just this order, if it is still there."""
-    version = version_in(making.order.version)
+def _find_earlier_version(making: _FunctionMaking) -> dict[str, Any] | None:
+    """Find the version that matched this order before, if it still exists."""
+    version = read_version(making.order.version)
     if not version:
         return None
-    found = described(making.work, making.name, version)
+    found = describe_function(making.work, making.name, version)
     if found is None or not _is_as_ordered(making, found["Configuration"]):
         return None
     return found
 
 
 def _is_as_ordered(making: _FunctionMaking, one: Mapping[str, Any]) -> bool:
-    """Its mark goes over more than a version has: tags and the like may have changed since."""
-    if one["CodeSha256"] != code_digest(making.order.artifact.sha256):
+    """Return whether the version matches the order. Marks also cover tags, so a different mark does
+    not prove a difference."""
+    if one["CodeSha256"] != encode_code_hash(making.order.artifact.sha256):
         return False
     wanted = {name: value for name, value in making.wanted.items() if name != "Description"}
-    return mark_in(one.get("Description")) == making.order.mark or not differing(wanted, one)
+    return mark_in(one.get("Description")) == making.order.mark or not compare_configuration(
+        wanted, one
+    )
 
 
-def _created(making: _FunctionMaking) -> str:
-    """The id of its first version; empty where it was there already, perhaps by this very call,
-    whose answer was lost."""
+def _create_function(making: _FunctionMaking) -> str:
+    """Create the function and return the id of its first version.
+
+    Empty if the function exists, possibly created by this call before its response was lost.
+    """
     from botocore.exceptions import ClientError
 
     def create() -> str | None:
         try:
             answer = making.work.functions.create_function(
                 FunctionName=making.name,
-                Code=_code(making),
-                Architectures=[architecture(making.order)],
-                Tags=beside_of(making.order).all_tags(making.address),
+                Code=_build_code_argument(making),
+                Architectures=[choose_architecture(making.order)],
+                Tags=read_attributes(making.order).all_tags(making.address),
                 Publish=True,
                 **making.wanted,
             )
@@ -139,10 +151,10 @@ def _created(making: _FunctionMaking) -> str:
                     f"{making.order.name}: waiting until the role can be assumed"
                 )
                 return None
-            if code_of(error) in CONFLICT:
+            if read_error_code(error) in CONFLICT:
                 return ""
             raise
-        return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
+        return f"{strip_arn_version(answer['FunctionArn'])}:{answer['Version']}"
 
     def has_waited(error: ClientError) -> bool:
         refused.append(error)
@@ -150,60 +162,60 @@ def _created(making: _FunctionMaking) -> str:
         return work.clients.has_waited(work.own.role_arn, work.waiting.most)
 
     refused: list[ClientError] = []
-    arn = until(create, making.work.waiting, making.work.watch)
+    arn = poll_until(create, making.work.waiting, making.work.watch)
     if arn is None:
         raise refused[-1]
     if arn:
-        until_ready(making.work, making.name)
+        wait_until_ready(making.work, making.name)
         set_share(making.work, making.name, None, making.order.reserved_concurrency)
     return arn
 
 
-def _brought_up(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
-    """The id of a version that is as ordered: the newest, or a new one. The settings go first, for
-    the code's own call publishes both."""
+def _update_function(making: _FunctionMaking, found: Mapping[str, Any]) -> str:
+    """Return the id of a version that matches the order: the newest or a new one. Settings come
+    first, because the code update publishes both."""
     functions, order = making.work.functions, making.order
-    digest = code_digest(order.artifact.sha256)
-    changed = differing(making.wanted, found)
+    digest = encode_code_hash(order.artifact.sha256)
+    changed = compare_configuration(making.wanted, found)
     is_same_code = found["CodeSha256"] == digest and found.get("Architectures", ["x86_64"]) == [
-        architecture(order)
+        choose_architecture(order)
     ]
     if not changed and is_same_code:
-        there = made_under(making.work, making.name, order.name, order.mark)
+        there = find_by_mark(making.work, making.name, order.name, order.mark)
         if there and there.artifact_sha256 == order.artifact.sha256:
             return there.resource_id
     if changed:
-        patiently(
+        retry_on_conflict(
             making.work,
             lambda: functions.update_function_configuration(FunctionName=making.name, **changed),
         )
-        until_ready(making.work, making.name)
+        wait_until_ready(making.work, making.name)
     if is_same_code:
-        answer = patiently(
+        answer = retry_on_conflict(
             making.work,
             lambda: functions.publish_version(FunctionName=making.name, CodeSha256=digest),
         )
     else:
-        answer = patiently(
+        answer = retry_on_conflict(
             making.work,
             lambda: functions.update_function_code(
                 FunctionName=making.name,
-                Architectures=[architecture(order)],
+                Architectures=[choose_architecture(order)],
                 Publish=True,
-                **_code(making),
+                **_build_code_argument(making),
             ),
         )
-        until_ready(making.work, making.name)
-    return f"{function_of(answer['FunctionArn'])}:{answer['Version']}"
+        wait_until_ready(making.work, making.name)
+    return f"{strip_arn_version(answer['FunctionArn'])}:{answer['Version']}"
 
 
-def _set_beside(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
-    """Of what users meet, a release sets it."""
-    if not is_met(making.address, making.order.name):
-        set_beside(making.work, making.address, beside_of(making.order), found)
+def _update_attributes(making: _FunctionMaking, found: Mapping[str, Any]) -> None:
+    """Set the attributes, unless the function receives traffic: then a release sets them."""
+    if not has_known_traffic(making.address, making.order.name):
+        update_attributes(making.work, making.address, read_attributes(making.order), found)
 
 
-def _code(making: _FunctionMaking) -> dict[str, object]:
+def _build_code_argument(making: _FunctionMaking) -> dict[str, object]:
     content = making.order.artifact.path.read_bytes()
     if len(content) <= _LARGEST_ZIP:
         return {"ZipFile": content}
@@ -220,9 +232,9 @@ def _code(making: _FunctionMaking) -> dict[str, object]:
     return {"S3Bucket": bucket, "S3Key": key}
 
 
-def _live(making: _FunctionMaking, arn: str) -> LiveFunction:
+def _report_live_function(making: _FunctionMaking, arn: str) -> LiveFunction:
     order = making.order
-    making.work.watch.hear(f"{order.name}: version {version_in(arn)} is ready")
+    making.work.watch.hear(f"{order.name}: version {read_version(arn)} is ready")
     return LiveFunction(
         order.name,
         making.name,

@@ -1,4 +1,4 @@
-"""The HTTP address of a service at cloud1: one API, a way in for each function, its routes."""
+"""The HTTP API of a service on AWS: one API, an integration for each function, and routes."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.providers.cloud1.answers import CONFLICT, GONE, explained, unless
+from fabric.providers.cloud1.answers import CONFLICT, GONE, convert_client_errors, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE, ONCE
-from fabric.providers.cloud1.function_settings import own_tags
-from fabric.providers.cloud1.gateway_parts import GATEWAY, made_once, pages, sure
-from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, cors_configuration
-from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.permissions import for_gateway, let_in, shut_out
+from fabric.providers.cloud1.function_settings import build_ownership_tags
+from fabric.providers.cloud1.gateway_parts import GATEWAY, create_once, list_pages, require_created
+from fabric.providers.cloud1.gateway_plan import GatewayRoute, WantedGateway, merge_cors
+from fabric.providers.cloud1.permissions import build_gateway_permission, let_in, shut_out
+from fabric.providers.cloud1.release_state import KeptState
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.waiting import until
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.waiting import poll_until
 
 _STAGE = "$default"
 _API, _ENDPOINT, _DIGEST = "api", "endpoint", "gateway"
 
 
 class GatewayOrder(Struct, frozen=True):
-    """One API and what is asked of it."""
+    """One API with its desired configuration."""
 
     work: Cloud1Work
     address: DeploymentAddress
@@ -37,142 +37,145 @@ class GatewayOrder(Struct, frozen=True):
 
     @property
     def single(self) -> Any:
-        """For what would be made twice where an answer is lost: never tried again by itself."""
+        """A client without retries, for calls that would create a duplicate after a lost
+        response."""
         return self.work.clients.of(GATEWAY, ONCE)
 
 
-def released_gateway(
+def release_gateway(
     gateway: GatewayOrder, closed: frozenset[str], kept: KeptState
 ) -> dict[str, str]:
-    """What is to be kept of it. Functions that are `closed` have to let it in again, also where all
-    else is as it was."""
+    """Update the API and return the values to store. `closed` functions must permit the API again,
+    even if nothing else changed."""
     wanted = gateway.wanted
     closed &= wanted.aliases.keys()
     if not wanted.routes:
-        _without_routes(gateway, kept)
+        _delete_unused_api(gateway, kept)
         return {}
     if kept.sure(_DIGEST) == wanted.digest and not closed and kept.texts.get(_API):
         return {name: kept.texts[name] for name in (_API, _ENDPOINT, _DIGEST)}
-    api = _existing(gateway, api_in(kept.texts)) or _created(gateway)
+    api = _find_existing_api(gateway, read_api_id(kept.texts)) or _create_api(gateway)
     gateway = replace(gateway, id=api["ApiId"])
-    _share(gateway, api)
-    ways = _ways_in(gateway, closed)
+    _set_cors(gateway, api)
+    ways = _ensure_integrations(gateway, closed)
     _set_routes(gateway, ways)
     _drop_ways(gateway, ways)
-    with unless(CONFLICT):
+    with ignore_codes(CONFLICT):
         gateway.calls.create_stage(ApiId=gateway.id, StageName=_STAGE, AutoDeploy=True)
     return {_API: gateway.id, _ENDPOINT: api["ApiEndpoint"], _DIGEST: wanted.digest}
 
 
-def _without_routes(gateway: GatewayOrder, kept: KeptState) -> None:
-    """A service that never had any is not looked for."""
-    api = api_in(kept.texts)
+def _delete_unused_api(gateway: GatewayOrder, kept: KeptState) -> None:
+    """Delete the API of a service without routes. Without a stored API there is no search."""
+    api = read_api_id(kept.texts)
     ways: dict[str, str] = {}
-    with unless(GONE):
-        ways = _integrations(replace(gateway, id=api)) if api else {}
+    with ignore_codes(GONE):
+        ways = _fetch_integrations(replace(gateway, id=api)) if api else {}
     if api or not kept.is_sure:
-        removed_gateway(gateway.work, gateway.address, kept.texts)
+        remove_gateway(gateway.work, gateway.address, kept.texts)
     aliases = sorted(filter(_is_function, ways))
-    side_by_side(
-        lambda alias: shut_out(gateway.work, alias, for_gateway(alias, api)), aliases, AT_ONCE
+    run_parallel(
+        lambda alias: shut_out(gateway.work, alias, build_gateway_permission(alias, api)),
+        aliases,
+        AT_ONCE,
     )
 
 
-def api_in(kept: Mapping[str, str]) -> str:
+def read_api_id(kept: Mapping[str, str]) -> str:
     return kept.get(_API, "")
 
 
-def endpoint_in(kept: Mapping[str, str]) -> str:
+def read_api_endpoint(kept: Mapping[str, str]) -> str:
     return kept.get(_ENDPOINT, "")
 
 
-def removed_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
-    """Also where nobody knows of it any more: its tags say whose it is."""
+def remove_gateway(work: Cloud1Work, address: DeploymentAddress, kept: Mapping[str, str]) -> None:
+    """Delete the API, also one missing in state: tags prove its ownership."""
     calls = work.clients.of(GATEWAY)
     known = {kept[_API]} if kept.get(_API) else set()
-    for api in known | {one["ApiId"] for one in _tagged(calls, address)}:
-        with unless(GONE):
+    for api in known | {one["ApiId"] for one in _find_tagged_apis(calls, address)}:
+        with ignore_codes(GONE):
             calls.delete_api(ApiId=api)
 
 
 def has_api(work: Cloud1Work, api: str) -> bool:
-    return _found(work.clients.of(GATEWAY), api) is not None
+    return _fetch_api(work.clients.of(GATEWAY), api) is not None
 
 
-def _existing(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
-    found = _found(gateway.calls, known) if known else None
-    return found or next(iter(_tagged(gateway.calls, gateway.address)), None)
+def _find_existing_api(gateway: GatewayOrder, known: str) -> Mapping[str, Any] | None:
+    found = _fetch_api(gateway.calls, known) if known else None
+    return found or next(iter(_find_tagged_apis(gateway.calls, gateway.address)), None)
 
 
-def _found(calls: Any, api: str) -> Mapping[str, Any] | None:
+def _fetch_api(calls: Any, api: str) -> Mapping[str, Any] | None:
     found: list[Mapping[str, Any]] = []
-    with unless(GONE):
+    with ignore_codes(GONE):
         found.append(calls.get_api(ApiId=api))
     return next(iter(found), None)
 
 
-def _tagged(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:
-    wanted = own_tags(address).items()
-    apis = pages(calls, "get_apis", "Items")
+def _find_tagged_apis(calls: Any, address: DeploymentAddress) -> list[Mapping[str, Any]]:
+    wanted = build_ownership_tags(address).items()
+    apis = list_pages(calls, "get_apis", "Items")
     ours = (one for one in apis if wanted <= (one.get("Tags") or {}).items())
     return sorted(ours, key=lambda one: str(one["ApiId"]))
 
 
-def _created(gateway: GatewayOrder) -> Mapping[str, Any]:
+def _create_api(gateway: GatewayOrder) -> Mapping[str, Any]:
     def create() -> Mapping[str, Any] | None:
-        return made_once(
-            lambda: _new_api(gateway),
-            lambda: next(iter(_tagged(gateway.calls, gateway.address)), None),
+        return create_once(
+            lambda: _request_new_api(gateway),
+            lambda: next(iter(_find_tagged_apis(gateway.calls, gateway.address)), None),
         )
 
-    made = until(create, gateway.work.waiting, gateway.work.watch)
-    return sure(made, "an HTTP API")
+    made = poll_until(create, gateway.work.waiting, gateway.work.watch)
+    return require_created(made, "an HTTP API")
 
 
-def _new_api(gateway: GatewayOrder) -> Mapping[str, Any]:
-    tags = own_tags(gateway.address)
+def _request_new_api(gateway: GatewayOrder) -> Mapping[str, Any]:
+    tags = build_ownership_tags(gateway.address)
     made: Mapping[str, Any] = gateway.single.create_api(
         Name=gateway.wanted.name, ProtocolType="HTTP", Tags=tags
     )
     return made
 
 
-def _share(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
-    """What pages of other origins may do."""
+def _set_cors(gateway: GatewayOrder, api: Mapping[str, Any]) -> None:
+    """Set the permissions of pages from other origins."""
     there = api.get("CorsConfiguration") or {}
     if not gateway.wanted.cors:
         if there:
             gateway.calls.delete_cors_configuration(ApiId=gateway.id)
         return
-    wanted = cors_configuration(gateway.wanted.cors)
+    wanted = merge_cors(gateway.wanted.cors)
     if any(there.get(name, type(value)()) != value for name, value in wanted.items()):
         gateway.calls.update_api(ApiId=gateway.id, CorsConfiguration=wanted)
 
 
-def _ways_in(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
-    """The integration of each function that is met here. A function lets the API in before there
-    is one: an integration that is there works."""
-    there = _integrations(gateway)
+def _ensure_integrations(gateway: GatewayOrder, closed: frozenset[str]) -> dict[str, str]:
+    """Return the integration of each public function. Functions permit the API first, so every
+    existing integration works."""
+    there = _fetch_integrations(gateway)
     aliases = gateway.wanted.aliases
     missing = {alias for alias in aliases.values() if alias not in there}
     new = {aliases[one] for one in closed} | missing
-    side_by_side(
-        lambda alias: let_in(gateway.work, alias, for_gateway(alias, gateway.id)),
+    run_parallel(
+        lambda alias: let_in(gateway.work, alias, build_gateway_permission(alias, gateway.id)),
         sorted(new),
         AT_ONCE,
     )
-    made = side_by_side(lambda alias: _integrated(gateway, alias), sorted(missing), AT_ONCE)
+    made = run_parallel(lambda alias: _create_integration(gateway, alias), sorted(missing), AT_ONCE)
     return {**there, **dict(zip(sorted(missing), made, strict=True))}
 
 
-def _integrations(gateway: GatewayOrder) -> dict[str, str]:
-    found = pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
+def _fetch_integrations(gateway: GatewayOrder) -> dict[str, str]:
+    found = list_pages(gateway.calls, "get_integrations", "Items", ApiId=gateway.id)
     return {one["IntegrationUri"]: one["IntegrationId"] for one in found}
 
 
-def _integrated(gateway: GatewayOrder, alias: str) -> str:
+def _create_integration(gateway: GatewayOrder, alias: str) -> str:
     def integrate() -> str | None:
-        return made_once(
+        return create_once(
             lambda: str(
                 gateway.single.create_integration(
                     ApiId=gateway.id,
@@ -181,14 +184,16 @@ def _integrated(gateway: GatewayOrder, alias: str) -> str:
                     PayloadFormatVersion="2.0",
                 )["IntegrationId"]
             ),
-            lambda: _integrations(gateway).get(alias),
+            lambda: _fetch_integrations(gateway).get(alias),
         )
 
-    return sure(until(integrate, gateway.work.waiting, gateway.work.watch), "an integration")
+    return require_created(
+        poll_until(integrate, gateway.work.waiting, gateway.work.watch), "an integration"
+    )
 
 
 def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
-    found = pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
+    found = list_pages(gateway.calls, "get_routes", "Items", ApiId=gateway.id)
     there = {one["RouteKey"]: one for one in found}
     wanted = {one.key: one for one in gateway.wanted.routes}
 
@@ -196,12 +201,15 @@ def _set_routes(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
         target = f"integrations/{ways[route.alias]}"
         asked = {"Target": target, "AuthorizationType": route.authorization}
         whose = f"function `{route.function}`, route `{route.key}`"
-        with concerning(route.function, route.number), explained(whose, gateway.work.quoted):
+        with (
+            attach_error_spot(route.function, route.number),
+            convert_client_errors(whose, gateway.work.quoted),
+        ):
             _set_route(gateway, route.key, there.get(route.key), asked)
 
-    side_by_side(put, list(wanted.values()), AT_ONCE)
+    run_parallel(put, list(wanted.values()), AT_ONCE)
     gone = [one["RouteId"] for key, one in there.items() if key not in wanted]
-    side_by_side(
+    run_parallel(
         lambda route: _delete(gateway.calls.delete_route, gateway, RouteId=route), gone, AT_ONCE
     )
 
@@ -210,21 +218,21 @@ def _set_route(
     gateway: GatewayOrder, key: str, there: Mapping[str, Any] | None, asked: Mapping[str, str]
 ) -> None:
     if there is None:
-        with unless(CONFLICT):  # made by this very call, whose answer was lost
+        with ignore_codes(CONFLICT):  # made by this very call, whose answer was lost
             gateway.calls.create_route(ApiId=gateway.id, RouteKey=key, **asked)
     elif any(there.get(name, "NONE") != value for name, value in asked.items()):
         gateway.calls.update_route(ApiId=gateway.id, RouteId=there["RouteId"], **asked)
 
 
 def _drop_ways(gateway: GatewayOrder, ways: Mapping[str, str]) -> None:
-    """Integrations that no route leads to any more: of functions, and of other addresses."""
+    """Delete integrations without a route: of deleted functions and of other addresses."""
     wanted = frozenset(gateway.wanted.aliases.values())
     for way, integration in ways.items():
         if way in wanted:
             continue
         _delete(gateway.calls.delete_integration, gateway, IntegrationId=integration)
         if _is_function(way):
-            shut_out(gateway.work, way, for_gateway(way, gateway.id))
+            shut_out(gateway.work, way, build_gateway_permission(way, gateway.id))
 
 
 def _is_function(way: str) -> bool:
@@ -232,5 +240,5 @@ def _is_function(way: str) -> bool:
 
 
 def _delete(call: Callable[..., object], gateway: GatewayOrder, **which: str) -> None:
-    with unless(GONE):
+    with ignore_codes(GONE):
         call(ApiId=gateway.id, **which)

@@ -1,4 +1,4 @@
-"""Parts of an HTTP API at cloud1: read page by page, and never made twice."""
+"""Helpers for HTTP APIs on AWS: pagination, and creation without duplicates."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -10,14 +10,16 @@ _SERVER_ERROR, _TOO_MANY = 500, 429
 T = TypeVar("T")
 
 
-def pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
+def list_pages(calls: Any, operation: str, rows: str, **asked: str) -> Iterable[Mapping[str, Any]]:
     for page in calls.get_paginator(operation).paginate(**asked):
         yield from page[rows]
 
 
-def made_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
-    """A thing that a second call would make twice: after an answer that was lost, or not given for
-    now, it is looked for. None: it is not there, and the call may be made again."""
+def create_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
+    """Create a resource without duplicates. After a lost or throttled response, look for it.
+
+    None means that it does not exist, so the call can be repeated.
+    """
     from botocore import exceptions as wrong
 
     try:
@@ -31,7 +33,7 @@ def made_once(make: Callable[[], T], look: Callable[[], T | None]) -> T | None:
         return look()
 
 
-def sure(found: T | None, what: str) -> T:
+def require_created(found: T | None, what: str) -> T:
     if found is None:
         message = f"timeout: AWS returned no response for a minute while creating {what}"
         raise FabricError(Problem("provider/unreachable", message, "run the command again"))

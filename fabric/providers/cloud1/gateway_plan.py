@@ -1,14 +1,14 @@
-"""The HTTP address that a service is to have at cloud1. No effects."""
+"""The desired HTTP API of a service on AWS. No effects."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.cors import Cors, cors_of
-from fabric.model.hashing import digest_fields
+from fabric.model.cors import Cors, parse_cors_setting
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.function_settings import alias_of
+from fabric.providers.cloud1.function_settings import build_alias_arn
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 
 _NO_AUTHORIZER, _BY_KEY = "NONE", "AWS_IAM"
@@ -30,53 +30,53 @@ class WantedGateway(Struct, frozen=True):
     @property
     def digest(self) -> str:
         routes = (f"{one.key} {one.alias} {one.authorization}" for one in self.routes)
-        return digest_fields((self.name, *routes, "", *map(repr, self.cors)))
+        return hash_fields((self.name, *routes, "", *map(repr, self.cors)))
 
     @property
     def aliases(self) -> dict[str, str]:
-        """Each function that is met here, with its address."""
+        """Each function with a route, with its alias ARN."""
         return {one.function: one.alias for one in self.routes}
 
 
-def wanted_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGateway:
+def plan_gateway(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> WantedGateway:
     routes, cors = [], []
     for one in functions:
         for number, trigger in enumerate(map(json.loads, one.triggers)):
             if trigger.get("type") != "http":
                 continue
             key = f"{trigger.get('method') or 'GET'} {trigger.get('path') or '/'}"
-            said = _authorization(one.name, trigger.get("authorizer"))
-            alias = alias_of(one.resource_id)
+            said = _choose_authorization(one.name, trigger.get("authorizer"))
+            alias = build_alias_arn(one.resource_id)
             routes.append(GatewayRoute(key, one.name, alias, said, number))
-            cors.append(cors_in(trigger))
+            cors.append(parse_trigger_cors(trigger))
     found = dict.fromkeys(one for one in cors if one is not None)
     return WantedGateway(f"{address.service}-{address.stage}", tuple(sorted(routes)), tuple(found))
 
 
-def cors_in(trigger: Mapping[str, object]) -> Cors | None:
-    return cors_of(_text(trigger.get("cors")))
+def parse_trigger_cors(trigger: Mapping[str, object]) -> Cors | None:
+    return parse_cors_setting(_format_cors(trigger.get("cors")))
 
 
-def cors_configuration(all_cors: Sequence[Cors]) -> dict[str, object]:
-    """One for the whole address: what any of its routes allows."""
+def merge_cors(all_cors: Sequence[Cors]) -> dict[str, object]:
+    """Merge the CORS settings of all routes: an API has one configuration."""
     credentials = any(one.credentials for one in all_cors)
-    headers = _union(one.headers for one in all_cors)
+    headers = _merge_values(one.headers for one in all_cors)
     found: dict[str, object] = {
-        "AllowOrigins": _union(one.origins for one in all_cors),
-        "AllowMethods": _union(one.methods for one in all_cors),
+        "AllowOrigins": _merge_values(one.origins for one in all_cors),
+        "AllowMethods": _merge_values(one.methods for one in all_cors),
         "AllowHeaders": headers or ([] if credentials else ["*"]),
-        "ExposeHeaders": _union(one.exposed for one in all_cors),
+        "ExposeHeaders": _merge_values(one.exposed for one in all_cors),
         "AllowCredentials": credentials,
     }
     ages = [int(one.max_age) for one in all_cors if one.max_age.isdigit()]
     return {**found, "MaxAge": max(ages)} if ages else found
 
 
-def _union(parts: Iterable[tuple[str, ...]]) -> list[str]:
+def _merge_values(parts: Iterable[tuple[str, ...]]) -> list[str]:
     return sorted({text for part in parts for text in part})
 
 
-def authorizer_problem(function: str, authorizer: object) -> Problem | None:
+def find_authorizer_problem(function: str, authorizer: object) -> Problem | None:
     if not authorizer or authorizer == _BY_KEY:
         return None
     message = (
@@ -86,14 +86,14 @@ def authorizer_problem(function: str, authorizer: object) -> Problem | None:
     return Problem("config/unfit", message, hint)
 
 
-def _authorization(function: str, authorizer: object) -> str:
-    problem = authorizer_problem(function, authorizer)
+def _choose_authorization(function: str, authorizer: object) -> str:
+    problem = find_authorizer_problem(function, authorizer)
     if problem is not None:
         raise FabricError(problem)
     return _BY_KEY if authorizer else _NO_AUTHORIZER
 
 
-def _text(cors: object) -> str:
+def _format_cors(cors: object) -> str:
     if isinstance(cors, bool):
         return "true" if cors else ""
     if isinstance(cors, dict):

@@ -1,14 +1,14 @@
-"""Whom cloud1 takes us for, and whether we may look at functions: asked without a change."""
+"""The identity of the AWS credentials, and whether they can read functions. Changes nothing."""
 
-from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.versions import Cloud1Work
 
 # No function is called so: who may look is told that it is not there.
 _NOBODYS = "fabric-doctor-looks"
 
 
-def identity(work: Cloud1Work) -> str:
+def fetch_identity(work: Cloud1Work) -> str:
     who = work.clients.of("sts").get_caller_identity()["Arn"]
-    with unless(GONE):
+    with ignore_codes(GONE):
         work.functions.get_function(FunctionName=_NOBODYS)
     return str(who)

@@ -1,4 +1,4 @@
-"""One call of a function as users meet it, with the last of what it said."""
+"""Invoke the live version of a function and return the tail of its log."""
 
 import base64
 import json
@@ -15,26 +15,26 @@ _TAIL = 4096
 _MOST_BYTES = 64 << 20
 
 
-def invoked(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+def invoke_function(work: Cloud1Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
     began = time.perf_counter()
     answer = work.clients.of("lambda", CALLING).invoke(
         FunctionName=function.resource_name, Qualifier=ALIAS, LogType="Tail", Payload=event
     )
     response = answer["Payload"].read(_MOST_BYTES).decode(errors="replace")
     ms = round((time.perf_counter() - began) * 1000)
-    logs = _lines(base64.b64decode(answer.get("LogResult", "")))
-    failure = _failure(response) if answer.get("FunctionError") else ""
+    logs = _decode_log_tail(base64.b64decode(answer.get("LogResult", "")))
+    failure = _read_error(response) if answer.get("FunctionError") else ""
     return FunctionAnswer(response, logs, ms, failure)
 
 
-def _lines(tail: bytes) -> str:
-    """Of a tail that was cut the first line is a part of one."""
+def _decode_log_tail(tail: bytes) -> str:
+    """Decode the log tail. The first line of a truncated tail is partial and is dropped."""
     _, _, rest = tail.partition(b"\n")
     return (rest if rest and len(tail) >= _TAIL else tail).decode(errors="replace")
 
 
-def _failure(response: str) -> str:
-    """In the words of what was thrown, where there are such."""
+def _read_error(response: str) -> str:
+    """Return the message of the thrown error, if there is one."""
     try:
         said = json.loads(response)
     except ValueError:

@@ -1,4 +1,4 @@
-"""cloud1's deployer from what surrounds a run: whose account, whose role, at which address."""
+"""Create the AWS deployer from the environment: account, role and endpoint."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -12,31 +12,33 @@ from fabric.providers.cloud1.deployer import Cloud1Lambda
 from fabric.providers.cloud1.function_settings import OwnSettings
 from fabric.providers.cloud1.observing.observer import Cloud1Observer
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.run_command import CommandEnvironment
-from fabric.system.cloud1_account import account_of
+from fabric.system.cloud1_account import resolve_cloud1_account
 
 _ENDPOINTS = ("CLOUD1_API_BASE_URL", "AWS_ENDPOINT_URL")
 _ROLE = "FABRIC_CLOUD1_LAMBDA_ROLE_ARN"
 
 
-def cloud1_lambda(
+def open_cloud1_deployer(
     around: CommandEnvironment, extension: str, connections: Connections
 ) -> Cloud1Lambda:
     env = around.env.reveal()
-    hide = redaction_of(around.hide.reveal(), env.items())
-    own = _own(extension, env.get(_ROLE, ""))
-    return Cloud1Lambda(clients_of(env, connections), own, hide=hide)
+    hide = build_redaction(around.hide.reveal(), env.items())
+    own = _read_own_settings(extension, env.get(_ROLE, ""))
+    return Cloud1Lambda(build_client_factory(env, connections), own, hide=hide)
 
 
-def cloud1_observer(around: CommandEnvironment, connections: Connections) -> Cloud1Observer:
+def open_cloud1_observer(around: CommandEnvironment, connections: Connections) -> Cloud1Observer:
     env = around.env.reveal()
-    hide = redaction_of(around.hide.reveal(), env.items())
-    return Cloud1Observer(clients_of(env, connections), hide)
+    hide = build_redaction(around.hide.reveal(), env.items())
+    return Cloud1Observer(build_client_factory(env, connections), hide)
 
 
-def clients_of(env: Mapping[str, str], connections: Connections) -> Callable[[str], Cloud1Clients]:
-    account = account_of(env, _ENDPOINTS)
+def build_client_factory(
+    env: Mapping[str, str], connections: Connections
+) -> Callable[[str], Cloud1Clients]:
+    account = resolve_cloud1_account(env, _ENDPOINTS)
 
     def connect(region: str) -> Cloud1Clients:
         asked = replace(account, region=region or account.region)
@@ -45,8 +47,8 @@ def clients_of(env: Mapping[str, str], connections: Connections) -> Callable[[st
     return connect
 
 
-def _own(extension: str, role: str) -> OwnSettings:
-    """The role of the config is the closer one."""
+def _read_own_settings(extension: str, role: str) -> OwnSettings:
+    """Read the provider settings. A role in the config takes precedence over the environment."""
     try:
         said = convert(json.loads(extension), OwnSettings)
     except ValidationError as error:

@@ -1,20 +1,20 @@
-"""Who may call a function's alias: each source of events has a statement of its own there."""
+"""Permissions to invoke a function's alias: one policy statement per event source."""
 
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fabric.model.hashing import digest_fields
-from fabric.providers.cloud1.answers import GONE, is_there_already, unless
-from fabric.providers.cloud1.versions import Cloud1Work, patiently
-from fabric.system.cloud1_account import code_of
+from fabric.model.hashing import hash_fields
+from fabric.providers.cloud1.answers import GONE, ignore_codes, is_there_already
+from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
+from fabric.system.cloud1_account import read_error_code
 
 _DIGEST = 16
 _OURS = "fabric-"
 
 
 class Arn(NamedTuple):
-    """The parts of one that all that belongs to a function shares."""
+    """The ARN parts that all resources of a function share."""
 
     partition: str
     region: str
@@ -25,7 +25,7 @@ class Arn(NamedTuple):
 
 
 class Permission(NamedTuple):
-    """`account` narrows a source whose own name says nothing of one."""
+    """One permission. `account` restricts a source whose ARN contains no account."""
 
     name: str
     principal: str
@@ -33,33 +33,33 @@ class Permission(NamedTuple):
     account: str = ""
 
 
-def home_of(alias: str) -> Arn:
+def parse_arn_home(alias: str) -> Arn:
     _, partition, _, region, account, *_ = alias.split(":")
     return Arn(partition, region, account)
 
 
-def for_gateway(alias: str, api: str) -> Permission:
-    source = home_of(alias).of("execute-api", f"{api}/*")
+def build_gateway_permission(alias: str, api: str) -> Permission:
+    source = parse_arn_home(alias).of("execute-api", f"{api}/*")
     return Permission(f"{_OURS}http-{api}", "apigateway.amazonaws.com", source)
 
 
-def for_rule(alias: str, bus: str, name: str) -> Permission:
-    source = home_of(alias).of("events", rule_path(bus, name))
-    return Permission(_named("rule", source), "events.amazonaws.com", source)
+def build_rule_permission(alias: str, bus: str, name: str) -> Permission:
+    source = parse_arn_home(alias).of("events", format_rule_path(bus, name))
+    return Permission(_name_statement("rule", source), "events.amazonaws.com", source)
 
 
-def for_bucket(alias: str, bucket: str) -> Permission:
-    home = home_of(alias)
+def build_bucket_permission(alias: str, bucket: str) -> Permission:
+    home = parse_arn_home(alias)
     source = f"arn:{home.partition}:s3:::{bucket}"
-    return Permission(_named("bucket", source), "s3.amazonaws.com", source, home.account)
+    return Permission(_name_statement("bucket", source), "s3.amazonaws.com", source, home.account)
 
 
-def rule_path(bus: str, name: str) -> str:
+def format_rule_path(bus: str, name: str) -> str:
     return f"rule/{name}" if bus == "default" else f"rule/{bus}/{name}"
 
 
-def _named(kind: str, source: str) -> str:
-    return f"{_OURS}{kind}-{digest_fields((source,))[:_DIGEST]}"
+def _name_statement(kind: str, source: str) -> str:
+    return f"{_OURS}{kind}-{hash_fields((source,))[:_DIGEST]}"
 
 
 def let_in(work: Cloud1Work, alias: str, permission: Permission) -> None:
@@ -75,37 +75,37 @@ def let_in(work: Cloud1Work, alias: str, permission: Permission) -> None:
         **more,
     }
     try:
-        patiently(work, lambda: _added(work, asked))
+        retry_on_conflict(work, lambda: _add_statement(work, asked))
     except ClientError as error:
         if not is_there_already(error):
             raise
 
 
-def _added(work: Cloud1Work, asked: Mapping[str, str]) -> Mapping[str, Any]:
+def _add_statement(work: Cloud1Work, asked: Mapping[str, str]) -> Mapping[str, Any]:
     made: Mapping[str, Any] = work.functions.add_permission(**asked)
     return made
 
 
 def shut_out(work: Cloud1Work, alias: str, permission: Permission) -> None:
-    with unless(GONE):
+    with ignore_codes(GONE):
         work.functions.remove_permission(FunctionName=alias, StatementId=permission.name)
 
 
-def sources_let_in(work: Cloud1Work, alias: str) -> frozenset[str]:
-    """Those that fabric has let in. One call, of the kind that has a high rate of its own."""
+def list_permitted_sources(work: Cloud1Work, alias: str) -> frozenset[str]:
+    """Return the sources that fabric has permitted. One call, with a high rate limit."""
     from botocore.exceptions import ClientError
 
     try:
         policy = json.loads(work.functions.get_policy(FunctionName=alias)["Policy"])
     except ClientError as error:
-        if code_of(error) in GONE:
+        if read_error_code(error) in GONE:
             return frozenset()
         raise
     rows = (row for row in policy["Statement"] if row.get("Sid", "").startswith(_OURS))
-    return frozenset(_source(row) for row in rows) - {""}
+    return frozenset(_read_source(row) for row in rows) - {""}
 
 
-def _source(row: dict[str, Any]) -> str:
-    """Whatever the letters of the key are."""
+def _read_source(row: dict[str, Any]) -> str:
+    """Return the source ARN, with the key in any letter case."""
     conditions = (row.get("Condition") or {}).get("ArnLike") or {}
     return next((str(one) for key, one in conditions.items() if key.lower() == "aws:sourcearn"), "")

@@ -1,21 +1,21 @@
-"""Versions that nobody can go back to any more, taken away: what is kept of code is not free.
+"""Delete versions that no rollback can need, because stored code costs money.
 
-The provider is not asked which there are: numbers only grow, and a release keeps those that it
-knows of. So a change of a function costs a call more only where a version is to go.
+Versions are not listed: their numbers only grow, and a release stores the known ones. A change of a
+function costs an extra call only if a version is deleted.
 """
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cloud1.aliases import CutOver, kept_version, version_of
-from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.aliases import CutOver, read_kept_version, read_live_version
+from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import version_in
-from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.versions import Cloud1Work, versions
+from fabric.providers.cloud1.function_settings import read_version
+from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.versions import Cloud1Work, list_versions
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 
 _KEPT = "versions:"
 # More than that between two releases, and the provider is asked.
@@ -29,17 +29,17 @@ class _Pruning(Struct, frozen=True):
     fresh: frozenset[str]
 
 
-def pruned(
+def prune_versions(
     work: Cloud1Work,
     asked: tuple[DeploymentAddress, Sequence[LiveFunction], CutOver],
     kept: KeptState,
 ) -> dict[str, str]:
-    """What is to be kept of versions: the numbers of those that are there."""
+    """Delete stale versions and return the remaining version numbers to store."""
     address, functions, cut = asked
-    named = frozenset(_named(address, functions, kept))
+    named = frozenset(_list_needed_versions(address, functions, kept))
     pruning = _Pruning(work, named, kept, cut.fresh)
     moved = [one for one in functions if one.name in cut.moved]
-    left = side_by_side(lambda one: _left(pruning, one), moved, AT_ONCE)
+    left = run_parallel(lambda one: _prune_function(pruning, one), moved, AT_ONCE)
     new = {
         _KEPT + one.name: " ".join(map(str, numbers))
         for one, numbers in zip(moved, left, strict=True)
@@ -48,42 +48,44 @@ def pruned(
     return {name: text for name, text in {**old, **new}.items() if text}
 
 
-def _named(
+def _list_needed_versions(
     address: DeploymentAddress, functions: Sequence[LiveFunction], kept: KeptState
 ) -> Iterator[tuple[str, str]]:
-    """Versions that somebody meets, or that a record can go back to."""
-    yield from ((one.name, version_of(one)) for one in functions)
-    yield from ((name, kept_version(kept.texts, name)) for name in (one.name for one in functions))
+    """Yield versions with traffic, and rollback targets of records."""
+    yield from ((one.name, read_live_version(one)) for one in functions)
+    yield from (
+        (name, read_kept_version(kept.texts, name)) for name in (one.name for one in functions)
+    )
     record = address.previous
     if record is not None:
         rows = (*record.functions, *(one for past in record.history for one in past.functions))
-        yield from ((one.name, version_in(one.resource_id)) for one in rows)
+        yield from ((one.name, read_version(one.resource_id)) for one in rows)
 
 
-def _left(pruning: _Pruning, one: LiveFunction) -> list[int]:
-    there = _there(pruning, one)
+def _prune_function(pruning: _Pruning, one: LiveFunction) -> list[int]:
+    there = _list_known_versions(pruning, one)
     stale = [number for number in there if (one.name, str(number)) not in pruning.named]
-    gone = {number for number in stale if _is_deleted(pruning, one, number)}
+    gone = {number for number in stale if _try_delete(pruning, one, number)}
     return sorted(there - gone)
 
 
-def _there(pruning: _Pruning, one: LiveFunction) -> set[int]:
-    """Also what was made by a run that never came to its release."""
-    newest = int(version_of(one))
+def _list_known_versions(pruning: _Pruning, one: LiveFunction) -> set[int]:
+    """List existing versions, including those of runs without a release."""
+    newest = int(read_live_version(one))
     known = {int(text) for text in pruning.kept.texts.get(_KEPT + one.name, "").split()}
     if newest == 1 or newest in known:
         return known | {newest}
     if known and max(known) < newest <= max(known) + _MANY:
         return known | set(range(max(known) + 1, newest + 1))
-    return {int(row["Version"]) for row in versions(pruning.work, one.resource_name)}
+    return {int(row["Version"]) for row in list_versions(pruning.work, one.resource_name)}
 
 
-def _is_deleted(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
-    """What cannot be deleted keeps nobody from being served: it is said, and tried again."""
+def _try_delete(pruning: _Pruning, one: LiveFunction, number: int) -> bool:
+    """Delete a version. A failure does not fail the release: it is reported and retried later."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        with unless(GONE):
+        with ignore_codes(GONE):
             pruning.work.functions.delete_function(
                 FunctionName=one.resource_name, Qualifier=str(number)
             )

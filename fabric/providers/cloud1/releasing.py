@@ -1,4 +1,4 @@
-"""A release at cloud1: the moment when users and events meet what deploys have made ready."""
+"""Release on AWS: switch traffic and event sources to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -6,29 +6,44 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud1.aliases import CutOver, cut_over, kept_versions, version_of
-from fabric.providers.cloud1.beside import released_beside
+from fabric.providers.cloud1.aliases import (
+    CutOver,
+    cut_over,
+    format_kept_versions,
+    read_live_version,
+)
 from fabric.providers.cloud1.buckets import make_bucket
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.function_settings import alias_of, own_tags
-from fabric.providers.cloud1.gateway import GatewayOrder, api_in, endpoint_in, released_gateway
-from fabric.providers.cloud1.gateway_plan import WantedGateway, wanted_gateway
-from fabric.providers.cloud1.kept import KeptState, kept_in
-from fabric.providers.cloud1.ownership import kept_place
-from fabric.providers.cloud1.presence import missing_buckets
-from fabric.providers.cloud1.pruning import pruned
+from fabric.providers.cloud1.create_event_sources import (
+    Wiring,
+    encode_wiring,
+    find_changed_functions,
+    wire_up,
+)
+from fabric.providers.cloud1.event_sources import plan_wires
+from fabric.providers.cloud1.function_attributes import release_attributes
+from fabric.providers.cloud1.function_settings import build_alias_arn, build_ownership_tags
+from fabric.providers.cloud1.gateway import (
+    GatewayOrder,
+    read_api_endpoint,
+    read_api_id,
+    release_gateway,
+)
+from fabric.providers.cloud1.gateway_plan import WantedGateway, plan_gateway
+from fabric.providers.cloud1.ownership import format_kept_place
+from fabric.providers.cloud1.prerequisites import find_missing_buckets
+from fabric.providers.cloud1.pruning import prune_versions
+from fabric.providers.cloud1.release_state import KeptState, read_kept_state
 from fabric.providers.cloud1.statements import set_statements
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, wired_now
-from fabric.providers.cloud1.wires import wanted_wires
-from fabric.providers.cloud1.wiring import Wiring, changed_functions, wire_up, wired_texts
+from fabric.providers.cloud1.wired_now import NOT_LOOKED, WiredNow, fetch_wires
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.naming import function_endpoint
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.naming import build_function_endpoint
+from fabric.providers.parallel_map import run_parallel
 
 
 class _Releasing(Struct, frozen=True):
-    """All that is wanted, worked out before the first call."""
+    """The complete plan of a release, computed before the first call."""
 
     address: DeploymentAddress
     functions: Sequence[LiveFunction]
@@ -37,80 +52,84 @@ class _Releasing(Struct, frozen=True):
     wiring: Wiring
 
 
-def released(
+def release_service(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
-    functions = [one for one in functions if version_of(one)]
-    releasing = _planned(work, address, functions)
+    functions = [one for one in functions if read_live_version(one)]
+    releasing = _plan_release(work, address, functions)
     kept, wiring = releasing.kept, releasing.wiring
-    changed = changed_functions(wiring, kept)
-    new = missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
+    changed = find_changed_functions(wiring, kept)
+    new = find_missing_buckets(work, address, {name: wiring.wanted_of(name) for name in changed})
     statements = set_statements(work, address, kept)
-    side_by_side(lambda bucket: make_bucket(work, bucket, own_tags(address)), new, AT_ONCE)
+    run_parallel(
+        lambda bucket: make_bucket(work, bucket, build_ownership_tags(address)), new, AT_ONCE
+    )
     cut = cut_over(work, functions, kept)
-    beside = released_beside(work, address, functions, kept)
-    now = _looked_at(releasing, cut)
-    gateway = _gateway(releasing, cut, now)
+    beside = release_attributes(work, address, functions, kept)
+    now = _inspect_wires(releasing, cut)
+    gateway = _release_api(releasing, cut, now)
     wire_up(replace(wiring, fresh=cut.fresh), changed | cut.fresh, kept, now)
     left = {
-        **_of_leaving(releasing),
+        **_keep_leaving(releasing),
         **statements,
         **gateway,
-        **kept_place(functions),
-        **kept_versions(functions),
+        **format_kept_place(functions),
+        **format_kept_versions(functions),
         **beside,
-        **wired_texts(wiring, kept.salt),
-        **pruned(work, (address, functions, cut), kept),
+        **encode_wiring(wiring, kept.salt),
+        **prune_versions(work, (address, functions, cut), kept),
     }
-    endpoint = endpoint_in(gateway)
-    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+    endpoint = read_api_endpoint(gateway)
+    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
 
 
-def _planned(
+def _plan_release(
     work: Cloud1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
 ) -> _Releasing:
-    aliases = {one.name: alias_of(one.resource_id) for one in functions}
-    wiring = Wiring(work, aliases, wanted_wires(address, functions, work.own))
-    gateway = wanted_gateway(address, functions)
-    return _Releasing(address, functions, kept_in(address), gateway, wiring)
+    aliases = {one.name: build_alias_arn(one.resource_id) for one in functions}
+    wiring = Wiring(work, aliases, plan_wires(address, functions, work.own))
+    gateway = plan_gateway(address, functions)
+    return _Releasing(address, functions, read_kept_state(address), gateway, wiring)
 
 
-def _looked_at(releasing: _Releasing, cut: CutOver) -> WiredNow:
-    """Where nobody is sure how the last release ended. Nothing can lead to an alias that was just
-    made."""
+def _inspect_wires(releasing: _Releasing, cut: CutOver) -> WiredNow:
+    """Read the event sources if the result of the last release is unknown. A new alias has none."""
     if releasing.kept.is_sure:
         return NOT_LOOKED
     wiring = releasing.wiring
     older = {name: alias for name, alias in wiring.aliases.items() if name not in cut.fresh}
-    return wired_now(wiring.work, releasing.address, older)
+    return fetch_wires(wiring.work, releasing.address, older)
 
 
-def _gateway(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
+def _release_api(releasing: _Releasing, cut: CutOver, now: WiredNow) -> dict[str, str]:
     wiring, kept = releasing.wiring, releasing.kept
-    closed = cut.fresh | now.unknown_to(api_in(kept.texts))
+    closed = cut.fresh | now.unknown_to(read_api_id(kept.texts))
     order = GatewayOrder(wiring.work, releasing.address, releasing.gateway)
-    return released_gateway(order, closed, kept)
+    return release_gateway(order, closed, kept)
 
 
-def _of_leaving(releasing: _Releasing) -> dict[str, str]:
-    """What leads to functions that nobody asks for any more: they are taken away after this."""
+def _keep_leaving(releasing: _Releasing) -> dict[str, str]:
+    """Return the stored event sources of functions that the config no longer contains; they are
+    deleted after this."""
     record = releasing.address.previous
     staying = releasing.wiring.aliases
     names = [one.name for one in record.functions if one.name not in staying] if record else []
     return releasing.kept.of_functions(names)
 
 
-def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from version to version."""
+def _build_outputs(
+    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
+) -> Pairs:
+    """Build the outputs for other services, equal for all versions."""
     outputs = {"url": endpoint, "region": address.region}
     for one in functions:
-        below = function_endpoint(endpoint, one.triggers)
+        below = build_function_endpoint(endpoint, one.triggers)
         if below:
             outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = alias_of(one.resource_id)
+        outputs[f"arn_{one.name}"] = build_alias_arn(one.resource_id)
     return tuple((name, text) for name, text in outputs.items() if text)

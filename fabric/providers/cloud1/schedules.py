@@ -1,4 +1,4 @@
-"""Schedules as cloud1 reads them. No effects."""
+"""Conversion of schedules to AWS syntax. No effects."""
 
 from collections.abc import Iterator
 
@@ -13,58 +13,64 @@ _UTC = frozenset(
 )
 
 
-def own_expression(schedule: str) -> str:
-    """Five fields as six. A ValueError says what six of cloud1's cannot say."""
+def convert_cron_expression(schedule: str) -> str:
+    """Convert five cron fields to the six of AWS. Raises a ValueError if AWS cannot express
+    them."""
     if schedule.startswith(("rate(", "cron(")):
         return schedule
     minute, hour, day, month, weekday = schedule.upper().split()
     if _ANY not in (day, weekday):
         raise ValueError("a day of the month and a day of the week cannot be combined")
     days = _OPEN if weekday != _ANY else day
-    weekdays = _OPEN if weekday == _ANY else _weekdays(weekday)
-    fields = (_stepped(minute), _stepped(hour), _stepped(days), _stepped(_numbered(month)))
+    weekdays = _OPEN if weekday == _ANY else _name_weekdays(weekday)
+    fields = (
+        _expand_steps(minute),
+        _expand_steps(hour),
+        _expand_steps(days),
+        _expand_steps(_number_months(month)),
+    )
     return f"cron({' '.join(fields)} {weekdays} *)"
 
 
 def is_bound_to(zone: str, schedule: str) -> bool:
-    """Whether it matters where on earth the schedule is read."""
+    """Return whether the time zone affects the schedule."""
     return bool(zone) and zone not in _UTC and not schedule.startswith("rate(")
 
 
-def _weekdays(field: str) -> str:
-    """By their names: numbers begin elsewhere at cloud1."""
-    found = {day % _WEEK for item in field.split(",") for day in _days(item)}
+def _name_weekdays(field: str) -> str:
+    """Replace weekday numbers by names, because AWS counts from another day."""
+    found = {day % _WEEK for item in field.split(",") for day in _expand_days(item)}
     return ",".join(_DAYS[day] for day in sorted(found))
 
 
-def _days(item: str) -> Iterator[int]:
+def _expand_days(item: str) -> Iterator[int]:
     span, slash, step = item.partition("/")
     if span == _ANY:
         low, high = 0, _WEEK - 1
     else:
         first, dash, last = span.partition("-")
-        low = _day(first)
-        high = _day(last) if dash else (_WEEK - 1 if slash else low)
+        low = _parse_day(first)
+        high = _parse_day(last) if dash else (_WEEK - 1 if slash else low)
     high += _WEEK if high < low else 0
     yield from range(low, high + 1, int(step or 1))
 
 
-def _day(text: str) -> int:
+def _parse_day(text: str) -> int:
     return _DAYS.index(text) if text in _DAYS else int(text)
 
 
-def _numbered(months: str) -> str:
+def _number_months(months: str) -> str:
     for number, name in enumerate(_MONTHS, 1):
         months = months.replace(name, str(number))
     return months
 
 
-def _stepped(field: str) -> str:
-    """A range with steps is spelled out."""
-    return ",".join(part for item in field.split(",") for part in _parts(item))
+def _expand_steps(field: str) -> str:
+    """Write a range with steps as a list."""
+    return ",".join(part for item in field.split(",") for part in _list_parts(item))
 
 
-def _parts(item: str) -> Iterator[str]:
+def _list_parts(item: str) -> Iterator[str]:
     span, slash, step = item.partition("/")
     low, dash, high = span.partition("-")
     if slash and dash:

@@ -1,18 +1,18 @@
-"""The rights that a config gives the role of its functions: a policy of this service's own."""
+"""Permissions that a config gives its functions' role, as one separate policy per service."""
 
 from typing import Any
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud1.answers import DENIED, GONE, unless
-from fabric.providers.cloud1.kept import KeptState
-from fabric.providers.cloud1.versions import Cloud1Work, patiently
+from fabric.providers.cloud1.answers import DENIED, GONE, ignore_codes
+from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.versions import Cloud1Work, retry_on_conflict
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import shortened
-from fabric.providers.payloads import as_json, statements_of
-from fabric.system.cloud1_account import REFUSED, code_of
+from fabric.providers.naming import shorten_name
+from fabric.providers.payloads import format_json, read_role_statements
+from fabric.system.cloud1_account import REFUSED, read_error_code
 
 _KEPT = "statements"
 _NAME_LENGTH = 128
@@ -25,47 +25,47 @@ class RolePolicy(Struct, frozen=True):
     text: str
 
     def kept_text(self, salt: str) -> str:
-        return f"{self.role} {digest_fields((salt, self.text))}"
+        return f"{self.role} {hash_fields((salt, self.text))}"
 
 
 def set_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> dict[str, str]:
-    """What is to be kept of them."""
-    policy = _policy(work, address)
+    """Write the policy and return the values to store."""
+    policy = _build_policy(work, address)
     said = policy.kept_text(kept.salt) if policy.text else ""
     was = kept.texts.get(_KEPT, "")
     if policy.text and kept.sure(_KEPT) != said:
         _put(work, policy)
         work.watch.hear(f"role {policy.role}: policy `{policy.name}` now matches the config")
-    if was and (not policy.text or _role_in(was) != policy.role):
-        _delete(work, _role_in(was), policy.name)
+    if was and (not policy.text or _read_role(was) != policy.role):
+        _delete(work, _read_role(was), policy.name)
     return {_KEPT: said} if said else {}
 
 
 def drop_statements(work: Cloud1Work, address: DeploymentAddress, kept: KeptState) -> None:
-    """Also those of a release that broke off and never told of them: whoever may not ask for them
-    has none."""
-    policy, known = _policy(work, address), _role_in(kept.texts.get(_KEPT, ""))
+    """Delete the policy, also one of an interrupted release that did not store it. Without
+    permission to read it, there is none."""
+    policy, known = _build_policy(work, address), _read_role(kept.texts.get(_KEPT, ""))
     if known:
         _delete(work, known, policy.name)
     if not kept.is_sure and policy.role not in ("", known):
-        with unless(REFUSED):
+        with ignore_codes(REFUSED):
             _delete(work, policy.role, policy.name)
 
 
-def _role_in(kept: str) -> str:
+def _read_role(kept: str) -> str:
     return kept.partition(" ")[0]
 
 
-def _policy(work: Cloud1Work, address: DeploymentAddress) -> RolePolicy:
+def _build_policy(work: Cloud1Work, address: DeploymentAddress) -> RolePolicy:
     role = work.own.role_arn.rpartition("/")[2]
-    name = shortened(f"fabric-{address.service}-{address.stage}", _NAME_LENGTH)
-    statements = [_statement(one) for one in statements_of(address.extension)]
+    name = shorten_name(f"fabric-{address.service}-{address.stage}", _NAME_LENGTH)
+    statements = [_build_statement(one) for one in read_role_statements(address.extension)]
     document = {"Version": "2012-10-17", "Statement": statements}
-    return RolePolicy(role, name, as_json(document) if statements else "")
+    return RolePolicy(role, name, format_json(document) if statements else "")
 
 
-def _statement(said: Any) -> dict[str, object]:
-    """Keys that a config's schema leaves open are the service's own, under a capital."""
+def _build_statement(said: Any) -> dict[str, object]:
+    """Build a statement. Keys that the schema leaves open are AWS keys, capitalized."""
     return {_PLURALS.get(name, name[:1].upper() + name[1:]): one for name, one in said.items()}
 
 
@@ -74,14 +74,14 @@ def _put(work: Cloud1Work, policy: RolePolicy) -> None:
 
     asked = {"RoleName": policy.role, "PolicyName": policy.name, "PolicyDocument": policy.text}
     try:
-        patiently(work, lambda: work.clients.of("iam").put_role_policy(**asked))
+        retry_on_conflict(work, lambda: work.clients.of("iam").put_role_policy(**asked))
     except ClientError as error:
-        if code_of(error) not in DENIED:
+        if read_error_code(error) not in DENIED:
             raise
-        raise FabricError(_denied(policy)) from error
+        raise FabricError(_permission_problem(policy)) from error
 
 
-def _denied(policy: RolePolicy) -> Problem:
+def _permission_problem(policy: RolePolicy) -> Problem:
     message = (
         f"permission denied: cannot put the policy `{policy.name}` on the role `{policy.role}`"
     )
@@ -94,5 +94,5 @@ def _denied(policy: RolePolicy) -> Problem:
 
 def _delete(work: Cloud1Work, role: str, name: str) -> None:
     asked = {"RoleName": role, "PolicyName": name}
-    with unless(GONE):
-        patiently(work, lambda: work.clients.of("iam").delete_role_policy(**asked))
+    with ignore_codes(GONE):
+        retry_on_conflict(work, lambda: work.clients.of("iam").delete_role_policy(**asked))

@@ -1,4 +1,4 @@
-"""What functions and versions are at cloud1, and when they can be used."""
+"""Functions and versions on AWS, and the wait until they are usable."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,56 +12,57 @@ from fabric.providers.cloud1.function_settings import (
     ALIAS,
     NEWEST,
     OwnSettings,
-    archive_digest,
-    function_of,
+    decode_code_hash,
     mark_in,
+    strip_arn_version,
 )
-from fabric.providers.contract import CallWatch, LiveFunction
-from fabric.providers.refused_calls import own_words
-from fabric.providers.waiting import WAITING, Waiting, until
-from fabric.system.cloud1_account import code_of
+from fabric.providers.contract import CallContext, LiveFunction
+from fabric.providers.refused_calls import format_generic_hint
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
+from fabric.system.cloud1_account import read_error_code
 
 
 class Cloud1Work(Struct, frozen=True):
-    """What every call needs: clients, the config's own settings, who follows it, how cloud1's words
-    are shown, and how long to wait."""
+    """The context of every call: clients, provider settings, watch, redaction and waiting
+    limits."""
 
     clients: Cloud1Clients
     own: OwnSettings
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def functions(self) -> Any:
         return self.clients.of("lambda")
 
 
-def made_under(work: Cloud1Work, name: str, function: str, mark: str) -> LiveFunction | None:
-    """The newest version of this mark. The function itself may have been left between two."""
-    found = [one for one in versions(work, name) if mark_in(one.get("Description")) == mark]
+def find_by_mark(work: Cloud1Work, name: str, function: str, mark: str) -> LiveFunction | None:
+    """Find the newest version with this mark. An interrupted run can leave the function between two
+    versions."""
+    found = [one for one in list_versions(work, name) if mark_in(one.get("Description")) == mark]
     newest = max(found, key=lambda one: int(one["Version"]), default=None)
-    return None if newest is None else _live(name, function, newest)
+    return None if newest is None else _build_live_function(name, function, newest)
 
 
-def met(work: Cloud1Work, name: str, function: str) -> LiveFunction | None:
-    """The version that users meet."""
-    found = described(work, name, ALIAS)
-    return None if found is None else _live(name, function, found["Configuration"])
+def find_active_version(work: Cloud1Work, name: str, function: str) -> LiveFunction | None:
+    """Find the version that receives traffic."""
+    found = describe_function(work, name, ALIAS)
+    return None if found is None else _build_live_function(name, function, found["Configuration"])
 
 
-def _live(name: str, function: str, version: Mapping[str, Any]) -> LiveFunction:
+def _build_live_function(name: str, function: str, version: Mapping[str, Any]) -> LiveFunction:
     return LiveFunction(
         function,
         name,
-        f"{function_of(version['FunctionArn'])}:{version['Version']}",
-        artifact_sha256=archive_digest(version.get("CodeSha256")),
+        f"{strip_arn_version(version['FunctionArn'])}:{version['Version']}",
+        artifact_sha256=decode_code_hash(version.get("CodeSha256")),
         mark=mark_in(version.get("Description")),
     )
 
 
-def versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
-    """Those that were published; none where there is no such function."""
+def list_versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
+    """List published versions; none if the function does not exist."""
     from botocore.exceptions import ClientError
 
     pages = work.functions.get_paginator("list_versions_by_function")
@@ -69,33 +70,33 @@ def versions(work: Cloud1Work, name: str) -> Iterator[dict[str, Any]]:
         for page in pages.paginate(FunctionName=name):
             yield from (one for one in page["Versions"] if one["Version"] != NEWEST)
     except ClientError as error:
-        if code_of(error) not in GONE:
+        if read_error_code(error) not in GONE:
             raise
 
 
-def described(work: Cloud1Work, name: str, version: str = "") -> dict[str, Any] | None:
-    """One call for all of it. Looks have a far higher rate than anything else that is asked."""
+def describe_function(work: Cloud1Work, name: str, version: str = "") -> dict[str, Any] | None:
+    """Describe a function in one call. Read calls have a far higher rate limit than others."""
     from botocore.exceptions import ClientError
 
     more = {"Qualifier": version} if version else {}
     try:
         found: dict[str, Any] = work.functions.get_function(FunctionName=name, **more)
     except ClientError as error:
-        if code_of(error) in GONE:
+        if read_error_code(error) in GONE:
             return None
         raise
     return found
 
 
-def until_ready(work: Cloud1Work, name: str) -> None:
+def wait_until_ready(work: Cloud1Work, name: str) -> None:
     def look() -> bool | None:
-        found = described(work, name)
+        found = describe_function(work, name)
         one = found["Configuration"] if found else {}
         _refuse_failed(name, one)
         states = (one.get("State", "Active"), one.get("LastUpdateStatus", "Successful"))
         return True if found and states == ("Active", "Successful") else None
 
-    if until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.waiting, work.watch) is None:
         message = f"timeout: function `{name}` is not ready after one minute"
         hint = "check its state at AWS, then deploy again"
         raise FabricError(Problem("provider/not-ready", message, hint))
@@ -106,16 +107,16 @@ def _refuse_failed(name: str, one: Mapping[str, Any]) -> None:
         if one.get(state) == "Failed":
             why = one.get(reason, "no reason was returned")
             message = f"function `{name}` failed to become ready: {why}"
-            raise FabricError(Problem("provider/refused", message, own_words("AWS")))
+            raise FabricError(Problem("provider/refused", message, format_generic_hint("AWS")))
 
 
-def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Whoever changes what is being changed is asked to come back: so this does."""
+def retry_on_conflict(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Retry a change while another change of the function is in progress."""
     from botocore.exceptions import ClientError
 
     busy: list[ClientError] = []
 
-    def once() -> Mapping[str, Any] | None:
+    def call_once() -> Mapping[str, Any] | None:
         try:
             return call()
         except ClientError as error:
@@ -124,7 +125,7 @@ def patiently(work: Cloud1Work, call: Callable[[], Mapping[str, Any]]) -> Mappin
             busy.append(error)
             return None
 
-    answer = until(once, work.waiting, work.watch)
+    answer = poll_until(call_once, work.waiting, work.watch)
     if answer is None:
         raise busy[-1]
     return answer

@@ -1,27 +1,27 @@
-"""What leads events to functions at this moment, by what the provider says of their aliases."""
+"""The existing event sources of functions, read from their alias policies."""
 
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from fabric.providers.cloud1.clients import AT_ONCE
-from fabric.providers.cloud1.permissions import sources_let_in
-from fabric.providers.cloud1.queues import mappings_of, queue_in
-from fabric.providers.cloud1.rules import schedules_there
+from fabric.providers.cloud1.event_sources import BucketWire, RuleWire, Wire, name_prefix
+from fabric.providers.cloud1.permissions import list_permitted_sources
+from fabric.providers.cloud1.queues import list_mappings, queue_in
+from fabric.providers.cloud1.rules import find_schedules
 from fabric.providers.cloud1.versions import Cloud1Work
-from fabric.providers.cloud1.wires import BucketWire, RuleWire, Wire, name_prefix
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 
 
 class WiredNow(Struct, frozen=True):
-    """By function: who may call it, and the wires that were found."""
+    """Existing permissions and event sources by function."""
 
     sources: Mapping[str, frozenset[str]] = {}
     wires: Mapping[str, tuple[Wire, ...]] = {}
 
     def unknown_to(self, api: str) -> frozenset[str]:
-        """Functions that do not let this API in."""
+        """Return the functions that do not permit this API."""
         return frozenset(
             name
             for name, sources in self.sources.items()
@@ -32,24 +32,29 @@ class WiredNow(Struct, frozen=True):
 NOT_LOOKED = WiredNow()
 
 
-def wired_now(work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]) -> WiredNow:
-    """`aliases` by function. Queues and schedules are listed once for all of them."""
+def fetch_wires(
+    work: Cloud1Work, address: DeploymentAddress, aliases: Mapping[str, str]
+) -> WiredNow:
+    """Read the event sources of `aliases`. Queues and schedules are listed once for all
+    functions."""
     only = next(iter(aliases.values())) if len(aliases) == 1 else ""
     if not aliases:
         return NOT_LOOKED
     names = sorted(aliases)
-    sources = side_by_side(lambda name: sources_let_in(work, aliases[name]), names, AT_ONCE)
+    sources = run_parallel(lambda name: list_permitted_sources(work, aliases[name]), names, AT_ONCE)
     listed: dict[str, list[Wire]] = {}
-    for mapping in mappings_of(work, only):
+    for mapping in list_mappings(work, only):
         listed.setdefault(mapping["FunctionArn"], []).append(queue_in(mapping))
-    for alias, schedules in schedules_there(work, name_prefix(address)).items():
+    for alias, schedules in find_schedules(work, name_prefix(address)).items():
         listed.setdefault(alias, []).extend(schedules)
     by_name = dict(zip(names, sources, strict=True))
-    wires = {name: (*_wires(by_name[name]), *listed.get(aliases[name], ())) for name in names}
+    wires = {
+        name: (*_parse_sources(by_name[name]), *listed.get(aliases[name], ())) for name in names
+    }
     return WiredNow(by_name, wires)
 
 
-def _wires(sources: Iterable[str]) -> list[Wire]:
+def _parse_sources(sources: Iterable[str]) -> list[Wire]:
     found: list[Wire] = []
     for source in sorted(sources):
         service, rest = source.split(":")[2], source.split(":", 5)[5]

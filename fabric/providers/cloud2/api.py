@@ -1,4 +1,5 @@
-"""cloud2's interfaces: functions, what serves them, and clocks; one token for all of them."""
+"""Client of the Google Cloud APIs for functions, Cloud Run and Cloud Scheduler, with one shared
+token."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +10,12 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud2.refusals import Cloud2Fault, Cloud2RefusedError
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.system.http_client import Http, HttpRequest
 from fabric.system.retry import TransientError
 from fabric.system.signed_tokens import Bearer
@@ -25,7 +31,7 @@ _PASSING = frozenset(("ABORTED", "ALREADY_EXISTS"))
 
 
 class Login(Struct, frozen=True):
-    """Who calls, for messages; and the token, which may have to be asked for."""
+    """The caller's name for messages, and the token, which is possibly fetched on demand."""
 
     caller: str
     bearer: Callable[[Http], Bearer]
@@ -36,39 +42,39 @@ class _Refusal(Struct, frozen=True):
 
 
 class Cloud2Api:
-    """Thread-safe. `base_url` stands for all interfaces where it is set, else each has its own
-    host."""
+    """Thread-safe API client. If `base_url` is set, it replaces the hosts of all APIs."""
 
     def __init__(self, base_url: str, login: Login, http: Http | None = None) -> None:
         self.caller = login.caller
         self.builds = threading.BoundedSemaphore(BUILDS_AT_ONCE)
         self._base_url = base_url
-        self._http = http or opened("cloud2-functions")
+        self._http = http or open_provider_http("cloud2-functions")
         self._bearer = login.bearer(self._http)
 
     def close(self) -> None:
         self._http.close()
 
     def once(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where another look may help; RefusedCallError for a no."""
+        """Make a call once. Raises a TransientError if a retry can help, otherwise a
+        RefusedCallError."""
         url = self._base_url or f"https://{interface}.googleapis.com"
-        reply = sent(self._http, url, Secret(self._bearer.token()), call)
+        reply = send_with_token(self._http, url, Secret(self._bearer.token()), call)
         if reply.ok:
-            return understood(call, reply, kind)
-        fault = understood(call, reply, _Refusal).error
+            return decode_reply(call, reply, kind)
+        fault = decode_reply(call, reply, _Refusal).error
         if fault.status in _PASSING:
             raise TransientError(f"`{call.title}` returned {fault.status}: {fault.message}")
         raise Cloud2RefusedError(reply.status, fault, call.title)
 
     def meets(self, url: str) -> bool:
-        """Whether somebody without a right of its own is let through to a function."""
+        """Return whether a function can be called without a permission."""
         try:
             return self._http.send(HttpRequest("GET", url)).status != _FORBIDDEN
         except TransientError:
             return True
 
     def upload(self, url: str, content: bytes) -> None:
-        """To an address that is signed: whoever sends a token besides is refused."""
+        """Upload to a signed URL without the token, which such a URL rejects."""
         request = HttpRequest("PUT", url, Secret({"Content-Type": _ZIP}), content)
         reply = self._http.send(request)
         if not reply.ok:

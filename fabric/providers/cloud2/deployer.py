@@ -1,4 +1,5 @@
-"""cloud2 by its own interfaces: a function for each of a service's, built there from its source."""
+"""The built-in deployer for Google Cloud: one cloud function per function, built there from
+source."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,44 +10,57 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud2.api import Cloud2Api
+from fabric.providers.cloud2.capability_checks import (
+    find_setting_problems,
+    find_unsupported,
+    find_unsupported_clocks,
+)
 from fabric.providers.cloud2.documents import refuse_order
-from fabric.providers.cloud2.functions import found, made
-from fabric.providers.cloud2.identity import identity
-from fabric.providers.cloud2.kept import other_place, where_it_is
-from fabric.providers.cloud2.looking import lost
+from fabric.providers.cloud2.functions import deploy_function, find_function
+from fabric.providers.cloud2.identity import fetch_identity
+from fabric.providers.cloud2.inspection import find_missing
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.refusals import judged
-from fabric.providers.cloud2.releasing import released
-from fabric.providers.cloud2.removing import removed
-from fabric.providers.cloud2.unfit import unfit_clocks, unfit_drafts, unfit_settings
+from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.cloud2.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud2.releasing import release_service
+from fabric.providers.cloud2.removing import delete_functions
 from fabric.providers.cloud2.work import BUILDING, Cloud2Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.found_versions import found_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.found_versions import find_versions
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
-from fabric.providers.trigger_kinds import public_ones
-from fabric.providers.waiting import Waiting
+from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.trigger_kinds import list_public_functions
+from fabric.providers.waiting import RetryPolicy
 
-_OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
+_OPERATIONS = Operations(
+    deploy_one_by_one(deploy_function),
+    release_service,
+    delete_functions,
+    delete_functions,
+    find_function,
+)
 
 
 class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
-    """`connect` gives the interface, `own` is what the config says of this provider alone, `place`
-    is what the environment names, and `building` how long a build may take."""
+    """The Google Cloud deployer. `connect` returns the API client; `own` are the settings of this
+    provider's config section.
+
+    `place` comes from the environment, and `building` limits the duration of a build.
+    """
 
     connect: Callable[[], Cloud2Api]
     own: Cloud2Settings
     place: Cloud2Place
-    building: Waiting = BUILDING
+    building: RetryPolicy = BUILDING
 
     @property
     def unit(self) -> DeployUnit:
@@ -56,8 +70,10 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
     def operations(self) -> Operations[Cloud2Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud2Work:
-        """Raises for a record of another place."""
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Cloud2Work:
+        """Open the context of one call. Raises for a record of another project or region."""
         place = self._place(address.region)
         said = self.misplaced(address)
         if said is not None:
@@ -76,65 +92,66 @@ class Cloud2Functions(GuardedDeployer[Cloud2Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        """A region may be the config's own, which is not known here: it is judged with a call."""
-        return other_place(record, self.place, is_region_known=False)
+        """Compare projects only: the region can come from the config, and a later call checks
+        it."""
+        return find_place_conflict(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return public_ones(functions)
+        return list_public_functions(functions)
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous
-        return other_place(previous, self._place(address.region)) if previous else None
+        return find_place_conflict(previous, self._place(address.region)) if previous else None
 
     def destroy(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        super().destroy(where_it_is(address), functions, watch)
+        super().destroy(locate_deployment(address), functions, watch)
 
     def dissolve(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        super().dissolve(where_it_is(address), functions, watch)
+        super().dissolve(locate_deployment(address), functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        return super().find(where_it_is(address), function, mark)
+        return super().find(locate_deployment(address), function, mark)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         return (
-            *unfit_drafts(address, functions),
-            *unfit_settings(self.own),
-            *unfit_clocks(self.own, self.place.project, functions),
+            *find_unsupported(address, functions),
+            *find_setting_problems(self.own),
+            *find_unsupported_clocks(self.own, self.place.project, functions),
         )
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        return found_versions(self.find, address, marks)
+        return find_versions(self.find, address, marks)
 
     def missing(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
-            return tuple(lost(work, address))
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud2-functions`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

@@ -1,4 +1,4 @@
-"""A function as it is sent to cloud2. No effects."""
+"""Functions as Google Cloud API documents. No effects."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud2.own_settings import OWNER, Cloud2Owner, RevisionMark
 from fabric.providers.cloud2.source import ENTRY_POINT, require_runtime
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import TOO_LARGE, memory_of, seconds_of
+from fabric.providers.sources import TOO_LARGE, read_memory, read_timeout
 
 MARK, CLOCK = "FABRIC_MARK", "FABRIC_CLOCK"
 _ENV_BYTES = 32 * 1024
@@ -46,7 +46,7 @@ UPDATED = (
 
 
 class Cloud2Plan(Struct, frozen=True):
-    """An order with what follows from it. `clock` is what calls of its clocks say."""
+    """An order with values computed from it. `clock` is the secret that schedule calls contain."""
 
     order: FunctionOrder
     name: str
@@ -56,8 +56,9 @@ class Cloud2Plan(Struct, frozen=True):
     account: str = ""
 
 
-def function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
-    """A new revision of a function that is there already is met by nobody yet."""
+def build_function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
+    """Build the document of a function. A new revision of an existing function receives no traffic
+    yet."""
     order, owner = plan.order, plan.owner
     env = {**dict(order.env.reveal()), MARK: plan.mark.text}
     return {
@@ -72,7 +73,7 @@ def function_document(plan: Cloud2Plan, source: JsonObject) -> JsonObject:
         "serviceConfig": {
             "environmentVariables": {**env, CLOCK: plan.clock} if _is_timed(order) else env,
             "allTrafficOnLatestRevision": False,
-            **_sizes(order),
+            **_build_sizes(order),
             **({"serviceAccountEmail": plan.account} if plan.account else {}),
         },
     }
@@ -82,11 +83,11 @@ def _is_timed(order: FunctionOrder) -> bool:
     return any(json.loads(text).get("type") == "cron" for text in order.triggers)
 
 
-def _sizes(order: FunctionOrder) -> JsonObject:
-    """As many calls at once as instances, so each instance has one call."""
+def _build_sizes(order: FunctionOrder) -> JsonObject:
+    """Limit concurrency to one call per instance."""
     wanted = {
-        "availableMemory": f"{memory_of(order)}Mi" if memory_of(order) else None,
-        "timeoutSeconds": seconds_of(order) or None,
+        "availableMemory": f"{read_memory(order)}Mi" if read_memory(order) else None,
+        "timeoutSeconds": read_timeout(order) or None,
         "maxInstanceCount": order.reserved_concurrency or None,
     }
     told = {name: value for name, value in wanted.items() if value is not None}
@@ -94,23 +95,23 @@ def _sizes(order: FunctionOrder) -> JsonObject:
 
 
 def refuse_order(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
-    problems = tuple(_misfits(order))
+    """Raise for an unsupported order before any API call: variable values are first known here."""
+    problems = tuple(_find_misfits(order))
     if problems:
         raise FabricError(*problems)
 
 
-def _misfits(order: FunctionOrder) -> Iterator[Problem]:
+def _find_misfits(order: FunctionOrder) -> Iterator[Problem]:
     whose = f"function `{order.name}`"
     pairs = order.env.reveal()
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > _ENV_BYTES:
         message = f"{whose}: its environment has {size:,} bytes; Google Cloud allows {_ENV_BYTES:,}"
         yield Problem("deploy/environment-too-large", message, TOO_LARGE)
-    yield from tag_problems(order.name, order.tags)
+    yield from find_tag_problems(order.name, order.tags)
 
 
-def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
+def find_tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     for name, value in tags:
         if name == OWNER or not (_LABEL.fullmatch(name) and _LABEL_VALUE.fullmatch(value)):
             why = f"has the tag `{name}: {value}`, which is not a valid Google Cloud label"

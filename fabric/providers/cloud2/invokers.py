@@ -1,4 +1,5 @@
-"""Who may call a function at cloud2: everybody, a clock, or those whom somebody else has let."""
+"""Permissions to invoke a function on Google Cloud: the public, schedules, and members added
+outside fabric."""
 
 from collections.abc import Collection
 
@@ -7,8 +8,8 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.waiting import until
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.waiting import poll_until
 
 EVERYBODY = "allUsers"
 _READY = "/.fabric/ready"
@@ -24,7 +25,7 @@ class _PolicyRow(Struct, frozen=True, omit_defaults=True):
 
 
 class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`audit_configs` go back as they came."""
+    """An IAM policy. `audit_configs` are written back unchanged."""
 
     version: int = 0
     etag: str = ""
@@ -32,15 +33,15 @@ class _Policy(Struct, frozen=True, rename="camel", omit_defaults=True):
     audit_configs: tuple[Raw, ...] = field(default_factory=tuple)
 
 
-def account_member(email: str) -> str:
+def format_account_member(email: str) -> str:
     return f"serviceAccount:{email}"
 
 
 def let_call(
     work: Cloud2Work, name: str, members: Collection[str], others: Collection[str]
 ) -> bool:
-    """These may call it, and of `others` those that are not among them may no longer; whoever else
-    may stays. Whether that was news."""
+    """Grant these members the permission, and revoke it from `others`; all remaining members keep
+    it. Returns whether the policy changed."""
     service = f"/v2/{work.place.service(name)}"
 
     def act(work: Cloud2Work) -> bool:
@@ -51,16 +52,16 @@ def let_call(
         if wanted == there:
             return False
         document = {"policy": _with(policy, wanted)}
-        work.api.once(RUN, sending("POST", f"{service}:setIamPolicy", document), object)
+        work.api.once(RUN, build_json_call("POST", f"{service}:setIamPolicy", document), object)
         return True
 
     return work.trying(act)
 
 
 def is_open(work: Cloud2Work, uri: str) -> bool:
-    """Whether a right that is new for everybody is known where the function is met. What stands
-    around a handler answers: the handler is not called."""
-    found = until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
+    """Return whether a new public permission has reached the function's endpoint. The server around
+    the handler answers, so the handler is not called."""
+    found = poll_until(lambda: work.api.meets(uri + _READY) or None, work.waiting, work.watch)
     return found is not None
 
 

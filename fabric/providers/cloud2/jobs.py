@@ -1,4 +1,5 @@
-"""Clocks at cloud2: a job for each schedule of a function, which calls it as who runs it."""
+"""Schedules on Google Cloud: a scheduler job per schedule, which calls the function with a service
+account."""
 
 import base64
 import json
@@ -7,7 +8,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.sample_events import sample_event
@@ -15,10 +16,10 @@ from fabric.providers.cloud2.api import SCHEDULER
 from fabric.providers.cloud2.own_settings import Cloud2Owner
 from fabric.providers.cloud2.refusals import DISABLED
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.five_fields import five_fields
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.payloads import as_json
-from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.five_fields import convert_to_five_fields
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.payloads import format_json
+from fabric.providers.refused_calls import RefusedCallError, ignore_missing
 
 CLOCK_HEADER = "X-Fabric-Clock"
 _UTC = "Etc/UTC"
@@ -40,8 +41,8 @@ class _JobPage(Struct, frozen=True, rename="camel"):
 
 
 class WantedJob(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it. `number` is that of
-    the trigger in the config."""
+    """A desired scheduler job. `digest` is a hash of all its settings and identifies earlier
+    versions. `number` is the number of the config trigger."""
 
     id: str
     document: JsonObject
@@ -53,11 +54,11 @@ class WantedJob(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return digest_fields((self.id, as_json(self.document)))[:16]
+        return hash_fields((self.id, format_json(self.document)))[:16]
 
 
 class ClockCall(Struct, frozen=True):
-    """A function that clocks call: under which address and account, and what they say."""
+    """A function that schedules call: its URL, the service account, and the secret in the call."""
 
     name: str
     owner: Cloud2Owner
@@ -66,28 +67,31 @@ class ClockCall(Struct, frozen=True):
     clock: str
 
 
-def crons_in(triggers: Sequence[str]) -> list[JsonObject]:
-    return [one for _, one in _numbered(triggers)]
+def list_crons(triggers: Sequence[str]) -> list[JsonObject]:
+    return [one for _, one in _number_crons(triggers)]
 
 
-def _numbered(triggers: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
+def _number_crons(triggers: Sequence[str]) -> Iterator[tuple[int, JsonObject]]:
     for number, text in enumerate(triggers):
         trigger = json.loads(text)
         if trigger.get("type") == "cron":
             yield number, trigger
 
 
-def own_zone(trigger: JsonObject) -> str:
+def choose_zone(trigger: JsonObject) -> str:
     return str(trigger.get("timezone") or _UTC)
 
 
-def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
-    """Each schedule once."""
+def plan_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJob]:
+    """Plan one job per distinct schedule."""
     found: dict[str, WantedJob] = {}
-    for number, trigger in _numbered(triggers):
-        schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
-        ident = f"{called.name}-{digest_fields((schedule, zone))[:_DIGEST]}"
-        event = as_json(sample_event("cron", trigger))
+    for number, trigger in _number_crons(triggers):
+        schedule, zone = (
+            convert_to_five_fields(str(trigger.get("schedule", ""))),
+            choose_zone(trigger),
+        )
+        ident = f"{called.name}-{hash_fields((schedule, zone))[:_DIGEST]}"
+        event = format_json(sample_event("cron", trigger))
         target: JsonObject = {
             "uri": called.uri,
             "httpMethod": "POST",
@@ -109,24 +113,26 @@ def wanted_jobs(called: ClockCall, triggers: Sequence[str]) -> dict[str, WantedJ
     return found
 
 
-def jobs_of(work: Cloud2Work, owner: Cloud2Owner) -> list[str]:
-    return [one.name.rpartition("/")[2] for one in _jobs(work) if owner.is_in(one.description)]
+def list_own_jobs(work: Cloud2Work, owner: Cloud2Owner) -> list[str]:
+    return [
+        one.name.rpartition("/")[2] for one in _fetch_jobs(work) if owner.is_in(one.description)
+    ]
 
 
-def all_jobs(work: Cloud2Work) -> list[JobRow]:
-    return list(_jobs(work))
+def list_all_jobs(work: Cloud2Work) -> list[JobRow]:
+    return list(_fetch_jobs(work))
 
 
-def _jobs(work: Cloud2Work) -> Iterator[JobRow]:
-    """None where their interface was never switched on."""
+def _fetch_jobs(work: Cloud2Work) -> Iterator[JobRow]:
+    """Yield no jobs if the API was never enabled."""
     try:
-        yield from _listed(work)
+        yield from _fetch_job_pages(work)
     except RefusedCallError as error:
         if DISABLED not in error.codes:
             raise
 
 
-def _listed(work: Cloud2Work) -> Iterator[JobRow]:
+def _fetch_job_pages(work: Cloud2Work) -> Iterator[JobRow]:
     token = ""
     while True:
         query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
@@ -139,29 +145,29 @@ def _listed(work: Cloud2Work) -> Iterator[JobRow]:
 
 
 def set_job(work: Cloud2Work, wanted: WantedJob, owner: Cloud2Owner) -> None:
-    """Made, or made what it is to be."""
+    """Create or update a job."""
     name = work.place.job(wanted.id)
 
     def act(work: Cloud2Work) -> None:
         row = work.look(SCHEDULER, f"/v1/{name}", JobRow)
         if row is not None and not owner.is_in(row.description):
-            raise FabricError(_foreign(wanted.id, owner))
+            raise FabricError(_foreign_job_problem(wanted.id, owner))
         if row is None:
             document = {"name": name, **wanted.document}
-            call = sending("POST", f"/v1/{work.place.path}/jobs", document)
+            call = build_json_call("POST", f"/v1/{work.place.path}/jobs", document)
         else:
-            call = sending("PATCH", f"/v1/{name}?updateMask={_SENT}", wanted.document)
+            call = build_json_call("PATCH", f"/v1/{name}?updateMask={_SENT}", wanted.document)
         work.api.once(SCHEDULER, call, object)
 
     work.trying(act)
 
 
 def delete_job(work: Cloud2Work, ident: str) -> None:
-    with unless_gone():
+    with ignore_missing():
         work.ask(SCHEDULER, ProviderCall("DELETE", f"/v1/{work.place.job(ident)}"), object)
 
 
-def _foreign(ident: str, owner: Cloud2Owner) -> Problem:
+def _foreign_job_problem(ident: str, owner: Cloud2Owner) -> Problem:
     message = f"the scheduler job `{ident}` already exists and does not belong to {owner.title}"
     hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)

@@ -1,4 +1,4 @@
-"""cloud2's deployer from what surrounds a run: whose project, by which token, at which address."""
+"""Create the Google Cloud deployer from the environment: project, token and endpoint."""
 
 import json
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.deployer import Cloud2Functions
 from fabric.providers.cloud2.observing.observer import Cloud2Observer
 from fabric.providers.cloud2.own_settings import REGION, Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.tokens import KEY, TOKEN, login_of
+from fabric.providers.cloud2.tokens import KEY, TOKEN, choose_login
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable
 from fabric.providers.run_command import CommandEnvironment
 
@@ -21,51 +21,52 @@ _PROJECT, _OTHER_NAME = "CLOUD2_PROJECT_ID", "CLOUD2_PROJECT"
 _BASE_URL, _REGION = "CLOUD2_API_BASE_URL", "CLOUD2_REGION"
 
 
-def cloud2_functions(
+def open_cloud2_deployer(
     around: CommandEnvironment, extension: str, connections: Connections
 ) -> Cloud2Functions:
     env = around.env.reveal()
-    hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
+    hide = build_redaction((*around.hide.reveal(), *_list_secrets(env)), env.items())
     place = _place(env)
 
     def connect() -> Cloud2Api:
-        """What a config says can be judged without credentials: they are asked for here."""
-        return _connected(place.project, around, connections)
+        """Connect and require credentials only here: settings can be checked without them."""
+        return _connect(place.project, around, connections)
 
-    return Cloud2Functions(connect, _own(extension), place, hide=hide)
+    return Cloud2Functions(connect, _read_own_settings(extension), place, hide=hide)
 
 
-def cloud2_observer(around: CommandEnvironment, connections: Connections) -> Cloud2Observer:
-    """Raises where somebody would have to be asked for the variables first."""
+def open_cloud2_observer(around: CommandEnvironment, connections: Connections) -> Cloud2Observer:
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
-    hide = redaction_of((*around.hide.reveal(), *_secrets(env)), env.items())
+    hide = build_redaction((*around.hide.reveal(), *_list_secrets(env)), env.items())
     place = _place(env)
-    return Cloud2Observer(_connected(place.project, around, connections), place, hide)
+    return Cloud2Observer(_connect(place.project, around, connections), place, hide)
 
 
 def _place(env: Mapping[str, str]) -> Cloud2Place:
-    """Quoted, as both are part of every path: a `.env` must not redirect calls and their token."""
+    """Read project and region, URL-quoted. Both are part of every path, and a `.env` must not
+    redirect the token."""
     project = env.get(_PROJECT) or env.get(_OTHER_NAME) or ""
     return Cloud2Place(quote(project, safe=":"), quote(env.get(_REGION) or REGION, safe=""))
 
 
-def _connected(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
+def _connect(project: str, around: CommandEnvironment, connections: Connections) -> Cloud2Api:
     env = around.env.reveal()
     _require(project, env)
-    login = login_of(env, around.cwd)
+    login = choose_login(env, around.cwd)
     base_url = env.get(_BASE_URL) or ""
     refuse_plain(_BASE_URL, base_url)
-    key = ("cloud2", base_url, project, *_secrets(env))
+    key = ("cloud2", base_url, project, *_list_secrets(env))
     return connections.shared(key, lambda: Cloud2Api(base_url, login))
 
 
-def _secrets(env: Mapping[str, str]) -> tuple[str, ...]:
+def _list_secrets(env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(filter(None, (env.get(TOKEN), env.get(KEY))))
 
 
 def _require(project: str, env: Mapping[str, str]) -> None:
-    """What is missing is named at once; of token and key one is enough."""
-    asked = {f"`{_PROJECT}`": bool(project), f"`{TOKEN}` or `{KEY}`": bool(_secrets(env))}
+    """Report all missing variables together. Either a token or a key is enough."""
+    asked = {f"`{_PROJECT}`": bool(project), f"`{TOKEN}` or `{KEY}`": bool(_list_secrets(env))}
     missing = " and ".join(names for names, is_there in asked.items() if not is_there)
     if missing:
         hint = f"set {missing} in the environment or in `.env` beside the config"
@@ -75,7 +76,7 @@ def _require(project: str, env: Mapping[str, str]) -> None:
         refuse_unsendable(name, env.get(name) or "")
 
 
-def _own(extension: str) -> Cloud2Settings:
+def _read_own_settings(extension: str) -> Cloud2Settings:
     try:
         return convert(json.loads(extension), Cloud2Settings)
     except ValidationError as error:

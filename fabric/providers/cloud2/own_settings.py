@@ -1,14 +1,13 @@
-"""What the config says of cloud2 alone, what functions are called there, and whose they are. No
-effects."""
+"""Google Cloud settings of the config, resource names, and ownership. No effects."""
 
 import hmac
 import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 REGION = "us-central1"
 # What serves a function has its name where that is no longer.
@@ -19,14 +18,14 @@ OWNER = "fabric-owner"
 
 
 class Cloud2Settings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says. `service_account` is whom functions, and the
-    clocks that call them, run as; empty for the project's own default."""
+    """The settings of this provider's config section. `service_account` is the identity of
+    functions and their schedules; empty for the project's default."""
 
     service_account: str = ""
 
 
 class Cloud2Place(Struct, frozen=True):
-    """A project and a region, as paths of the interface begin with them."""
+    """A project and a region, as API paths begin."""
 
     project: str
     region: str
@@ -39,22 +38,22 @@ class Cloud2Place(Struct, frozen=True):
         return f"{self.path}/functions/{name}"
 
     def service(self, name: str) -> str:
-        """What serves the function of this name."""
+        """Return the path of the Cloud Run service behind a function."""
         return f"{self.path}/services/{name}"
 
     def job(self, name: str) -> str:
         return f"{self.path}/jobs/{name}"
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
-    """Small letters, digits and hyphens, with a letter first."""
-    plain = _OTHERS.sub("-", resource_name(address, function).lower()).strip("-")
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    """Build a name of lowercase letters, digits and hyphens that starts with a letter."""
+    plain = _OTHERS.sub("-", format_resource_name(address, function).lower()).strip("-")
     named = plain if plain[:1].isalpha() else f"f-{plain}"
-    return shortened(named, _NAME_LENGTH).rstrip("-")
+    return shorten_name(named, _NAME_LENGTH).rstrip("-")
 
 
 class Cloud2Owner(Struct, frozen=True):
-    """Whose a function or a job is."""
+    """The owner of a function or job: service, stage and function."""
 
     service: str
     stage: str
@@ -66,34 +65,36 @@ class Cloud2Owner(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Values of labels are short, and of small letters."""
-        return digest_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
+        """The owner as a label value, which must be short and lowercase."""
+        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
 
     @property
     def words(self) -> str:
-        """For a description, where there are no labels."""
+        """The owner as a description, for resources without labels."""
         return f"{self.title}, deployed by fabric ({OWNER}={self.label})"
 
     def is_in(self, description: str) -> bool:
         return f"({OWNER}={self.label})" in description
 
 
-def clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
-    """What a clock's call says, where everybody else may call, too: known to who may read the
-    service's record, or the function at cloud2. It stays the same from deploy to deploy."""
+def derive_clock_key(address: DeploymentAddress, owner: Cloud2Owner) -> str:
+    """Derive the secret of schedule calls to a public function. It is equal for all deploys.
+
+    Users with read access to the record or to the function at Google Cloud can know it.
+    """
     salt = address.previous.salt if address.previous else ""
     if not salt:
         return ""
     return hmac.new(salt.encode(), f"clock {owner.label}".encode(), "sha256").hexdigest()[:32]
 
 
-def owner_of(address: DeploymentAddress, function: str) -> Cloud2Owner:
+def build_owner(address: DeploymentAddress, function: str) -> Cloud2Owner:
     return Cloud2Owner(address.service, address.stage, function)
 
 
 class RevisionMark(Struct, frozen=True):
-    """What a revision says of itself, in a variable of its own: a label of a function would tell
-    what was asked for last, and not what a revision is."""
+    """The mark of a revision, in a separate variable. A function label would show the last
+    requested state, not the state of a revision."""
 
     mark: str
     around: str
@@ -112,12 +113,12 @@ def mark_in(text: str) -> RevisionMark:
     return RevisionMark(*parts) if len(parts) == len(RevisionMark.__struct_fields__) else NO_MARK
 
 
-def version_id(place: Cloud2Place, name: str, revision: str) -> str:
+def format_version_id(place: Cloud2Place, name: str, revision: str) -> str:
     return f"{place.function(name)}@{revision}"
 
 
-def revision_in(resource_id: str) -> str:
-    """Empty for an id that names none."""
+def parse_revision(resource_id: str) -> str:
+    """Return the revision of an id; empty if it names none."""
     return resource_id.partition("@")[2]
 
 

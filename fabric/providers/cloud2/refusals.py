@@ -1,9 +1,9 @@
-"""What cloud2 answers instead of doing as asked, in words: who, what, and what to do."""
+"""Google Cloud error responses as problems with a cause and a hint."""
 
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 _LOGIN, _RIGHTS = 401, 403
 DISABLED = "SERVICE_DISABLED"
@@ -15,7 +15,7 @@ class FaultDetail(Struct, frozen=True):
 
 
 class Cloud2Fault(Struct, frozen=True):
-    """`status` is the word of it."""
+    """An error. `status` is its name."""
 
     code: int = 0
     message: str = ""
@@ -33,7 +33,7 @@ class Cloud2RefusedError(RefusedCallError):
         super().__init__(status, words, call, fault.codes)
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.status == _LOGIN:
         hint = (
@@ -49,4 +49,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _POLICY in error.words:
         hint = "ask your organization for an exception: its policy forbids public functions"
         return Problem("provider/refused", words, hint)
-    return Problem("provider/refused", words, own_words("Google Cloud"))
+    return Problem("provider/refused", words, format_generic_hint("Google Cloud"))

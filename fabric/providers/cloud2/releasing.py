@@ -1,4 +1,4 @@
-"""A release at cloud2: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Google Cloud: switch traffic and schedules to the deployed revisions."""
 
 from collections.abc import Sequence
 
@@ -8,30 +8,30 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.cloud2.api import BUILDS_AT_ONCE
-from fabric.providers.cloud2.functions import function_row
-from fabric.providers.cloud2.invokers import EVERYBODY, account_member, is_open, let_call
+from fabric.providers.cloud2.functions import fetch_function
+from fabric.providers.cloud2.invokers import EVERYBODY, format_account_member, is_open, let_call
 from fabric.providers.cloud2.jobs import (
     ClockCall,
     WantedJob,
     delete_job,
-    jobs_of,
+    list_own_jobs,
+    plan_jobs,
     set_job,
-    wanted_jobs,
 )
-from fabric.providers.cloud2.kept import CALLERS, CLOCKS, REVISION
-from fabric.providers.cloud2.own_settings import clock_key, owner_of, revision_in
-from fabric.providers.cloud2.revisions import let_meet
+from fabric.providers.cloud2.own_settings import build_owner, derive_clock_key, parse_revision
+from fabric.providers.cloud2.release_state import CALLERS, CLOCKS, REVISION
+from fabric.providers.cloud2.revisions import activate_version
 from fabric.providers.cloud2.work import Cloud2Work
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.naming import base_of, function_endpoint
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.trigger_kinds import kinds_of
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
+from fabric.providers.trigger_kinds import collect_trigger_kinds
 
 
 class _ReleasePlan(Struct, frozen=True):
-    """What a function is to be: `callers` may call it, `clocks` do."""
+    """The desired state of a function: `callers` can call it, `clocks` are its schedules."""
 
     live: LiveFunction
     callers: tuple[str, ...]
@@ -41,93 +41,95 @@ class _ReleasePlan(Struct, frozen=True):
     def kept(self) -> dict[str, str]:
         name = self.live.name
         texts = {
-            REVISION + name: revision_in(self.live.resource_id),
+            REVISION + name: parse_revision(self.live.resource_id),
             CALLERS + name: " ".join(self.callers),
-            CLOCKS + name: clocks_text(self.clocks),
+            CLOCKS + name: format_clocks(self.clocks),
         }
         return {key: text for key, text in texts.items() if text}
 
 
-def clocks_text(clocks: dict[str, WantedJob]) -> str:
+def format_clocks(clocks: dict[str, WantedJob]) -> str:
     return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))
 
 
-def released(
+def release_service(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no revision, and is met by nobody.
-    functions = [_with_endpoint(work, one) for one in functions if revision_in(one.resource_id)]
-    kept = kept_texts(address)
+    functions = [_with_endpoint(work, one) for one in functions if parse_revision(one.resource_id)]
+    kept = read_kept_texts(address)
 
     def release(one: LiveFunction) -> dict[str, str]:
-        with concerning(one.name), work.told(f"function `{one.name}`"):
-            wanted = _wanted(work, address, one)
+        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+            wanted = _plan_function(work, address, one)
             _cut_over(work, address, wanted, kept)
         return wanted.kept
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
-    for texts in side_by_side(release, functions, BUILDS_AT_ONCE):
+    for texts in run_parallel(release, functions, BUILDS_AT_ONCE):
         left |= texts
-    bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
+    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in functions if one.endpoint]
     only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _outputs(only, functions), tuple(left.items()))
+    return Released(only, _build_outputs(only, functions), tuple(left.items()))
 
 
 def _with_endpoint(work: Cloud2Work, one: LiveFunction) -> LiveFunction:
-    """One that was found, and not made, by its deploy has none yet: its triggers were not known."""
-    if one.endpoint or "http" not in kinds_of(one.triggers):
+    """Add the endpoint of a function that the deploy found instead of building it."""
+    if one.endpoint or "http" not in collect_trigger_kinds(one.triggers):
         return one
-    row = function_row(work, one.resource_name)
+    row = fetch_function(work, one.resource_name)
     uri = row.service_config.uri if row else ""
-    return replace(one, endpoint=function_endpoint(uri, one.triggers))
+    return replace(one, endpoint=build_function_endpoint(uri, one.triggers))
 
 
-def _wanted(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
-    """Where everybody may call it, its clocks may, too."""
-    callers = (EVERYBODY,) if "http" in kinds_of(one.triggers) else ()
-    if "cron" not in kinds_of(one.triggers):
+def _plan_function(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> _ReleasePlan:
+    """Plan a function. Schedules can call a public function without a permission."""
+    callers = (EVERYBODY,) if "http" in collect_trigger_kinds(one.triggers) else ()
+    if "cron" not in collect_trigger_kinds(one.triggers):
         return _ReleasePlan(one, callers, {})
-    row = function_row(work, one.resource_name)
+    row = fetch_function(work, one.resource_name)
     served = row.service_config if row else None
     account = served.service_account_email if served else ""
     if served is None or not account:
-        raise FabricError(_no_account(one.name))
-    owner = owner_of(address, one.name)
-    called = ClockCall(one.resource_name, owner, served.uri, account, clock_key(address, owner))
+        raise FabricError(_missing_account_problem(one.name))
+    owner = build_owner(address, one.name)
+    called = ClockCall(
+        one.resource_name, owner, served.uri, account, derive_clock_key(address, owner)
+    )
     return _ReleasePlan(
-        one, callers or (account_member(account),), wanted_jobs(called, one.triggers)
+        one, callers or (format_account_member(account),), plan_jobs(called, one.triggers)
     )
 
 
-def _no_account(function: str) -> Problem:
+def _missing_account_problem(function: str) -> Problem:
     message = f"function `{function}` has a schedule, and no service account can invoke it"
     hint = "set `serviceAccount` below `extensions.cloud2-functions`"
     return Problem("provider/no-account", message, hint)
 
 
 def _cut_over(
-    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
 ) -> None:
-    """Who may call no more is shut out before a revision comes that takes calls for a clock's;
-    who may from now on is let in after it."""
+    """Switch traffic. Revoke callers before a revision trusts schedule calls, and add new callers
+    after it."""
     one = wanted.live
-    name, ident = one.resource_name, revision_in(one.resource_id)
+    name, ident = one.resource_name, parse_revision(one.resource_id)
     callers = kept.sure(CALLERS + one.name)
     before = set(kept.texts.get(CALLERS + one.name, "").split()) | {EVERYBODY}
     leaving = before - set(wanted.callers)
     if callers is None or leaving & set(callers.split()):
         let_call(work, name, (), leaving)
-    if kept.sure(REVISION + one.name) != ident and let_meet(work, name, ident):
+    if kept.sure(REVISION + one.name) != ident and activate_version(work, name, ident):
         work.watch.hear(f"{one.name}: revision {ident} receives all traffic")
     if callers is None or set(wanted.callers) - set(callers.split()):
         is_new = let_call(work, name, wanted.callers, leaving)
         if is_new and EVERYBODY in wanted.callers:
             _await_open(work, one)
-    _timed(work, address, wanted, kept)
+    _update_clocks(work, address, wanted, kept)
 
 
 def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
-    row = function_row(work, one.resource_name)
+    row = fetch_function(work, one.resource_name)
     work.watch.hear(f"{one.name}: public invocation is allowed")
     if row is not None and not is_open(work, row.service_config.uri):
         work.watch.hear(
@@ -135,29 +137,32 @@ def _await_open(work: Cloud2Work, one: LiveFunction) -> None:
         )
 
 
-def _timed(
-    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: KeptTexts
+def _update_clocks(
+    work: Cloud2Work, address: DeploymentAddress, wanted: _ReleasePlan, kept: ReleaseState
 ) -> None:
     one = wanted.live
     text = kept.sure(CLOCKS + one.name)
-    if text == clocks_text(wanted.clocks):
+    if text == format_clocks(wanted.clocks):
         return
-    owner = owner_of(address, one.name)
+    owner = build_owner(address, one.name)
     then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
-    there = jobs_of(work, owner) if text is None else list(then)
+    there = list_own_jobs(work, owner) if text is None else list(then)
     for job in wanted.clocks.values():
         if then.get(job.id) != job.digest:
             whose = f"function `{one.name}`, {job.title}"
-            with concerning(one.name, job.number), work.told(whose):
+            with attach_error_spot(one.name, job.number), work.told(whose):
                 set_job(work, job, owner)
             work.watch.hear(f"{one.name}: created the scheduler job {job.id}")
     for ident in set(there) - set(wanted.clocks):
         delete_job(work, ident)
 
 
-def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: like any other service's it is what all of its paths are below."""
+def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public.
+
+    The service endpoint is the base URL of all its paths.
+    """
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

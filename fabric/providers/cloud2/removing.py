@@ -1,55 +1,60 @@
-"""What a service has at cloud2, taken away: clocks first, then the functions that they call."""
+"""Delete a service on Google Cloud: schedules first, then their functions."""
 
 from collections.abc import Callable, Sequence
 
 from fabric.providers.cloud2.api import BUILDS_AT_ONCE, FUNCTIONS
-from fabric.providers.cloud2.functions import function_row
-from fabric.providers.cloud2.jobs import all_jobs, delete_job
-from fabric.providers.cloud2.kept import CLOCKS
-from fabric.providers.cloud2.own_settings import function_name, owner_of
-from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
-from fabric.providers.concerning import concerning
+from fabric.providers.cloud2.functions import fetch_function
+from fabric.providers.cloud2.jobs import delete_job, list_all_jobs
+from fabric.providers.cloud2.own_settings import build_function_name, build_owner
+from fabric.providers.cloud2.release_state import CLOCKS
+from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
 from fabric.providers.contract import DeploymentAddress, LiveFunction
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.kept_texts import kept_texts
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.trigger_kinds import kinds_of
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import read_kept_texts
+from fabric.providers.trigger_kinds import collect_trigger_kinds
 
 
-def removed(
+def delete_functions(
     work: Cloud2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
-    """Rights, revisions and what serves them go with a function."""
-    jobs = all_jobs(work) if any(map(_may_have_clocks(address), functions)) else []
+    """Delete functions, with their permissions, revisions and Cloud Run services."""
+    jobs = list_all_jobs(work) if any(map(_build_clock_check(address), functions)) else []
 
     def remove(one: LiveFunction) -> None:
-        owner = owner_of(address, one.name)
-        with concerning(one.name), work.told(f"function `{one.name}`"):
+        owner = build_owner(address, one.name)
+        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
             for job in jobs:
                 if owner.is_in(job.description):
                     delete_job(work, job.name.rpartition("/")[2])
             _delete(work, address, one)
 
-    side_by_side(remove, functions, BUILDS_AT_ONCE)
+    run_parallel(remove, functions, BUILDS_AT_ONCE)
 
 
-def _may_have_clocks(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
-    """Where none are noted no rights on jobs are needed; after a release that broke off nobody
-    knows."""
-    kept = kept_texts(address)
+def _build_clock_check(address: DeploymentAddress) -> Callable[[LiveFunction], bool]:
+    """Build a check for possible schedules. Without stored ones, no permission on jobs is needed.
 
-    def may_have(one: LiveFunction) -> bool:
-        return kept.sure(CLOCKS + one.name) != "" or "cron" in kinds_of(one.triggers)
+    After an interrupted release the answer is unknown, so jobs are read.
+    """
+    kept = read_kept_texts(address)
 
-    return may_have
+    def has_clocks(one: LiveFunction) -> bool:
+        return kept.sure(CLOCKS + one.name) != "" or "cron" in collect_trigger_kinds(one.triggers)
+
+    return has_clocks
 
 
 def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> None:
-    name, owner = one.resource_name or function_name(address, one.name), owner_of(address, one.name)
+    name, owner = (
+        one.resource_name or build_function_name(address, one.name),
+        build_owner(address, one.name),
+    )
 
     def act(work: Cloud2Work) -> bool:
-        """Whether there was something of ours."""
-        row = function_row(work, name)
+        """Delete the function and return whether one of ours existed."""
+        row = fetch_function(work, name)
         if row is None:
             return False
         if not row.is_of(owner):
@@ -60,7 +65,7 @@ def _delete(work: Cloud2Work, address: DeploymentAddress, one: LiveFunction) -> 
             return False
         call = ProviderCall("DELETE", f"/v2/{work.place.function(name)}")
         begun = work.api.once(FUNCTIONS, call, OperationRow)
-        finished(work, FUNCTIONS, begun, f"function `{one.name}`")
+        wait_for_operation(work, FUNCTIONS, begun, f"function `{one.name}`")
         return True
 
     if work.trying(act):

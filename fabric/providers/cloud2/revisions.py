@@ -1,4 +1,4 @@
-"""Revisions of what serves a function at cloud2, and which of them users meet."""
+"""Cloud Run revisions of functions, and their traffic."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -10,8 +10,8 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import RUN
 from fabric.providers.cloud2.documents import MARK
 from fabric.providers.cloud2.own_settings import NO_MARK, RevisionMark, mark_in
-from fabric.providers.cloud2.work import Cloud2Work, OperationRow, finished
-from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.cloud2.work import Cloud2Work, OperationRow, wait_for_operation
+from fabric.providers.http_calls import ProviderCall, build_json_call
 
 _BY_REVISION = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION"
 _FAILED, _READY = "CONDITION_FAILED", "Ready"
@@ -66,7 +66,7 @@ class Traffic(Struct, frozen=True, omit_defaults=True):
 
 
 class ServingRow(Struct, frozen=True, rename="camel"):
-    """What serves a function."""
+    """The Cloud Run service behind a function."""
 
     name: str
     traffic: tuple[Traffic, ...] = ()
@@ -74,7 +74,7 @@ class ServingRow(Struct, frozen=True, rename="camel"):
 
     @property
     def met(self) -> str:
-        """The revision that users meet, most of them at least."""
+        """The revision with most of the traffic."""
         there = [one for one in self.traffic if one.percent]
         most = max(there, key=lambda one: one.percent, default=None)
         if most is not None and most.revision:
@@ -83,7 +83,7 @@ class ServingRow(Struct, frozen=True, rename="camel"):
 
     @property
     def is_pinned(self) -> bool:
-        """A new revision is met by nobody until it is told so."""
+        """Whether new revisions receive no traffic until it is assigned."""
         there = [one for one in self.traffic if one.percent]
         return bool(there) and all(one.type == _BY_REVISION for one in there)
 
@@ -92,31 +92,33 @@ class ServingRow(Struct, frozen=True, rename="camel"):
         return self.is_pinned and all(one.revision == revision for one in there)
 
 
-def serving(work: Cloud2Work, name: str) -> ServingRow | None:
+def fetch_serving(work: Cloud2Work, name: str) -> ServingRow | None:
     return work.look(RUN, f"/v2/{work.place.service(name)}", ServingRow)
 
 
-def revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
+def fetch_revision(work: Cloud2Work, name: str, ident: str) -> RevisionRow | None:
     path = f"/v2/{work.place.service(name)}/revisions/{quote(ident, safe='')}"
     return work.look(RUN, path, RevisionRow)
 
 
-def revision_of(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
-    """The first that was made under this mark: who edits one by hand copies its mark into a later
-    one. What is around it may be any where none is said."""
-    found = [one for one in _revisions(work, name) if one.is_good and _fits(one.mark, wanted)]
-    return min(found, key=_made_at) if found else None
+def find_revision(work: Cloud2Work, name: str, wanted: RevisionMark) -> RevisionRow | None:
+    """Find the oldest revision with this mark: manual edits copy the mark into later ones. Without
+    given surroundings, any match."""
+    found = [
+        one for one in _list_revisions(work, name) if one.is_good and _is_match(one.mark, wanted)
+    ]
+    return min(found, key=_read_creation_time) if found else None
 
 
-def _made_at(row: RevisionRow) -> str:
+def _read_creation_time(row: RevisionRow) -> str:
     return row.create_time
 
 
-def _fits(mark: RevisionMark, wanted: RevisionMark) -> bool:
+def _is_match(mark: RevisionMark, wanted: RevisionMark) -> bool:
     return bool(mark.mark) and mark.mark == wanted.mark and wanted.around in ("", mark.around)
 
 
-def _revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
+def _list_revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
     token = ""
     while True:
         query = f"pageSize={_PAGE}" + (f"&pageToken={quote(token, safe='')}" if token else "")
@@ -128,35 +130,35 @@ def _revisions(work: Cloud2Work, name: str) -> Iterator[RevisionRow]:
             return
 
 
-def let_meet(work: Cloud2Work, name: str, ident: str) -> bool:
-    """All users meet this revision; whether that was news. Tags of addresses stay."""
+def activate_version(work: Cloud2Work, name: str, ident: str) -> bool:
+    """Route all traffic to this revision and keep tagged URLs. Returns whether anything changed."""
 
     def act(work: Cloud2Work) -> bool:
-        row = serving(work, name)
+        row = fetch_serving(work, name)
         if row is None:
-            raise FabricError(_gone(name))
+            raise FabricError(_missing_function_problem(name))
         if row.is_all_on(ident):
             return False
-        begun = work.api.once(RUN, _traffic_call(row, ident), OperationRow)
-        finished(work, RUN, begun, f"traffic to the revision `{ident}`")
+        begun = work.api.once(RUN, _build_traffic_call(row, ident), OperationRow)
+        wait_for_operation(work, RUN, begun, f"traffic to the revision `{ident}`")
         return True
 
     return work.trying(act)
 
 
-def pinned(work: Cloud2Work, name: str) -> None:
-    """What users meet stays so, whatever revision comes next."""
-    row = serving(work, name)
+def pin_traffic(work: Cloud2Work, name: str) -> None:
+    """Keep traffic on the current revision when a new one is created."""
+    row = fetch_serving(work, name)
     if row is not None and row.met and not row.is_pinned:
-        let_meet(work, name, row.met)
+        activate_version(work, name, row.met)
 
 
-def _traffic_call(row: ServingRow, ident: str) -> ProviderCall:
+def _build_traffic_call(row: ServingRow, ident: str) -> ProviderCall:
     tagged = [replace(one, percent=0) for one in row.traffic if one.tag]
     rows = [Traffic(_BY_REVISION, ident, _ALL), *tagged]
-    return sending("PATCH", f"/v2/{row.name}?updateMask=traffic", {"traffic": rows})
+    return build_json_call("PATCH", f"/v2/{row.name}?updateMask=traffic", {"traffic": rows})
 
 
-def _gone(name: str) -> Problem:
+def _missing_function_problem(name: str) -> Problem:
     message = f"the function `{name}` no longer exists"
     return Problem("provider/gone", message, "run: fabric deploy --force")

@@ -1,5 +1,5 @@
-"""What is uploaded as the source of a function: its archive, and what stands around it. The
-framework that calls it is added by the build there."""
+"""The uploaded source of a function: its archive and the server files. The remote build adds the
+framework."""
 
 import functools
 import json
@@ -8,7 +8,13 @@ from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import SourceRuntime, Texts, packed_source, said_of, serving_files
+from fabric.providers.sources import (
+    SourceRuntime,
+    Texts,
+    build_server_settings,
+    list_server_files,
+    pack_source,
+)
 
 _ENTRY = Path(__file__).with_name("entry")
 _NODE = re.compile(r"nodejs(?:(20|22|24)(?:\.x)?)?")
@@ -23,24 +29,24 @@ _PACKAGE = {
 ENTRY_POINT = "fabric"
 
 
-def source_runtime(runtime: str) -> SourceRuntime | None:
-    """None where cloud2 has no such runtime."""
+def find_source_runtime(runtime: str) -> SourceRuntime | None:
+    """Return the runtime, or None if Google Cloud does not support it."""
     if found := _NODE.fullmatch(runtime):
-        return SourceRuntime(f"nodejs{found[1] or '22'}", "nodejs", _node_files())
+        return SourceRuntime(f"nodejs{found[1] or '22'}", "nodejs", _list_node_files())
     if found := _PYTHON.fullmatch(runtime):
         name = "python" + (found[1] or "3.12").replace(".", "")
-        return SourceRuntime(name, "python", _python_files())
+        return SourceRuntime(name, "python", _list_python_files())
     return None
 
 
 def require_runtime(order: FunctionOrder) -> SourceRuntime:
-    found = source_runtime(order.artifact.runtime)
+    found = find_source_runtime(order.artifact.runtime)
     if found is None:
-        raise FabricError(no_runtime(order.name, order.artifact.runtime))
+        raise FabricError(unknown_runtime_problem(order.name, order.artifact.runtime))
     return found
 
 
-def no_runtime(function: str, runtime: str) -> Problem:
+def unknown_runtime_problem(function: str, runtime: str) -> Problem:
     message = (
         f"function `{function}` has the runtime `{runtime}`, which Google Cloud does not support"
     )
@@ -49,24 +55,24 @@ def no_runtime(function: str, runtime: str) -> Problem:
 
 
 @functools.cache
-def _node_files() -> Texts:
+def _list_node_files() -> Texts:
     return (
         ("main.mjs", (_ENTRY / "main.mjs").read_text()),
         ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *serving_files("nodejs", "framework"),
+        *list_server_files("nodejs", "framework"),
     )
 
 
 @functools.cache
-def _python_files() -> Texts:
+def _list_python_files() -> Texts:
     return (
         ("main.py", (_ENTRY / "main.py.txt").read_text()),
         ("requirements.txt", f"functions-framework=={PYTHON_FRAMEWORK}\n"),
-        *serving_files("python", "framework"),
+        *list_server_files("python", "framework"),
     )
 
 
-def function_source(order: FunctionOrder, region: str) -> bytes:
+def build_function_source(order: FunctionOrder, region: str) -> bytes:
     runtime = require_runtime(order)
-    said = said_of(order, "cloud2-functions", runtime.language, region)
-    return packed_source(order, runtime, said)
+    said = build_server_settings(order, "cloud2-functions", runtime.language, region)
+    return pack_source(order, runtime, said)

@@ -1,4 +1,4 @@
-"""Who we are for cloud2: a given token, or one that the key of a service account asks for."""
+"""Google Cloud credentials: an access token, or a token fetched with a service account key."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,26 +15,27 @@ from fabric.system.signed_tokens import (
     AskedToken,
     GivenToken,
     HeldToken,
+    build_token_request,
+    parse_token,
     read_account_key,
-    token_in,
-    token_request,
 )
 
 TOKEN, KEY = "CLOUD2_ACCESS_TOKEN", "CLOUD2_SERVICE_ACCOUNT_KEY"
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def login_of(env: Mapping[str, str], folder: Path) -> Login:
-    """The token where there is one; it is the key's else. A key is a file's JSON, or its path."""
+def choose_login(env: Mapping[str, str], folder: Path) -> Login:
+    """Choose the access token if it is set, otherwise the key. A key is JSON or the path of a JSON
+    file."""
     given = env.get(TOKEN, "")
     if given:
         return Login("a token", lambda _http: GivenToken(Secret(given)))
-    account = account_key(env[KEY], folder)
+    account = read_key_setting(env[KEY], folder)
     refuse_plain(f"token_uri` of `{KEY}", account.uri)
-    return Login(account.email, lambda http: _held(account, http, SystemClock()))
+    return Login(account.email, lambda http: _build_token_holder(account, http, SystemClock()))
 
 
-def account_key(said: str, folder: Path) -> AccountKey:
+def read_key_setting(said: str, folder: Path) -> AccountKey:
     try:
         text = said if said.lstrip().startswith("{") else read_bytes(folder / said)
         return read_account_key(text)
@@ -47,12 +48,12 @@ def account_key(said: str, folder: Path) -> AccountKey:
         raise FabricError(Problem("credentials/unreadable", message, hint)) from error
 
 
-def _held(account: AccountKey, http: Http, clock: Clock) -> HeldToken:
+def _build_token_holder(account: AccountKey, http: Http, clock: Clock) -> HeldToken:
     def ask() -> AskedToken:
-        reply = http.send(token_request(account, _SCOPE, int(clock.now().timestamp())))
+        reply = http.send(build_token_request(account, _SCOPE, int(clock.now().timestamp())))
         try:
             if reply.ok:
-                return token_in(reply)
+                return parse_token(reply)
             said = f"it returned {reply.status}"
         except ValueError as error:
             said = str(error)

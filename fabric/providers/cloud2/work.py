@@ -1,4 +1,4 @@
-"""What every call at cloud2 needs, and operations that last."""
+"""The context of Google Cloud calls, and long-running operations."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -11,38 +11,39 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.own_settings import Cloud2Place, Cloud2Settings
-from fabric.providers.cloud2.refusals import judged
-from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING, Waiting, nap, until
+from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.contract import CallContext
+from fabric.providers.http_calls import ProviderCall, retry_transient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until, sleep_interruptibly
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
 # A build takes a minute or two, and more where many are built at once.
-BUILDING = Waiting(base=1.0, cap=5.0, most=900.0)
-_ONCE = Waiting(most=0)
+BUILDING = RetryPolicy(base=1.0, cap=5.0, most=900.0)
+_ONCE = RetryPolicy(most=0)
 # Words for an operation that broke off, and may be begun again: ABORTED and UNAVAILABLE.
 _PASSING = frozenset((10, 14))
 
 
 class Cloud2Work(Struct, frozen=True):
-    """`quoted` is how cloud2's words are shown; `building` is how long to wait for operations."""
+    """The context of one call. `quoted` redacts messages of Google Cloud; `building` limits the
+    wait for operations."""
 
     api: Cloud2Api
     own: Cloud2Settings
     place: Cloud2Place
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
-    building: Waiting = BUILDING
+    waiting: RetryPolicy = WAITING
+    building: RetryPolicy = BUILDING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(interface, call, kind))
 
     def look(self, interface: str, path: str, kind: type[T]) -> T | None:
-        """None where there is no such thing."""
+        """Fetch a resource, or return None if it does not exist."""
         try:
             return self.ask(interface, ProviderCall("GET", path), kind)
         except RefusedCallError as error:
@@ -51,26 +52,28 @@ class Cloud2Work(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Google Cloud", self.waiting, self.watch)
+        return retry_transient(act, "Google Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud2Work"], T]) -> T:
-        """For changes: `act` looks first, and is begun again as a whole. What it is given does not
-        try again by itself, or nobody could say how long all of it takes."""
+        """Retry a change as a whole; `act` must look first.
+
+        Its argument makes calls without retries, so that the total waiting time stays bounded.
+        """
         return self.patient(lambda: act(replace(self, waiting=_ONCE)))
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Around a build: a few at a time."""
+        """Limit the number of parallel builds."""
         while not self.api.builds.acquire(blocking=False):
-            nap(self.building.base, self.building, self.watch)
+            sleep_interruptibly(self.building.base, self.building, self.watch)
         try:
             yield
         finally:
             self.api.builds.release()
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
 
 class OperationFault(Struct, frozen=True):
@@ -85,16 +88,18 @@ class OperationRow(Struct, frozen=True):
     response: Raw = Raw(b"null")
 
 
-def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) -> OperationRow:
-    """When it is over. TransientError where it may be begun again."""
+def wait_for_operation(
+    work: Cloud2Work, interface: str, begun: OperationRow, whose: str
+) -> OperationRow:
+    """Wait until an operation is done. Raises a TransientError if it can be started again."""
 
     def look() -> OperationRow | None:
         row = work.ask(interface, ProviderCall("GET", f"/v2/{begun.name}"), OperationRow)
         return row if row.done else None
 
-    row = begun if begun.done else until(look, work.building, work.watch)
+    row = begun if begun.done else poll_until(look, work.building, work.watch)
     if row is None:
-        raise FabricError(too_long(whose, work.building))
+        raise FabricError(timeout_problem(whose, work.building))
     if row.error is None:
         return row
     words = f"{whose}: {work.quoted(row.error.message or f'code {row.error.code}')}"
@@ -103,6 +108,6 @@ def finished(work: Cloud2Work, interface: str, begun: OperationRow, whose: str) 
     raise FabricError(Problem("provider/failed", words, "this is a message from Google Cloud"))
 
 
-def too_long(whose: str, waiting: Waiting) -> Problem:
+def timeout_problem(whose: str, waiting: RetryPolicy) -> Problem:
     message = f"timeout: {whose} was not ready within {waiting.most:.0f} s"
     return Problem("provider/not-ready", message, "deploy again: existing resources are reused")

@@ -1,11 +1,10 @@
-"""Who looks after functions of cloud3, from what surrounds a run: which workspace, by which
-token."""
+"""Create the Azure observer from the environment: workspace and token."""
 
 from fabric.model.secret import Secret
 from fabric.providers.cloud3.observer import Cloud3Observer, Cloud3Workspace
 from fabric.providers.connections import Connections
-from fabric.providers.http_calls import opened
-from fabric.providers.redaction import redaction_of
+from fabric.providers.http_calls import open_provider_http
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
@@ -14,14 +13,14 @@ _TOKEN, _WORKSPACE = "CLOUD3_ACCESS_TOKEN", "CLOUD3_LOG_ANALYTICS_WORKSPACE_ID"
 _BASE_URL = "CLOUD3_API_BASE_URL"
 
 
-def cloud3_observer(around: CommandEnvironment, connections: Connections) -> Cloud3Observer:
-    """Raises where variables are missing."""
+def open_cloud3_observer(around: CommandEnvironment, connections: Connections) -> Cloud3Observer:
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
     require_variables(_ID, env, (_TOKEN, _WORKSPACE))
-    hide = redaction_of((*around.hide.reveal(), env[_TOKEN]), env.items())
+    hide = build_redaction((*around.hide.reveal(), env[_TOKEN]), env.items())
     base_url = env.get(_BASE_URL) or _OFFICIAL
     refuse_plain(_BASE_URL, base_url)
-    http = connections.shared(("cloud3", base_url), lambda: opened(_ID))
+    http = connections.shared(("cloud3", base_url), lambda: open_provider_http(_ID))
     return Cloud3Observer(
         http, Cloud3Workspace(base_url, Secret(env[_TOKEN]), env[_WORKSPACE]), hide
     )

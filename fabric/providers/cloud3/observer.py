@@ -1,4 +1,4 @@
-"""What cloud3 keeps of calls in a workspace of its log analytics: asked in its own language."""
+"""Observe functions on Azure: Kusto queries in a Log Analytics workspace."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from fabric.model.log_levels import level_of
+from fabric.model.log_levels import find_level
 from fabric.model.observed import (
     SECOND,
     FunctionNumbers,
@@ -16,19 +16,29 @@ from fabric.model.observed import (
     TimeWindow,
     TracedCall,
     TracedStep,
-    moment,
-    nanoseconds_in,
+    format_moment,
+    parse_nanoseconds,
 )
 from fabric.model.secret import Secret
-from fabric.providers.cloud3.queries import counted, parts_of, requests, said
-from fabric.providers.cloud3.refusals import Cloud3Refusal, judged
-from fabric.providers.cloud3.tables import Row, Tables, rows_of
-from fabric.providers.contract import UNWATCHED, CallWatch
-from fabric.providers.http_calls import patient, sending, sent, understood
+from fabric.providers.cloud3.queries import (
+    build_count_query,
+    build_interval_query,
+    build_log_query,
+    build_request_query,
+)
+from fabric.providers.cloud3.refusals import Cloud3Refusal, classify_refusal
+from fabric.providers.cloud3.tables import Row, Tables, list_rows
+from fabric.providers.contract import NO_CONTEXT, CallContext
+from fabric.providers.http_calls import (
+    build_json_call,
+    decode_reply,
+    retry_transient,
+    send_with_token,
+)
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import RefusedCallError, quoting, told
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.refused_calls import RefusedCallError, convert_call_errors, redact_progress
+from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.system.http_client import Http
 
 _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
@@ -37,7 +47,7 @@ _LEVELS = {0: "debug", 1: "info", 2: "warn", 3: "error", 4: "error"}
 
 
 class Cloud3Workspace(Struct, frozen=True):
-    """Where a workspace is asked, and by which token."""
+    """The endpoint of a workspace, with its token."""
 
     base_url: str
     token: Secret[str]
@@ -48,25 +58,29 @@ class Cloud3Observer(Struct, frozen=True):
     http: Http
     workspace: Cloud3Workspace
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         most = asked.most_of(MOST_LINES)
-        found = list(self._asked(service, said(service, asked.text, most), asked.window, watch))
+        found = list(
+            self._run_query(
+                service, build_log_query(service, asked.text, most), asked.window, watch
+            )
+        )
         if len(found) >= most > asked.most:
             watch.hear(f"only the newest {most:,} lines were searched; there might be more")
-        lines = (_line(service, row) for row in found)
+        lines = (_convert_line(service, row) for row in found)
         return [line for line in lines if line is not None and asked.window.has(line.at)]
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
-        found = list(self._asked(service, counted(service), window, watch))
+        found = list(self._run_query(service, build_count_query(service), window, watch))
         part = window.whole_minutes()
-        bars = list(self._asked(service, parts_of(service, part), window, watch))
-        rows = {_text(row, "OperationName").lower(): row for row in found}
+        bars = list(self._run_query(service, build_interval_query(service, part), window, watch))
+        rows = {_read_text(row, "OperationName").lower(): row for row in found}
         whose = service.address
         return [
             FunctionNumbers(
@@ -77,74 +91,84 @@ class Cloud3Observer(Struct, frozen=True):
                 int(_number(row, "Errors") or 0),
                 _number(row, "P50"),
                 _number(row, "P95"),
-                _over_time(bars, one.name, window, part),
+                _count_over_time(bars, one.name, window, part),
             )
             for one in service.functions
             for row in (rows.get(one.name.lower(), {}),)
         ]
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
         steps: dict[str, list[Row]] = {}
-        for row in self._asked(service, requests(service), window, watch):
-            steps.setdefault(_text(row, "OperationId"), []).append(row)
+        for row in self._run_query(service, build_request_query(service), window, watch):
+            steps.setdefault(_read_text(row, "OperationId"), []).append(row)
         calls = (_call(service, ident, rows) for ident, rows in steps.items())
         return [one for one in calls if one is not None]
 
-    def _asked(
-        self, service: ObservedService, query: str, window: TimeWindow, watch: CallWatch
+    def _run_query(
+        self, service: ObservedService, query: str, window: TimeWindow, watch: CallContext
     ) -> Iterator[Row]:
-        document = {"query": query, "timespan": f"{moment(window.since)}/{moment(window.until)}"}
+        document = {
+            "query": query,
+            "timespan": f"{format_moment(window.since)}/{format_moment(window.until)}",
+        }
         path = f"/v1/workspaces/{quote(self.workspace.id, safe='')}/query"
-        with self._told(service) as hide:
-            heard = quoting(watch, hide.quoted)
-            tables = patient(lambda: self._once(path, document), "Azure", self.waiting, heard)
+        with self._convert_errors(service) as hide:
+            heard = redact_progress(watch, hide.quoted)
+            tables = retry_transient(
+                lambda: self._send_query(path, document), "Azure", self.waiting, heard
+            )
         if tables.error is not None:
             watch.hear(f"incomplete result: {self.hide.quoted(tables.error.message)}")
-        yield from rows_of(tables)
+        yield from list_rows(tables)
 
-    def _once(self, path: str, document: Mapping[str, str]) -> Tables:
-        call = sending("POST", path, document)
-        reply = sent(self.http, self.workspace.base_url, self.workspace.token, call)
+    def _send_query(self, path: str, document: Mapping[str, str]) -> Tables:
+        call = build_json_call("POST", path, document)
+        reply = send_with_token(self.http, self.workspace.base_url, self.workspace.token, call)
         if reply.ok:
-            return understood(call, reply, Tables)
-        fault = understood(call, reply, Cloud3Refusal).error
+            return decode_reply(call, reply, Tables)
+        fault = decode_reply(call, reply, Cloud3Refusal).error
         raise RefusedCallError(reply.status, f"{fault.code} {fault.words}".strip(), call.title)
 
     @contextmanager
-    def _told(self, service: ObservedService) -> Iterator[Redaction]:
-        with told(f"`{service.address.service}`", judged, self.hide) as hide:
+    def _convert_errors(self, service: ObservedService) -> Iterator[Redaction]:
+        with convert_call_errors(
+            f"`{service.address.service}`", classify_refusal, self.hide
+        ) as hide:
             yield hide
 
 
-def _line(service: ObservedService, row: Row) -> LogLine | None:
-    function = _function(service, row)
+def _convert_line(service: ObservedService, row: Row) -> LogLine | None:
+    function = _find_function_name(service, row)
     if not function:
         return None
-    text, at = _text(row, "Message").rstrip("\n"), nanoseconds_in(_text(row, "TimeGenerated"))
+    text, at = (
+        _read_text(row, "Message").rstrip("\n"),
+        parse_nanoseconds(_read_text(row, "TimeGenerated")),
+    )
     severity = _number(row, "SeverityLevel")
     by_number = "" if severity is None else _LEVELS.get(int(severity), "")
     return replace(
         service.line(function, at, text),
-        level=level_of(text) or by_number,
-        request=_text(row, "OperationId"),
-        id=_text(row, "_ItemId"),
-        is_platform=_text(row, "Category").startswith(("Host.", "Microsoft.")),
+        level=find_level(text) or by_number,
+        request=_read_text(row, "OperationId"),
+        id=_read_text(row, "_ItemId"),
+        is_platform=_read_text(row, "Category").startswith(("Host.", "Microsoft.")),
     )
 
 
-def _function(service: ObservedService, row: Row) -> str:
-    """Names there are the same in small and in large letters."""
-    name = _text(row, "OperationName").lower()
+def _find_function_name(service: ObservedService, row: Row) -> str:
+    """Return the function of a row. Azure names are case-insensitive."""
+    name = _read_text(row, "OperationName").lower()
     return next((one.name for one in service.functions if one.name.lower() == name), "")
 
 
 def _call(service: ObservedService, ident: str, rows: Sequence[Row]) -> TracedCall | None:
-    function = next((name for row in rows if (name := _function(service, row))), "")
+    function = next((name for row in rows if (name := _find_function_name(service, row))), "")
     if not function:
         return None
-    steps = tuple(_step(row) for row in rows)
+    steps = tuple(_convert_step(row) for row in rows)
     known = {one.id for one in steps}
     steps = tuple(one if one.parent in known else replace(one, parent="") for one in steps)
     root = min(steps, key=lambda one: (bool(one.parent), one.started_at))
@@ -152,28 +176,29 @@ def _call(service: ObservedService, ident: str, rows: Sequence[Row]) -> TracedCa
     return TracedCall(ident, *where, root.started_at, root.ms, root.status, steps)
 
 
-def _step(row: Row) -> TracedStep:
+def _convert_step(row: Row) -> TracedStep:
     return TracedStep(
-        _text(row, "Id"),
-        _text(row, "ParentId"),
-        _text(row, "Name"),
-        nanoseconds_in(_text(row, "TimeGenerated")),
+        _read_text(row, "Id"),
+        _read_text(row, "ParentId"),
+        _read_text(row, "Name"),
+        parse_nanoseconds(_read_text(row, "TimeGenerated")),
         _number(row, "DurationMs") or 0.0,
-        "ok" if _text(row, "Success").lower() in ("true", "") else "error",
+        "ok" if _read_text(row, "Success").lower() in ("true", "") else "error",
     )
 
 
-def _over_time(
+def _count_over_time(
     rows: Sequence[Row], function: str, window: TimeWindow, part: int
 ) -> tuple[int, ...]:
-    own = (one for one in rows if _text(one, "OperationName").lower() == function.lower())
+    own = (one for one in rows if _read_text(one, "OperationName").lower() == function.lower())
     counted = (
-        (nanoseconds_in(_text(one, "TimeGenerated")), _number(one, "Calls") or 0) for one in own
+        (parse_nanoseconds(_read_text(one, "TimeGenerated")), _number(one, "Calls") or 0)
+        for one in own
     )
     return window.in_parts(counted, part * SECOND)
 
 
-def _text(row: Row, name: str) -> str:
+def _read_text(row: Row, name: str) -> str:
     found = row.get(name)
     return found if isinstance(found, str) else "" if found is None else json.dumps(found)
 

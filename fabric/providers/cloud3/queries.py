@@ -1,4 +1,4 @@
-"""Questions to log analytics, in its own language. No effects."""
+"""Kusto queries for Log Analytics. No effects."""
 
 from fabric.providers.observing import ObservedService
 
@@ -6,12 +6,12 @@ from fabric.providers.observing import ObservedService
 _APP = "functionApp"
 
 
-def said(service: ObservedService, text: str, most: int) -> str:
-    """The newest so many; both what is told and what is thrown."""
-    like = f" | where Message contains_cs {_literal(text)}" if text else ""
+def build_log_query(service: ObservedService, text: str, most: int) -> str:
+    """Query the newest log lines and exceptions."""
+    like = f" | where Message contains_cs {_quote_literal(text)}" if text else ""
     return (
         "union AppTraces, (AppExceptions | extend Message = strcat(ExceptionType, ': ', "
-        f"OuterMessage)){_chosen(service)}"
+        f"OuterMessage)){_build_filter(service)}"
         " | extend Category = tostring(Properties.Category)"
         f"{like} | top {most} by TimeGenerated desc"
         " | project TimeGenerated, OperationName, OperationId, Message, SeverityLevel, Category, "
@@ -19,37 +19,37 @@ def said(service: ObservedService, text: str, most: int) -> str:
     )
 
 
-def counted(service: ObservedService) -> str:
+def build_count_query(service: ObservedService) -> str:
     return (
-        f"AppRequests{_chosen(service)} | summarize Calls = sum(ItemCount), "
+        f"AppRequests{_build_filter(service)} | summarize Calls = sum(ItemCount), "
         "Errors = sumif(ItemCount, Success == false), P50 = percentile(DurationMs, 50), "
         "P95 = percentile(DurationMs, 95) by OperationName"
     )
 
 
-def parts_of(service: ObservedService, seconds: int) -> str:
+def build_interval_query(service: ObservedService, seconds: int) -> str:
     return (
-        f"AppRequests{_chosen(service)} | summarize Calls = sum(ItemCount) "
+        f"AppRequests{_build_filter(service)} | summarize Calls = sum(ItemCount) "
         f"by OperationName, bin(TimeGenerated, {seconds}s)"
     )
 
 
-def requests(service: ObservedService) -> str:
+def build_request_query(service: ObservedService) -> str:
     return (
-        f"union AppRequests, AppDependencies{_chosen(service)}"
+        f"union AppRequests, AppDependencies{_build_filter(service)}"
         " | project TimeGenerated, OperationName, OperationId, Id, ParentId, Name, DurationMs, "
         "Success | order by TimeGenerated asc"
     )
 
 
-def _chosen(service: ObservedService) -> str:
-    names = ", ".join(_literal(one.name) for one in service.functions)
+def _build_filter(service: ObservedService) -> str:
+    names = ", ".join(_quote_literal(one.name) for one in service.functions)
     record = service.address.previous
     app = dict(record.outputs).get(_APP, "") if record else ""
-    role = f" | where AppRoleName =~ {_literal(app)}" if app else ""
+    role = f" | where AppRoleName =~ {_quote_literal(app)}" if app else ""
     return f"{role} | where OperationName in~ ({names})"
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,17 +1,17 @@
-"""What log analytics answers instead of rows, in words."""
+"""Log Analytics error responses as problems."""
 
 from typing import Optional
 
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 _LOGIN, _RIGHTS, _NOT_FOUND = 401, 403, 404
 
 
 class Cloud3Fault(Struct, frozen=True):
-    """What is really wrong stands in the innermost of them."""
+    """An error. The innermost error has the actual cause."""
 
     code: str = ""
     message: str = ""
@@ -27,7 +27,7 @@ class Cloud3Refusal(Struct, frozen=True):
     error: Cloud3Fault = Cloud3Fault()
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.status == _LOGIN:
         hint = (
@@ -40,4 +40,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
         return Problem("credentials/refused", words, hint)
     if error.status == _NOT_FOUND:
         return Problem("provider/refused", words, "check `CLOUD3_LOG_ANALYTICS_WORKSPACE_ID`")
-    return Problem("provider/refused", words, own_words("Azure"))
+    return Problem("provider/refused", words, format_generic_hint("Azure"))

@@ -1,4 +1,4 @@
-"""Answers of log analytics: tables, whose rows are lists."""
+"""Log Analytics responses: tables with rows as lists."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
@@ -24,13 +24,13 @@ class PartialFault(Struct, frozen=True):
 
 
 class Tables(Struct, frozen=True):
-    """An `error` beside tables says that they are not all of it."""
+    """A response. An `error` beside tables means that they are incomplete."""
 
     tables: tuple[_AnswerTable, ...] = ()
     error: PartialFault | None = None
 
 
-def rows_of(tables: Tables) -> Iterator[Row]:
+def list_rows(tables: Tables) -> Iterator[Row]:
     for table in tables.tables[:1]:
         names = [column.name for column in table.columns]
         for row in table.rows:

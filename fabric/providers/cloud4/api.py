@@ -1,4 +1,4 @@
-"""cloud4's interface: calls that are signed, answers as typed values, refusals by its own words."""
+"""Client of the Alibaba Cloud API: signed calls, typed responses and error codes."""
 
 import secrets
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from fabric.providers.cloud4.signing import (
     VERSION,
     AccessKey,
     SignedMoment,
-    authorization,
-    own_headers,
+    build_signed_headers,
+    sign_headers,
 )
-from fabric.providers.http_calls import ProviderCall, opened, understood
+from fabric.providers.http_calls import ProviderCall, decode_reply, open_provider_http
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.clock import Clock, SystemClock
 from fabric.system.http_client import Http, HttpReply, HttpRequest
@@ -38,7 +38,7 @@ _PASSING = frozenset(
 
 
 class Cloud4Call(Struct, frozen=True):
-    """`action` is its name in the interface; `parts` lead to it below all functions."""
+    """One API call. `action` is its API name; `parts` is its path below all functions."""
 
     action: str
     method: str
@@ -58,12 +58,14 @@ class Cloud4Call(Struct, frozen=True):
         return ProviderCall(self.method, whole, self.content, self.content_type, self.headers)
 
 
-def telling(action: str, method: str, parts: tuple[str, ...], document: object) -> Cloud4Call:
+def build_cloud4_call(
+    action: str, method: str, parts: tuple[str, ...], document: object
+) -> Cloud4Call:
     return Cloud4Call(action, method, parts, content=msgspec.json.encode(document))
 
 
 class _Cloud4Fault(Struct, frozen=True):
-    """Both ways of writing it are met."""
+    """An error response; the API uses both spellings of its fields."""
 
     upper_code: str = msgspec.field(default="", name="Code")
     upper_message: str = msgspec.field(default="", name="Message")
@@ -80,7 +82,7 @@ class _Cloud4Fault(Struct, frozen=True):
 
 
 class Cloud4Api:
-    """Thread-safe."""
+    """Thread-safe API client."""
 
     def __init__(
         self,
@@ -91,36 +93,37 @@ class Cloud4Api:
     ) -> None:
         self.key = key
         self._base_url = base_url.rstrip("/")
-        self._http = http or opened("cloud4-fc")
+        self._http = http or open_provider_http("cloud4-fc")
         self._clock = clock or SystemClock()
 
     def close(self) -> None:
         self._http.close()
 
     def once(self, call: Cloud4Call, kind: type[T]) -> T:
-        """TransientError where another look may help; RefusedCallError for a no."""
+        """Make a call once. Raises a TransientError if a retry can help, otherwise a
+        RefusedCallError."""
         reply = self.reply(call)
-        return understood(call.sent, replace(reply, content=reply.content or b"null"), kind)
+        return decode_reply(call.sent, replace(reply, content=reply.content or b"null"), kind)
 
     def reply(self, call: Cloud4Call) -> HttpReply:
-        """An answer that is no refusal, as it came."""
+        """Return the raw response of a successful call."""
         sent = call.sent
         url = self._base_url + sent.path
-        headers = {**self._signed(call, url), **dict(sent.headers)}
+        headers = {**self._sign_call(call, url), **dict(sent.headers)}
         reply = self._http.send(
             HttpRequest(sent.method, url, Secret(headers), sent.content, call.seconds)
         )
         if reply.ok:
             return reply
-        fault = understood(sent, replace(reply, content=reply.content or b"{}"), _Cloud4Fault)
+        fault = decode_reply(sent, replace(reply, content=reply.content or b"{}"), _Cloud4Fault)
         if fault.code in _PASSING or reply.status == CONFLICT:
             raise TransientError(f"`{sent.title}` returned {fault.words}")
         codes = frozenset((fault.code,)) - {""}
         raise RefusedCallError(reply.status, fault.words, sent.title, codes)
 
-    def _signed(self, call: Cloud4Call, url: str) -> Mapping[str, str]:
+    def _sign_call(self, call: Cloud4Call, url: str) -> Mapping[str, str]:
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         moment = SignedMoment(now, secrets.token_hex(16))
-        headers = own_headers(call.sent, urlsplit(url).netloc, call.action, moment)
-        login = authorization(self.key, call.method, url, headers)
+        headers = build_signed_headers(call.sent, urlsplit(url).netloc, call.action, moment)
+        login = sign_headers(self.key, call.method, url, headers)
         return {**headers, "accept": "application/json", "authorization": login.reveal()}

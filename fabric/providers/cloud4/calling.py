@@ -1,4 +1,4 @@
-"""One call of what users meet, with what the function has said meanwhile."""
+"""Invoke the active version of a function and return its logs."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from fabric.providers.cloud4.api import Cloud4Call
 from fabric.providers.cloud4.own_settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import FunctionAnswer, LiveFunction
-from fabric.providers.payloads import as_json
+from fabric.providers.payloads import format_json
 
 _BYTES = "application/octet-stream"
 # A function may take so long; whoever waits can leave at any time.
@@ -26,15 +26,15 @@ class _ThrownError(Struct, frozen=True, rename="camel"):
     error_type: str = ""
 
 
-def invoked(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
-    """Made once: a call that nobody heard the end of may have been carried out."""
+def invoke_function(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionAnswer:
+    """Invoke once, without retries: a call with an unknown outcome possibly ran."""
     given: JsonObject = {"__fabric_event": msgspec.json.decode(event or b"null", type=Json)}
     call = Cloud4Call(
         "InvokeFunction",
         "POST",
         (function.resource_name, "invocations"),
         (("qualifier", LIVE),),
-        as_json(given).encode(),
+        format_json(given).encode(),
         _BYTES,
         _ASKED,
         seconds=_LONGEST,
@@ -42,16 +42,16 @@ def invoked(work: Cloud4Work, function: LiveFunction, event: bytes) -> FunctionA
     began = time.perf_counter()
     reply = work.api.reply(call)
     ms = round((time.perf_counter() - began) * 1000)
-    logs = _lines(reply.headers.get(_LOG, ""))
+    logs = _decode_lines(reply.headers.get(_LOG, ""))
     if reply.headers.get(_FAULT):
-        return FunctionAnswer("", logs, ms, _failure(reply.content) or reply.headers[_FAULT])
-    return FunctionAnswer(_response(reply.content), logs, ms)
+        return FunctionAnswer("", logs, ms, _read_failure(reply.content) or reply.headers[_FAULT])
+    return FunctionAnswer(_read_response(reply.content), logs, ms)
 
 
-def _response(content: bytes) -> str:
+def _read_response(content: bytes) -> str:
     said = _read(content)
     if isinstance(said, dict) and said.keys() == {"response"}:
-        return as_json(said["response"])
+        return format_json(said["response"])
     return content.decode(errors="replace")
 
 
@@ -63,7 +63,7 @@ def _read(content: bytes) -> Json:
     return said
 
 
-def _failure(content: bytes) -> str:
+def _read_failure(content: bytes) -> str:
     try:
         said = msgspec.json.decode(content, type=_ThrownError)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -71,7 +71,7 @@ def _failure(content: bytes) -> str:
     return said.error_message or said.error_type
 
 
-def _lines(text: str) -> str:
+def _decode_lines(text: str) -> str:
     try:
         return base64.b64decode(text).decode(errors="replace")
     except binascii.Error:

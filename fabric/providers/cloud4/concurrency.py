@@ -1,9 +1,9 @@
-"""How many calls of a function may run at once at cloud4, and are kept for it: the function's, and
-of none of its versions."""
+"""Reserved concurrency of functions on Alibaba Cloud, which belongs to the function and not to a
+version."""
 
 from msgspec import Struct
 
-from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.work import Cloud4Work
 
 _PART = "concurrency"
@@ -14,7 +14,7 @@ class _ConcurrencyRow(Struct, frozen=True, rename="camel"):
 
 
 def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
-    """None is as many as the account has left."""
+    """Set the reserved concurrency. None means the account's remaining capacity."""
     call = Cloud4Call("GetConcurrencyConfig", "GET", (name, _PART))
     row = work.look(call, _ConcurrencyRow)
     there = row.reserved_concurrency if row else None
@@ -24,4 +24,4 @@ def set_concurrency(work: Cloud4Work, name: str, wanted: int | None) -> None:
         work.delete("DeleteConcurrencyConfig", name, _PART)
         return
     document = {"reservedConcurrency": wanted}
-    work.ask(telling("PutConcurrencyConfig", "PUT", (name, _PART), document), object)
+    work.ask(build_cloud4_call("PutConcurrencyConfig", "PUT", (name, _PART), document), object)

@@ -1,5 +1,5 @@
-"""cloud4 by its own interface: a function for each of a service's, with versions and an alias that
-leads users to one of them."""
+"""The built-in deployer for Alibaba Cloud: one cloud function per function, with versions and a
+live alias."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,39 +10,53 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.cloud4.api import Cloud4Api
-from fabric.providers.cloud4.calling import invoked
+from fabric.providers.cloud4.calling import invoke_function
+from fabric.providers.cloud4.capability_checks import (
+    find_setting_problems,
+    find_unsupported,
+    find_unsupported_region,
+    region_problem,
+)
 from fabric.providers.cloud4.documents import refuse_order
-from fabric.providers.cloud4.functions import found, made
-from fabric.providers.cloud4.kept import other_place, where_it_is
-from fabric.providers.cloud4.looking import identity, lost
+from fabric.providers.cloud4.functions import deploy_function, find_function
+from fabric.providers.cloud4.inspection import fetch_identity, find_missing
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
-from fabric.providers.cloud4.refusals import judged
-from fabric.providers.cloud4.releasing import released
-from fabric.providers.cloud4.removing import removed
-from fabric.providers.cloud4.unfit import bad_region, unfit_drafts, unfit_region, unfit_settings
+from fabric.providers.cloud4.refusals import classify_refusal
+from fabric.providers.cloud4.release_state import find_place_conflict, locate_deployment
+from fabric.providers.cloud4.releasing import release_service
+from fabric.providers.cloud4.removing import delete_functions
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import (
-    UNWATCHED,
-    CallWatch,
+    NO_CONTEXT,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.found_versions import found_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.found_versions import find_versions
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
-from fabric.providers.trigger_kinds import public_ones
+from fabric.providers.refused_calls import Quoted, convert_call_errors
+from fabric.providers.trigger_kinds import list_public_functions
 
-_OPERATIONS = Operations(one_by_one(made), released, removed, removed, found)
+_OPERATIONS = Operations(
+    deploy_one_by_one(deploy_function),
+    release_service,
+    delete_functions,
+    delete_functions,
+    find_function,
+)
 
 
 class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
-    """`connect` gives the interface of a region, `own` is what the config says of this provider
-    alone, and `place` is what the environment names."""
+    """The Alibaba Cloud deployer. `connect` returns the client of a region; `own` are the settings
+    of this provider's config section.
+
+    `place` comes from the environment.
+    """
 
     connect: Callable[[str], Cloud4Api]
     own: Cloud4Settings
@@ -56,8 +70,10 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
     def operations(self) -> Operations[Cloud4Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Cloud4Work:
-        """Raises for a record of another place."""
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Cloud4Work:
+        """Open the context of one call. Raises for a record of another account or region."""
         said = self.misplaced(address)
         if said is not None:
             raise FabricError(said)
@@ -68,7 +84,7 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
 
     def _refuse_region(self, region: str) -> None:
         if not Cloud4Place(region).is_sound:
-            raise FabricError(bad_region(region))
+            raise FabricError(region_problem(region))
 
     def _place(self, region: str) -> Cloud4Place:
         return replace(self.place, region=region or self.place.region)
@@ -83,74 +99,75 @@ class Cloud4Functions(GuardedDeployer[Cloud4Work], frozen=True):
         self.connect(region)
 
     def elsewhere(self, record: Record) -> Problem | None:
-        """A region may be the config's own, which is not known here: it is judged with a call."""
-        return other_place(record, self.place, is_region_known=False)
+        """Compare accounts only: the region can come from the config, and a later call checks
+        it."""
+        return find_place_conflict(record, self.place, is_region_known=False)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return public_ones(functions)
+        return list_public_functions(functions)
 
     def misplaced(self, address: DeploymentAddress) -> Problem | None:
         previous = address.previous
-        return other_place(previous, self._place(address.region)) if previous else None
+        return find_place_conflict(previous, self._place(address.region)) if previous else None
 
     def destroy(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        super().destroy(where_it_is(address), functions, watch)
+        super().destroy(locate_deployment(address), functions, watch)
 
     def dissolve(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
         # What has no function has nothing: where it lay is not known any more.
         if functions:
-            super().dissolve(where_it_is(address), functions, watch)
+            super().dissolve(locate_deployment(address), functions, watch)
 
     def find(
         self, address: DeploymentAddress, function: str, mark: str = ""
     ) -> LiveFunction | None:
-        return super().find(where_it_is(address), function, mark)
+        return super().find(locate_deployment(address), function, mark)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
+    ) -> Sequence[Unsupported]:
         region = self._place(address.region).region
         return (
-            *unfit_drafts(address, functions, self.own),
-            *unfit_settings(self.own),
-            *unfit_region(region),
+            *find_unsupported(address, functions, self.own),
+            *find_setting_problems(self.own),
+            *find_unsupported_region(region),
         )
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        return found_versions(self.find, address, marks)
+        return find_versions(self.find, address, marks)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
-        with self._call(f"function `{function.name}`", where_it_is(address)) as work:
-            return invoked(work, function, event)
+        with self._call(f"function `{function.name}`", locate_deployment(address)) as work:
+            return invoke_function(work, function, event)
 
     def missing(
         self,
         address: DeploymentAddress,
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
-        with self._call(f"`{address.service}`", where_it_is(address)) as work:
-            return tuple(lost(work, address))
+        with self._call(f"`{address.service}`", locate_deployment(address)) as work:
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`cloud4-fc`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

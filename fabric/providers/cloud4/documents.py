@@ -1,4 +1,4 @@
-"""A function as it is sent to cloud4. No effects."""
+"""Functions as Alibaba Cloud API documents. No effects."""
 
 import base64
 import math
@@ -13,7 +13,7 @@ from fabric.model.task import Pairs
 from fabric.providers.cloud4.own_settings import SECONDS, Cloud4Owner, Cloud4Settings, PublishedMark
 from fabric.providers.cloud4.source import HANDLER
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import LESS_CODE, TOO_LARGE, SourceRuntime, memory_of, seconds_of
+from fabric.providers.sources import LESS_CODE, TOO_LARGE, SourceRuntime, read_memory, read_timeout
 
 # A zip in base64; more of it would have to be brought to a bucket first.
 CODE_BYTES = 100 * 1024 * 1024
@@ -38,7 +38,7 @@ def is_reserved(name: str) -> bool:
 
 
 class Cloud4Plan(Struct, frozen=True):
-    """An order with what follows from it."""
+    """An order with values computed from it."""
 
     order: FunctionOrder
     name: str
@@ -48,10 +48,10 @@ class Cloud4Plan(Struct, frozen=True):
     own: Cloud4Settings
 
 
-def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
-    """All of it each time: what is not said would stay as it was."""
+def build_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
+    """Build a complete document: the API keeps the old values of omitted fields."""
     order = plan.order
-    memory = memory_of(order) or _MEMORY
+    memory = read_memory(order) or _MEMORY
     return {
         "description": plan.owner.words(order.mark),
         "runtime": plan.runtime.id,
@@ -59,44 +59,44 @@ def function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
         "code": {"zipFile": base64.b64encode(source).decode()},
         "environmentVariables": dict(order.env.reveal()),
         "memorySize": memory,
-        "cpu": plan.own.cpu or cpu_of(memory),
+        "cpu": plan.own.cpu or choose_cpu(memory),
         "diskSize": plan.own.disk_size or _DISK,
-        "timeout": seconds_of(order) or SECONDS,
+        "timeout": read_timeout(order) or SECONDS,
         "instanceConcurrency": 1,
         "role": plan.own.role,
     }
 
 
-def new_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
-    """Nothing was set before."""
-    tags: JsonObject = {"tags": tag_rows(plan.order.tags)} if plan.order.tags else {}
-    whole = function_document(plan, source)
+def build_new_function_document(plan: Cloud4Plan, source: bytes) -> JsonObject:
+    """Build the document of a new function, which has no old values to reset."""
+    tags: JsonObject = {"tags": build_tag_rows(plan.order.tags)} if plan.order.tags else {}
+    whole = build_function_document(plan, source)
     told = {name: value for name, value in whole.items() if value != ""}
     return {"functionName": plan.name, **told, **tags}
 
 
-def tag_rows(tags: Pairs) -> list[JsonObject]:
+def build_tag_rows(tags: Pairs) -> list[JsonObject]:
     return [{"Key": name, "Value": value} for name, value in tags]
 
 
-def cpu_of(memory: int) -> float:
-    """A processor for 2 GB, in whole steps: between what cloud4 takes for that much memory."""
+def choose_cpu(memory: int) -> float:
+    """Choose one CPU per 2 GB in the steps that Alibaba Cloud allows for this memory."""
     return round(math.ceil(memory / _MB_OF_CPU / _CPU_STEP) * _CPU_STEP, 2)
 
 
-def fits_cpu(memory: int, cpu: float) -> bool:
-    """A processor has 1 to 4 GB."""
+def is_cpu_allowed(memory: int, cpu: float) -> bool:
+    """Return whether the ratio is 1 to 4 GB per CPU."""
     return memory / 4096 <= cpu <= memory / 1024
 
 
-def memory_in(settings: Pairs) -> int:
+def read_memory_setting(settings: Pairs) -> int:
     text = dict(settings).get("memory", "")
     return (int(text) if text.isdigit() else 0) or _MEMORY
 
 
 def refuse_order(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
-    problems = tuple(_misfits(order))
+    """Raise for an unsupported order before any API call: variable values are first known here."""
+    problems = tuple(_find_misfits(order))
     if problems:
         raise FabricError(*problems)
 
@@ -111,17 +111,17 @@ def refuse_source(order: FunctionOrder, source: bytes) -> None:
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
 
 
-def _misfits(order: FunctionOrder) -> Iterator[Problem]:
+def _find_misfits(order: FunctionOrder) -> Iterator[Problem]:
     whose = f"function `{order.name}`"
     pairs = order.env.reveal()
     size = sum(len(name.encode()) + len(text.encode()) for name, text in pairs)
     if size > ENVIRONMENT_BYTES:
         why = f"has an environment of {size:,} bytes; Alibaba Cloud allows {ENVIRONMENT_BYTES:,}"
         yield Problem("deploy/environment-too-large", f"{whose}: {why}", TOO_LARGE)
-    yield from tag_problems(order.name, order.tags)
+    yield from find_tag_problems(order.name, order.tags)
 
 
-def tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
+def find_tag_problems(function: str, tags: Pairs) -> Iterator[Problem]:
     if len(tags) > _TAGS:
         why = f"has {len(tags)} tags; Alibaba Cloud allows {_TAGS}"
         yield Problem("config/unfit", f"function `{function}` {why}", "remove some")

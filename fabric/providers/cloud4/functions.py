@@ -1,48 +1,49 @@
-"""Functions at cloud4: a deploy publishes a version; the release lets it be met."""
+"""Deploy functions to Alibaba Cloud: a deploy publishes a version; the release switches traffic to
+it."""
 
 import functools
 
 from msgspec import Struct, field
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud4.api import Cloud4Call, telling
-from fabric.providers.cloud4.beside import beside_of, set_beside
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.concurrency import set_concurrency
 from fabric.providers.cloud4.documents import (
     Cloud4Plan,
-    function_document,
-    new_function_document,
+    build_function_document,
+    build_new_function_document,
     refuse_source,
 )
-from fabric.providers.cloud4.kept import MET_VERSION, refuse_unproven
+from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
 from fabric.providers.cloud4.own_settings import (
     Cloud4Owner,
     FunctionVersion,
     PublishedMark,
-    function_name,
-    owner_of,
-    version_in,
+    build_function_name,
+    build_owner,
+    parse_version,
 )
-from fabric.providers.cloud4.source import function_source, require_runtime
+from fabric.providers.cloud4.release_state import MET_VERSION, refuse_unproven
+from fabric.providers.cloud4.source import build_function_source, require_runtime
 from fabric.providers.cloud4.tags import FunctionTag
 from fabric.providers.cloud4.versions import (
     PublishedVersion,
-    live_alias,
-    published,
-    version_of,
-    versions_of,
+    find_live_alias,
+    find_version,
+    list_versions,
+    publish_version,
 )
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.kept_texts import kept_texts
-from fabric.providers.only_version import refuse_without_version
-from fabric.providers.refused_calls import untouched
-from fabric.providers.waiting import Waiting, until
+from fabric.providers.refused_calls import mark_untouched
+from fabric.providers.release_state import read_kept_texts
+from fabric.providers.version_pinning import refuse_without_version
+from fabric.providers.waiting import RetryPolicy, poll_until
 from fabric.system.retry import TransientError
 
 # Code is unpacked, and looked at, in seconds.
-PREPARING = Waiting(base=0.05, cap=2.0, most=120.0)
+PREPARING = RetryPolicy(base=0.05, cap=2.0, most=120.0)
 _MOVING, _FAILED = frozenset(("Pending", "InProgress")), "Failed"
 
 
@@ -63,7 +64,7 @@ class Cloud4Row(Struct, frozen=True, rename="camel"):
 
     @property
     def failure(self) -> str:
-        """Why it cannot run as it is; empty where it can."""
+        """The reason why the function cannot run; empty if it can."""
         if self.state == _FAILED:
             return self.state_reason or _FAILED
         if self.last_update_status == _FAILED:
@@ -75,114 +76,123 @@ class Cloud4Row(Struct, frozen=True, rename="camel"):
 
 
 class _SourcedPlan(Struct, frozen=True):
-    """What is to be made, and of what."""
+    """A deploy plan with its source."""
 
     plan: Cloud4Plan
     source: bytes
 
 
-def made(work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    with untouched():
+def deploy_function(
+    work: Cloud4Work, address: DeploymentAddress, order: FunctionOrder
+) -> LiveFunction:
+    with mark_untouched():
         runtime = require_runtime(order)
-        source = function_source(order, runtime, work.place.region)
+        source = build_function_source(order, runtime, work.place.region)
         refuse_source(order, source)
-    name, owner = function_name(address, order.name), owner_of(address, order.name)
+    name, owner = build_function_name(address, order.name), build_owner(address, order.name)
     # What stands around a handler, and what the config says of it, are a part of what is made.
-    around = _digest(runtime.digest, *work.own.fields)
+    around = _hash_parts(runtime.digest, *work.own.fields)
     mark = PublishedMark(order.mark, around, order.artifact.sha256)
     plan = Cloud4Plan(order, name, owner, runtime, mark, work.own)
 
     def act(work: Cloud4Work) -> LiveFunction:
-        return _made(work, address, _SourcedPlan(plan, source))
+        return _deploy_source(work, address, _SourcedPlan(plan, source))
 
     return work.trying(act)
 
 
 @functools.cache
-def _digest(*parts: str) -> str:
-    return digest_fields(parts)[:8]
+def _hash_parts(*parts: str) -> str:
+    return hash_fields(parts)[:8]
 
 
-def _made(work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan) -> LiveFunction:
-    """What an earlier try has begun is taken, or done again as a whole."""
+def _deploy_source(
+    work: Cloud4Work, address: DeploymentAddress, sourced: _SourcedPlan
+) -> LiveFunction:
+    """Deploy a source. The result of an earlier try is used, or the deploy starts again as a
+    whole."""
     plan = sourced.plan
-    before = row = own_row(work, plan.name, plan.owner)
+    before = row = fetch_own_function(work, plan.name, plan.owner)
     if row is None:
         refuse_unproven(address, plan.order.name, work.place)
-    found = _there(work, plan) if row else None
+    found = _find_matching_version(work, plan) if row else None
     if row is None or found is None:
         refuse_without_version(plan.order)
-        row = _written(work, sourced, is_new=row is None)
-        found = published(work, plan.name, plan.mark)
+        row = _write_function(work, sourced, is_new=row is None)
+        found = publish_version(work, plan.name, plan.mark)
         work.watch.hear(
             f"{plan.order.name}: version {found.version_id} exists and receives no traffic yet"
         )
-    if MET_VERSION + plan.order.name not in kept_texts(address).texts:
-        _set_unmet(work, plan, before)
-    return _live(row, found, plan)
+    if MET_VERSION + plan.order.name not in read_kept_texts(address).texts:
+        _set_inactive_attributes(work, plan, before)
+    return _build_live_function(row, found, plan)
 
 
-def _set_unmet(work: Cloud4Work, plan: Cloud4Plan, before: Cloud4Row | None) -> None:
-    """Of what users meet, a release sets it; what is new was made with its tags."""
-    wanted = beside_of(plan.order)
+def _set_inactive_attributes(work: Cloud4Work, plan: Cloud4Plan, before: Cloud4Row | None) -> None:
+    """Set the attributes of a function without traffic; otherwise a release sets them. A new
+    function has its tags already."""
+    wanted = read_attributes(plan.order)
     if before is not None:
         set_beside(work, plan.name, before, wanted)
     elif wanted.reserved:
         set_concurrency(work, plan.name, wanted.reserved)
 
 
-def function_row(work: Cloud4Work, name: str) -> Cloud4Row | None:
+def fetch_function(work: Cloud4Work, name: str) -> Cloud4Row | None:
     return work.look(Cloud4Call("GetFunction", "GET", (name,)), Cloud4Row)
 
 
-def own_row(work: Cloud4Work, name: str, owner: Cloud4Owner) -> Cloud4Row | None:
-    """Ours, or none."""
-    row = function_row(work, name)
+def fetch_own_function(work: Cloud4Work, name: str, owner: Cloud4Owner) -> Cloud4Row | None:
+    """Return the function, or None if it is missing or not ours."""
+    row = fetch_function(work, name)
     if row is not None and not owner.is_in(row.description):
-        raise FabricError(_foreign(name, owner))
+        raise FabricError(_foreign_function_problem(name, owner))
     return row
 
 
-def _foreign(name: str, owner: Cloud4Owner) -> Problem:
+def _foreign_function_problem(name: str, owner: Cloud4Owner) -> Problem:
     message = f"the function `{name}` already exists and does not belong to {owner.title}"
     hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)
 
 
-def _there(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
-    """The version of then, where it is still there; else any that is just as ordered."""
-    then = version_in(plan.order.version).version
+def _find_matching_version(work: Cloud4Work, plan: Cloud4Plan) -> PublishedVersion | None:
+    """Find the version to roll back to, if it still exists, otherwise a version that matches the
+    order."""
+    then = parse_version(plan.order.version).version
     # Tags are a function's, and of none of its versions.
     marks = {plan.order.mark, plan.order.mark_of_then} - {""}
-    rows = list(versions_of(work, plan.name))
+    rows = list(list_versions(work, plan.name))
     for one in rows:
         if then and one.version_id == then and one.mark.mark in marks:
             return one
     return next((one for one in rows if one.mark.is_wanted(plan.mark)), None)
 
 
-def _written(work: Cloud4Work, sourced: _SourcedPlan, *, is_new: bool) -> Cloud4Row:
-    """Whoever meets the function meets one of its versions: nobody meets this yet."""
+def _write_function(work: Cloud4Work, sourced: _SourcedPlan, *, is_new: bool) -> Cloud4Row:
+    """Write the function without effect on traffic, which reaches only published versions."""
     plan = sourced.plan
     if is_new:
-        document = new_function_document(plan, sourced.source)
-        row = work.api.once(telling("CreateFunction", "POST", (), document), Cloud4Row)
+        document = build_new_function_document(plan, sourced.source)
+        row = work.api.once(build_cloud4_call("CreateFunction", "POST", (), document), Cloud4Row)
     else:
-        document = function_document(plan, sourced.source)
-        row = work.api.once(telling("UpdateFunction", "PUT", (plan.name,), document), Cloud4Row)
-    return _settled(work, plan, row)
+        document = build_function_document(plan, sourced.source)
+        row = work.api.once(
+            build_cloud4_call("UpdateFunction", "PUT", (plan.name,), document), Cloud4Row
+        )
+    return _wait_until_settled(work, plan, row)
 
 
-def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
-    """Once nothing is under way with it any more."""
+def _wait_until_settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
+    """Wait until no operation on the function is running."""
 
     def look() -> Cloud4Row | None:
-        found = function_row(work, plan.name)
+        found = fetch_function(work, plan.name)
         return None if found is None or found.is_moving else found
 
     if row.is_moving:
         work.watch.hear(f"{plan.order.name}: waiting until its code is ready")
-    found = until(look, PREPARING, work.watch) if row.is_moving else row
+    found = poll_until(look, PREPARING, work.watch) if row.is_moving else row
     if found is None:
         raise TransientError(f"the function `{plan.name}` is not ready yet")
     if found.failure:
@@ -191,7 +201,7 @@ def _settled(work: Cloud4Work, plan: Cloud4Plan, row: Cloud4Row) -> Cloud4Row:
     return found
 
 
-def _live(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Plan) -> LiveFunction:
+def _build_live_function(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Plan) -> LiveFunction:
     return LiveFunction(
         plan.order.name,
         plan.name,
@@ -203,16 +213,20 @@ def _live(row: Cloud4Row, found: PublishedVersion, plan: Cloud4Plan) -> LiveFunc
     )
 
 
-def found(
+def find_function(
     work: Cloud4Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet. What stands around it may be any:
-    it was made by a call that nobody heard the end of."""
-    name, owner = function_name(address, function), owner_of(address, function)
-    row = own_row(work, name, owner)
+    """Find the version with a mark, or without one the version that receives traffic.
+
+    Its surroundings can differ, because it comes from a call with an unknown outcome.
+    """
+    name, owner = build_function_name(address, function), build_owner(address, function)
+    row = fetch_own_function(work, name, owner)
     if row is None:
         return None
-    version = version_of(work, name, PublishedMark(mark)) if mark else _met(work, name)
+    version = (
+        find_version(work, name, PublishedMark(mark)) if mark else _find_active_version(work, name)
+    )
     if version is None:
         return None
     said = version.mark
@@ -220,9 +234,9 @@ def found(
     return LiveFunction(function, name, ident, "", said.archive, said.mark)
 
 
-def _met(work: Cloud4Work, name: str) -> PublishedVersion | None:
-    alias = live_alias(work, name)
+def _find_active_version(work: Cloud4Work, name: str) -> PublishedVersion | None:
+    alias = find_live_alias(work, name)
     if alias is None:
         return None
-    rows = versions_of(work, name)
+    rows = list_versions(work, name)
     return next((one for one in rows if one.version_id == alias.version_id), None)

@@ -1,4 +1,4 @@
-"""cloud4's deployer from what surrounds a run: by whose key, in which region, at which address."""
+"""Create the Alibaba Cloud deployer from the environment: access key, region and endpoint."""
 
 import json
 
@@ -11,7 +11,7 @@ from fabric.providers.cloud4.deployer import Cloud4Functions
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
 from fabric.providers.cloud4.signing import AccessKey
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
@@ -19,16 +19,16 @@ _KEY, _SECRET, _REGION = "CLOUD4_ACCESS_KEY_ID", "CLOUD4_ACCESS_KEY_SECRET", "CL
 _ACCOUNT, _BASE_URL = "CLOUD4_ACCOUNT_ID", "CLOUD4_API_BASE_URL"
 
 
-def cloud4_functions(
+def open_cloud4_deployer(
     around: CommandEnvironment, extension: str, connections: Connections
 ) -> Cloud4Functions:
     env = around.env.reveal()
     secrets = filter(None, (*around.hide.reveal(), env.get(_SECRET)))
-    hide = redaction_of(secrets, env.items())
+    hide = build_redaction(secrets, env.items())
     place = Cloud4Place(env.get(_REGION, ""), env.get(_ACCOUNT, ""))
 
     def connect(region: str) -> Cloud4Api:
-        """What a config says can be judged without credentials: they are asked for here."""
+        """Connect and require credentials only here: settings can be checked without them."""
         require_variables("cloud4-fc", {**env, _REGION: region}, (_KEY, _SECRET, _REGION))
         refuse_unsendable(_ACCOUNT, env.get(_ACCOUNT, ""))
         base_url = env.get(_BASE_URL) or f"https://fcv3.{region}.aliyuncs.com"
@@ -37,10 +37,10 @@ def cloud4_functions(
         key = ("cloud4", base_url, access.ident, env[_SECRET])
         return connections.shared(key, lambda: Cloud4Api(base_url, access))
 
-    return Cloud4Functions(connect, _own(extension), place, hide=hide)
+    return Cloud4Functions(connect, _read_own_settings(extension), place, hide=hide)
 
 
-def _own(extension: str) -> Cloud4Settings:
+def _read_own_settings(extension: str) -> Cloud4Settings:
     try:
         return convert(json.loads(extension), Cloud4Settings)
     except ValidationError as error:

@@ -1,14 +1,13 @@
-"""What the config says of cloud4 alone, what functions are called there, and whose they are. No
-effects."""
+"""Alibaba Cloud settings of the config, resource names, and ownership. No effects."""
 
 import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.hosts import is_name_in_host
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _NAME_LENGTH = 64
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -20,8 +19,8 @@ SECONDS = 3
 
 
 class Cloud4Settings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says. `role` is whom functions run as, `cpu` how
-    many processors one of their instances has, and `disk_size` its disk in MB."""
+    """The settings of this provider's config section. `role` is the role of functions, `cpu` the
+    CPUs per instance, and `disk_size` the disk in MB."""
 
     role: str = ""
     cpu: float = 0.0
@@ -33,7 +32,7 @@ class Cloud4Settings(Struct, frozen=True, rename="camel"):
 
 
 class Cloud4Place(Struct, frozen=True):
-    """Where functions lie; empty where nobody has said it."""
+    """Region and account of functions; empty if unset."""
 
     region: str = ""
     account: str = ""
@@ -44,18 +43,18 @@ class Cloud4Place(Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """A region is a part of the host that is called."""
+        """Whether the region is valid; it is part of the host that is called."""
         return not self.region or is_name_in_host(self.region)
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
-    """Letters, digits, `_` and `-`, with a letter first."""
-    plain = _OTHERS.sub("-", resource_name(address, function))
-    return shortened(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    """Build a name with letters, digits, `_` and `-` that starts with a letter."""
+    plain = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(plain if plain[:1].isalpha() else f"f-{plain}", _NAME_LENGTH)
 
 
 class Cloud4Owner(Struct, frozen=True):
-    """Whose a function is."""
+    """The owner of a function: service, stage and function."""
 
     service: str
     stage: str
@@ -67,24 +66,27 @@ class Cloud4Owner(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        return digest_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage, self.function))[:_OWNER_LENGTH]
 
     def words(self, mark: str) -> str:
-        """For a function's description, which is short. The mark makes it another one with each
-        order: what did not change might not be published."""
-        title = shortened(self.title, _TITLE_LENGTH)
+        """Format the owner as a function description, which must be short.
+
+        The mark makes it differ with each order: Alibaba Cloud possibly does not publish an
+        unchanged function.
+        """
+        title = shorten_name(self.title, _TITLE_LENGTH)
         return f"{title}, deployed by fabric ({OWNER}={self.label}) {mark[:_OWNER_LENGTH]}"
 
     def is_in(self, description: str) -> bool:
         return f"({OWNER}={self.label})" in description
 
 
-def owner_of(address: DeploymentAddress, function: str) -> Cloud4Owner:
+def build_owner(address: DeploymentAddress, function: str) -> Cloud4Owner:
     return Cloud4Owner(address.service, address.stage, function)
 
 
 class PublishedMark(Struct, frozen=True):
-    """What a version says of itself, in its description."""
+    """The mark of a version, in its description."""
 
     mark: str
     around: str = ""
@@ -95,7 +97,7 @@ class PublishedMark(Struct, frozen=True):
         return f"fabric {self.mark}:{self.around}:{self.archive}"
 
     def is_wanted(self, wanted: "PublishedMark") -> bool:
-        """What is around it may be any where none is said."""
+        """Return whether the mark matches. Without given surroundings, any match."""
         return bool(self.mark) and self.mark == wanted.mark and wanted.around in ("", self.around)
 
 
@@ -109,8 +111,8 @@ def mark_in(description: str) -> PublishedMark:
 
 
 class FunctionVersion(Struct, frozen=True):
-    """One version of one function. `function` is the id of the function itself: one that is made
-    again under its name counts its versions anew."""
+    """One version of one function. `function` is the id of the function itself: a re-created
+    function restarts its version numbers."""
 
     arn: str = ""
     version: str = ""
@@ -130,7 +132,7 @@ _PLACED = re.compile(r"acs:fc:([^:]*):([^:]*):functions/")
 _VERSION = re.compile(r"(.+)@([^@#]+)#(.*)")
 
 
-def version_in(resource_id: str) -> FunctionVersion:
-    """Of nothing for an id that names none."""
+def parse_version(resource_id: str) -> FunctionVersion:
+    """Parse a resource id; the result is empty if the id names no version."""
     found = _VERSION.fullmatch(resource_id)
     return FunctionVersion(*found.groups()) if found else FunctionVersion()

@@ -1,27 +1,27 @@
-"""Versions that nobody can go back to any more, taken away."""
+"""Delete versions that no rollback can need."""
 
 from collections.abc import Iterator
 
-from fabric.providers.cloud4.kept import MET_VERSION
-from fabric.providers.cloud4.own_settings import NOT_MARKED, version_in
-from fabric.providers.cloud4.versions import aliases_of, delete_version, versions_of
+from fabric.providers.cloud4.own_settings import NOT_MARKED, parse_version
+from fabric.providers.cloud4.release_state import MET_VERSION
+from fabric.providers.cloud4.versions import delete_version, list_aliases, list_versions
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.kept_texts import kept_texts
+from fabric.providers.release_state import read_kept_texts
 
 
-def pruned(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> None:
-    """Also what was made by a run that never came to its release; not what others have made, nor
-    what an alias of theirs leads to."""
-    named = frozenset(_named(address, live))
+def prune_versions(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> None:
+    """Delete stale versions, including those of runs without a release. Versions of other owners
+    and of their aliases stay."""
+    named = frozenset(_list_needed_versions(address, live))
     stale = [
         one.version_id
-        for one in versions_of(work, live.resource_name)
+        for one in list_versions(work, live.resource_name)
         if one.mark != NOT_MARKED and one.version_id not in named
     ]
     if not stale:
         return
-    met = {version for one in aliases_of(work, live.resource_name) for version in one.versions}
+    met = {version for one in list_aliases(work, live.resource_name) for version in one.versions}
     going = [one for one in stale if one not in met]
     for version in going:
         delete_version(work, live.resource_name, version)
@@ -29,11 +29,11 @@ def pruned(work: Cloud4Work, address: DeploymentAddress, live: LiveFunction) -> 
         work.watch.hear(f"{live.name}: deleted {len(going)} old versions")
 
 
-def _named(address: DeploymentAddress, live: LiveFunction) -> Iterator[str]:
-    """Versions that somebody meets, or has met until now, or that a record can go back to."""
-    yield version_in(live.resource_id).version
-    yield version_in(kept_texts(address).texts.get(MET_VERSION + live.name, "")).version
+def _list_needed_versions(address: DeploymentAddress, live: LiveFunction) -> Iterator[str]:
+    """Yield versions with current or previous traffic, and the rollback targets of records."""
+    yield parse_version(live.resource_id).version
+    yield parse_version(read_kept_texts(address).texts.get(MET_VERSION + live.name, "")).version
     record = address.previous
     if record is not None:
         rows = (*record.functions, *(one for past in record.history for one in past.functions))
-        yield from (version_in(one.resource_id).version for one in rows if one.name == live.name)
+        yield from (parse_version(one.resource_id).version for one in rows if one.name == live.name)

@@ -1,7 +1,7 @@
-"""What cloud4 answers instead of doing as asked, in words: who, what, and what to do."""
+"""Alibaba Cloud error responses as problems with a cause and a hint."""
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 CONFLICT = 409
 _LOGIN, _RIGHTS = 401, 403
@@ -15,7 +15,7 @@ _KEYS = frozenset(
 _CLOCK = frozenset(("InvalidTimeStamp.Expired", "IllegalTimestamp", "InvalidTimeStamp"))
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.codes & _CLOCK:
         hint = "check the time of this machine: requests are signed with it"
@@ -26,4 +26,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if error.status == _RIGHTS:
         hint = "check the account and the permissions listed in the Function Compute guide"
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("Alibaba Cloud"))
+    return Problem("provider/refused", words, format_generic_hint("Alibaba Cloud"))

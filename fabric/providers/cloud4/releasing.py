@@ -1,4 +1,4 @@
-"""A release at cloud4: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Alibaba Cloud: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -6,145 +6,149 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.beside import beside_of, set_beside
-from fabric.providers.cloud4.functions import function_row
-from fabric.providers.cloud4.kept import BESIDE, CLOCKS, MET_VERSION, ROUTE
-from fabric.providers.cloud4.own_settings import FunctionVersion, version_in
-from fabric.providers.cloud4.pruning import pruned
+from fabric.providers.cloud4.function_attributes import read_attributes, set_beside
+from fabric.providers.cloud4.functions import fetch_function
+from fabric.providers.cloud4.own_settings import FunctionVersion, parse_version
+from fabric.providers.cloud4.pruning import prune_versions
+from fabric.providers.cloud4.release_state import BESIDE, CLOCKS, MET_VERSION, ROUTE
 from fabric.providers.cloud4.triggers import (
     ROUTE_TRIGGER,
     FunctionSchedule,
     delete_trigger,
-    opened_route,
-    schedules_text,
+    format_schedules,
+    list_triggers,
+    open_public_route,
+    plan_schedules,
     set_schedule,
-    triggers_of,
-    wanted_schedules,
 )
-from fabric.providers.cloud4.versions import let_meet
+from fabric.providers.cloud4.versions import activate_version
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.naming import base_of, function_endpoint
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.trigger_kinds import kinds_of, number_of
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.naming import build_function_endpoint, strip_endpoint_path
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
+from fabric.providers.trigger_kinds import collect_trigger_kinds, number_of
 
 
 class _MeetingPlan(Struct, frozen=True):
-    """What a function is to be; `kept` is what the last release has noted of it."""
+    """The desired state of a function; `kept` are the values stored by the last release."""
 
     live: LiveFunction
     schedules: dict[str, FunctionSchedule]
-    kept: KeptTexts
+    kept: ReleaseState
 
     @property
     def version(self) -> FunctionVersion:
-        return version_in(self.live.resource_id)
+        return parse_version(self.live.resource_id)
 
     @property
     def is_open(self) -> bool:
-        return "http" in kinds_of(self.live.triggers)
+        return "http" in collect_trigger_kinds(self.live.triggers)
 
     def sure(self, name: str) -> str | None:
-        """None where nobody knows: also of a function that was made anew under its name."""
-        met = version_in(self.kept.texts.get(MET_VERSION + self.live.name, ""))
+        """Return a stored value, or None if it cannot be trusted, as for a re-created function."""
+        met = parse_version(self.kept.texts.get(MET_VERSION + self.live.name, ""))
         if met.version and met.function != self.version.function:
             return None
         return self.kept.sure(name + self.live.name)
 
     @property
     def is_stale_beside(self) -> bool:
-        """What was never met has it from its deploy."""
+        """Whether the attributes need an update. A function without traffic has them from its
+        deploy."""
         is_first = self.sure(MET_VERSION) == ""
-        return not is_first and self.sure(BESIDE) != beside_of(self.live).digest
+        return not is_first and self.sure(BESIDE) != read_attributes(self.live).digest
 
     def noted(self, url: str) -> dict[str, str]:
         name = self.live.name
         texts = {
             MET_VERSION + name: self.live.resource_id,
             ROUTE + name: url,
-            CLOCKS + name: schedules_text(self.schedules),
-            BESIDE + name: beside_of(self.live).digest,
+            CLOCKS + name: format_schedules(self.schedules),
+            BESIDE + name: read_attributes(self.live).digest,
         }
         return {key: text for key, text in texts.items() if text}
 
 
-def released(
+def release_service(
     work: Cloud4Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
-    functions = [one for one in functions if version_in(one.resource_id).version]
-    kept = kept_texts(address)
-    plans = [_MeetingPlan(one, wanted_schedules(one.triggers), kept) for one in functions]
+    functions = [one for one in functions if parse_version(one.resource_id).version]
+    kept = read_kept_texts(address)
+    plans = [_MeetingPlan(one, plan_schedules(one.triggers), kept) for one in functions]
 
     def release(plan: _MeetingPlan) -> tuple[LiveFunction, dict[str, str]]:
         name = plan.live.name
-        with concerning(name), work.told(f"function `{name}`"):
+        with attach_error_spot(name), work.told(f"function `{name}`"):
             url = _cut_over(work, address, plan)
-        endpoint = function_endpoint(url, plan.live.triggers)
+        endpoint = build_function_endpoint(url, plan.live.triggers)
         return replace(plan.live, endpoint=endpoint), plan.noted(url)
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
     lives = []
-    for live, texts in side_by_side(release, plans):
+    for live, texts in run_parallel(release, plans):
         lives.append(live)
         left |= texts
-    bases = [base_of(one.endpoint, one.triggers) for one in lives if one.endpoint]
+    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in lives if one.endpoint]
     only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _outputs(only, lives), tuple(left.items()))
+    return Released(only, _build_outputs(only, lives), tuple(left.items()))
 
 
 def _cut_over(work: Cloud4Work, address: DeploymentAddress, plan: _MeetingPlan) -> str:
-    """Its address. Whoever is not let in any more is shut out before another version is met, and
-    whoever is let in comes after it."""
+    """Switch traffic and return the endpoint. Revoke public access before the switch, and grant it
+    after."""
     one, name = plan.live, plan.live.resource_name
     route = plan.sure(ROUTE)
     if not plan.is_open and route != "":
         delete_trigger(work, name, ROUTE_TRIGGER)
     is_new = plan.sure(MET_VERSION) != one.resource_id
-    if is_new and let_meet(work, name, plan.version.version):
+    if is_new and activate_version(work, name, plan.version.version):
         work.watch.hear(f"{one.name}: version {plan.version.version} receives all traffic")
-    row = function_row(work, name) if plan.is_stale_beside else None
+    row = fetch_function(work, name) if plan.is_stale_beside else None
     if row is not None:
-        set_beside(work, name, row, beside_of(one))
-    url = (route or _opened(work, one)) if plan.is_open else ""
-    _timed(work, plan)
+        set_beside(work, name, row, read_attributes(one))
+    url = (route or _open_function_route(work, one)) if plan.is_open else ""
+    _update_clocks(work, plan)
     if is_new:
-        pruned(work, address, one)
+        prune_versions(work, address, one)
     return url
 
 
-def _opened(work: Cloud4Work, one: LiveFunction) -> str:
+def _open_function_route(work: Cloud4Work, one: LiveFunction) -> str:
     number = number_of("http", one.triggers)
-    with concerning(one.name, number), work.told(f"function `{one.name}`, its address"):
-        return opened_route(work, one.resource_name)
+    with attach_error_spot(one.name, number), work.told(f"function `{one.name}`, its address"):
+        return open_public_route(work, one.resource_name)
 
 
-def _timed(work: Cloud4Work, plan: _MeetingPlan) -> None:
+def _update_clocks(work: Cloud4Work, plan: _MeetingPlan) -> None:
     text, name = plan.sure(CLOCKS), plan.live.resource_name
-    if text == schedules_text(plan.schedules):
+    if text == format_schedules(plan.schedules):
         return
     then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
     if text is None:
-        there = [one.trigger_name for one in triggers_of(work, name) if one.is_clock]
+        there = [one.trigger_name for one in list_triggers(work, name) if one.is_clock]
     else:
         there = list(then)
     for schedule in plan.schedules.values():
         if then.get(schedule.id) != schedule.digest:
             whose = f"function `{plan.live.name}`, {schedule.title}"
-            with concerning(plan.live.name, schedule.number), work.told(whose):
+            with attach_error_spot(plan.live.name, schedule.number), work.told(whose):
                 set_schedule(work, name, schedule)
             work.watch.hear(f"{plan.live.name}: created the trigger {schedule.id}")
     for ident in sorted(set(there) - set(plan.schedules)):
         delete_trigger(work, name, ident)
 
 
-def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: like any other service's it is what all of its paths are below."""
+def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public.
+
+    The service endpoint is the base URL of all its paths.
+    """
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint
-        outputs[f"arn_{one.name}"] = version_in(one.resource_id).arn
+        outputs[f"arn_{one.name}"] = parse_version(one.resource_id).arn
     return tuple((name, text) for name, text in outputs.items() if text)

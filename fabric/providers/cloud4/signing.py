@@ -1,4 +1,4 @@
-"""How a call at cloud4 says who makes it: a digest of all of it under the secret. No effects."""
+"""Signatures of Alibaba Cloud calls: a keyed hash of the whole call. No effects."""
 
 import hashlib
 import hmac
@@ -22,14 +22,16 @@ class AccessKey(Struct, frozen=True):
 
 
 class SignedMoment(Struct, frozen=True):
-    """When a call is made, and what no other call says again."""
+    """The time of a call and a unique nonce."""
 
     time: str
     nonce: str
 
 
-def own_headers(call: ProviderCall, host: str, action: str, moment: SignedMoment) -> dict[str, str]:
-    """All that is signed; names in small letters."""
+def build_signed_headers(
+    call: ProviderCall, host: str, action: str, moment: SignedMoment
+) -> dict[str, str]:
+    """Build all signed headers, with lowercase names."""
     return {
         "host": host,
         "x-acs-action": action,
@@ -41,7 +43,7 @@ def own_headers(call: ProviderCall, host: str, action: str, moment: SignedMoment
     }
 
 
-def authorization(key: AccessKey, method: str, url: str, headers: Mapping[str, str]) -> Secret[str]:
+def sign_headers(key: AccessKey, method: str, url: str, headers: Mapping[str, str]) -> Secret[str]:
     place = urlsplit(url)
     names = sorted(one for one in headers if one in _SIGNED or one.startswith(_SIGNED_BEGINS))
     pairs = sorted(parse_qsl(place.query, keep_blank_values=True))

@@ -1,4 +1,4 @@
-"""What is uploaded as the code of a function: its archive, and what stands around it."""
+"""The uploaded code of a function: its archive and the server files."""
 
 import functools
 import json
@@ -11,10 +11,10 @@ from fabric.providers.contract import FunctionOrder
 from fabric.providers.sources import (
     SourceRuntime,
     Texts,
-    packed_source,
-    said_of,
-    seconds_of,
-    serving_files,
+    build_server_settings,
+    list_server_files,
+    pack_source,
+    read_timeout,
 )
 
 _ENTRY = Path(__file__).with_name("entry")
@@ -25,23 +25,23 @@ _PACKAGE = {"private": True, "type": "commonjs"}
 HANDLER = "fabric_entry.handler"
 
 
-def source_runtime(runtime: str) -> SourceRuntime | None:
-    """None where cloud4 has no such runtime."""
+def find_source_runtime(runtime: str) -> SourceRuntime | None:
+    """Return the runtime, or None if Alibaba Cloud does not support it."""
     if found := _NODE.fullmatch(runtime):
-        return SourceRuntime(f"nodejs{found[1] or '20'}", "nodejs", _node_files())
+        return SourceRuntime(f"nodejs{found[1] or '20'}", "nodejs", _list_node_files())
     if found := _PYTHON.fullmatch(runtime):
-        return SourceRuntime(f"python{found[1] or '3.12'}", "python", _python_files())
+        return SourceRuntime(f"python{found[1] or '3.12'}", "python", _list_python_files())
     return None
 
 
 def require_runtime(order: FunctionOrder) -> SourceRuntime:
-    found = source_runtime(order.artifact.runtime)
+    found = find_source_runtime(order.artifact.runtime)
     if found is None:
-        raise FabricError(no_runtime(order.name, order.artifact.runtime))
+        raise FabricError(unknown_runtime_problem(order.name, order.artifact.runtime))
     return found
 
 
-def no_runtime(function: str, runtime: str) -> Problem:
+def unknown_runtime_problem(function: str, runtime: str) -> Problem:
     message = (
         f"function `{function}` has the runtime `{runtime}`, which Alibaba Cloud does not support"
     )
@@ -49,21 +49,24 @@ def no_runtime(function: str, runtime: str) -> Problem:
 
 
 @functools.cache
-def _node_files() -> Texts:
+def _list_node_files() -> Texts:
     return (
         ("fabric_entry.js", (_ENTRY / "fabric_entry.js").read_text()),
         ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *serving_files("nodejs", _BEGIN),
+        *list_server_files("nodejs", _BEGIN),
     )
 
 
 @functools.cache
-def _python_files() -> Texts:
+def _list_python_files() -> Texts:
     main = ("fabric_entry.py", (_ENTRY / "fabric_entry.py.txt").read_text())
-    return (main, *serving_files("python", _BEGIN))
+    return (main, *list_server_files("python", _BEGIN))
 
 
-def function_source(order: FunctionOrder, runtime: SourceRuntime, region: str) -> bytes:
-    seconds = seconds_of(order) or SECONDS
-    said = {**said_of(order, "cloud4-fc", runtime.language, region), "seconds": seconds}
-    return packed_source(order, runtime, said)
+def build_function_source(order: FunctionOrder, runtime: SourceRuntime, region: str) -> bytes:
+    seconds = read_timeout(order) or SECONDS
+    said = {
+        **build_server_settings(order, "cloud4-fc", runtime.language, region),
+        "seconds": seconds,
+    }
+    return pack_source(order, runtime, said)

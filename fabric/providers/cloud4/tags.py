@@ -1,4 +1,4 @@
-"""Tags of a function at cloud4: those of the config, and those of the platform itself."""
+"""Tags of functions on Alibaba Cloud: those of the config, and those of the platform."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.task import Pairs
-from fabric.providers.cloud4.api import Cloud4Call, telling
-from fabric.providers.cloud4.documents import tag_rows
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
+from fabric.providers.cloud4.documents import build_tag_rows
 from fabric.providers.cloud4.signing import VERSION
 from fabric.providers.cloud4.work import Cloud4Work
 
@@ -23,24 +23,24 @@ class FunctionTag(Struct, frozen=True, rename="pascal"):
 
 
 def set_tags(work: Cloud4Work, arn: str, there: Sequence[FunctionTag], wanted: Pairs) -> None:
-    """They are the function's, and of none of its versions."""
+    """Set the tags, which belong to the function and not to a version."""
     known = {one.key: one.value for one in there if not one.key.startswith(_ITS_OWN)}
     if known == dict(wanted):
         return
     leaving = sorted(known.keys() - dict(wanted).keys())
     if wanted:
-        document = {"ResourceType": _KIND, "ResourceId": [arn], "Tag": tag_rows(wanted)}
-        call = telling("TagResources", "POST", (), document)
-        work.ask(_at_tags(call), object)
+        document = {"ResourceType": _KIND, "ResourceId": [arn], "Tag": build_tag_rows(wanted)}
+        call = build_cloud4_call("TagResources", "POST", (), document)
+        work.ask(_build_tag_call(call), object)
     if leaving:
         query = (
             ("ResourceId", json.dumps([arn])),
             ("ResourceType", _KIND),
             ("TagKey", json.dumps(leaving)),
         )
-        work.ask(_at_tags(Cloud4Call("UntagResources", "DELETE", query=query)), object)
+        work.ask(_build_tag_call(Cloud4Call("UntagResources", "DELETE", query=query)), object)
 
 
-def _at_tags(call: Cloud4Call) -> Cloud4Call:
-    """They have a path of their own."""
+def _build_tag_call(call: Cloud4Call) -> Cloud4Call:
+    """Build the call of a tag API, which has a separate path."""
     return replace(call, path=_PATH)

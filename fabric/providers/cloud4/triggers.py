@@ -1,5 +1,7 @@
-"""What leads to a function at cloud4: an address for all of its routes, and a clock for each of its
-schedules. Both lead to the alias, so they stay where they are when another version is met."""
+"""Triggers of functions on Alibaba Cloud: one URL for all routes, and a timer per schedule.
+
+Both call the live alias, so a new version does not change them.
+"""
 
 import json
 import re
@@ -8,14 +10,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.own_settings import LIVE
 from fabric.providers.cloud4.work import Cloud4Work
-from fabric.providers.five_fields import UTC_ZONES, five_fields
-from fabric.providers.payloads import as_json
+from fabric.providers.five_fields import UTC_ZONES, convert_to_five_fields
+from fabric.providers.payloads import format_json
 
 ROUTE_TRIGGER = "fabric-http"
 _CLOCK_BEGINS = "fabric-clock-"
@@ -51,7 +53,7 @@ class TriggerRow(Struct, frozen=True, rename="camel"):
         return self.trigger_name.startswith(_CLOCK_BEGINS)
 
     def is_as(self, config: JsonObject) -> bool:
-        """Fields that nobody told may be there, too."""
+        """Return whether the trigger has these settings; additional fields are ignored."""
         try:
             there = msgspec.json.decode(self.trigger_config or "{}", type=dict[str, object])
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -65,8 +67,8 @@ class _TriggerPage(Struct, frozen=True, rename="camel"):
 
 
 class FunctionSchedule(Struct, frozen=True):
-    """`digest` says all of it, so that what was made before is known by it. `number` is that of
-    the trigger in the config."""
+    """A schedule. `digest` is a hash of all its settings and identifies earlier versions. `number`
+    is the number of the config trigger."""
 
     id: str
     config: JsonObject
@@ -78,39 +80,39 @@ class FunctionSchedule(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return digest_fields((self.id, as_json(self.config)))[:16]
+        return hash_fields((self.id, format_json(self.config)))[:16]
 
 
 def schedule_of(schedule: str, zone: str = "") -> str:
-    """As cloud4 writes it: a rate begins when its trigger is made. A ValueError says what it cannot
-    keep."""
+    """Convert a schedule; a rate begins when its trigger is created. Raises a ValueError if Alibaba
+    Cloud cannot express it."""
     rate = _RATE.fullmatch(schedule)
     if rate:
         return f"@every {int(rate[1]) * _MINUTES[rate[2]]}m"
-    fields = five_fields(schedule)
+    fields = convert_to_five_fields(schedule)
     return ("" if zone in UTC_ZONES else f"CRON_TZ={zone} ") + f"0 {fields}"
 
 
-def wanted_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
-    """Each schedule once."""
+def plan_schedules(triggers: Sequence[str]) -> dict[str, FunctionSchedule]:
+    """Plan one trigger per distinct schedule."""
     found: dict[str, FunctionSchedule] = {}
     for number, trigger in enumerate(map(json.loads, triggers)):
         if trigger.get("type") != "cron":
             continue
         zone = str(trigger.get("timezone") or "")
         expression = schedule_of(str(trigger.get("schedule", "")), zone)
-        ident = f"{_CLOCK_BEGINS}{digest_fields((expression,))[:_DIGEST]}"
-        payload = as_json({_EVENT: sample_event("cron", trigger)})
+        ident = f"{_CLOCK_BEGINS}{hash_fields((expression,))[:_DIGEST]}"
+        payload = format_json({_EVENT: sample_event("cron", trigger)})
         config: JsonObject = {"cronExpression": expression, "enable": True, "payload": payload}
         found[ident] = FunctionSchedule(ident, config, number)
     return found
 
 
-def schedules_text(schedules: dict[str, FunctionSchedule]) -> str:
+def format_schedules(schedules: dict[str, FunctionSchedule]) -> str:
     return " ".join(sorted(f"{one.id}={one.digest}" for one in schedules.values()))
 
 
-def triggers_of(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
+def list_triggers(work: Cloud4Work, name: str) -> Iterator[TriggerRow]:
     for page in work.pages("ListTriggers", (name, "triggers"), _TriggerPage):
         yield from page.triggers
 
@@ -120,12 +122,12 @@ def delete_trigger(work: Cloud4Work, name: str, trigger: str) -> None:
 
 
 def set_schedule(work: Cloud4Work, name: str, wanted: FunctionSchedule) -> None:
-    """Made, or made what it is to be."""
+    """Create or update a schedule."""
     work.trying(lambda work: _set(work, name, wanted.id, ("timer", wanted.config)))
 
 
-def opened_route(work: Cloud4Work, name: str) -> str:
-    """The address that everybody may call."""
+def open_public_route(work: Cloud4Work, name: str) -> str:
+    """Ensure a public URL and return it."""
     return work.trying(lambda work: _set(work, name, ROUTE_TRIGGER, ("http", _ROUTE))).url
 
 
@@ -135,10 +137,10 @@ def _set(work: Cloud4Work, name: str, trigger: str, wanted: tuple[str, JsonObjec
     row = work.look(Cloud4Call("GetTrigger", "GET", parts), TriggerRow)
     if row is not None and row.is_as(config):
         return row
-    document: JsonObject = {"triggerConfig": as_json(config), "qualifier": LIVE}
+    document: JsonObject = {"triggerConfig": format_json(config), "qualifier": LIVE}
     if row is None:
         own: JsonObject = {"triggerName": trigger, "triggerType": kind, **document}
-        call = telling("CreateTrigger", "POST", (name, "triggers"), own)
+        call = build_cloud4_call("CreateTrigger", "POST", (name, "triggers"), own)
     else:
-        call = telling("UpdateTrigger", "PUT", parts, document)
+        call = build_cloud4_call("UpdateTrigger", "PUT", parts, document)
     return work.api.once(call, TriggerRow)

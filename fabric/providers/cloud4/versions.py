@@ -1,11 +1,11 @@
-"""Versions of a function at cloud4, and the alias that leads users to one of them."""
+"""Versions of functions on Alibaba Cloud, and the live alias that routes traffic to one of them."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cloud4.api import Cloud4Call, telling
+from fabric.providers.cloud4.api import Cloud4Call, build_cloud4_call
 from fabric.providers.cloud4.own_settings import LIVE, PublishedMark, mark_in
 from fabric.providers.cloud4.work import Cloud4Work
 from fabric.providers.refused_calls import RefusedCallError
@@ -34,7 +34,7 @@ class AliasRow(Struct, frozen=True, rename="camel"):
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """Whom it leads to."""
+        """The versions that the alias routes to."""
         return (self.version_id, *(self.additional_version_weight or ()))
 
     def is_all_on(self, version: str) -> bool:
@@ -46,14 +46,14 @@ class _AliasPage(Struct, frozen=True, rename="camel"):
     next_token: str = ""
 
 
-def versions_of(work: Cloud4Work, name: str) -> Iterator[PublishedVersion]:
+def list_versions(work: Cloud4Work, name: str) -> Iterator[PublishedVersion]:
     for page in work.pages("ListFunctionVersions", (name, "versions"), _VersionPage):
         yield from page.versions
 
 
-def version_of(work: Cloud4Work, name: str, wanted: PublishedMark) -> PublishedVersion | None:
-    """The first that was made under this mark."""
-    found = [one for one in versions_of(work, name) if one.mark.is_wanted(wanted)]
+def find_version(work: Cloud4Work, name: str, wanted: PublishedMark) -> PublishedVersion | None:
+    """Find the oldest version with this mark."""
+    found = [one for one in list_versions(work, name) if one.mark.is_wanted(wanted)]
     return min(found, key=_number) if found else None
 
 
@@ -61,9 +61,11 @@ def _number(row: PublishedVersion) -> int:
     return int(row.version_id) if row.version_id.isdecimal() else 0
 
 
-def published(work: Cloud4Work, name: str, mark: PublishedMark) -> PublishedVersion:
-    """Of what the function is now. Whoever asks again looks first."""
-    call = telling("PublishFunctionVersion", "POST", (name, "versions"), {"description": mark.text})
+def publish_version(work: Cloud4Work, name: str, mark: PublishedMark) -> PublishedVersion:
+    """Publish the current state of the function. A retry must look for the version first."""
+    call = build_cloud4_call(
+        "PublishFunctionVersion", "POST", (name, "versions"), {"description": mark.text}
+    )
     return work.api.once(call, PublishedVersion)
 
 
@@ -71,7 +73,7 @@ def delete_version(work: Cloud4Work, name: str, version: str) -> None:
     work.delete("DeleteFunctionVersion", name, "versions", version)
 
 
-def aliases_of(work: Cloud4Work, name: str) -> Iterator[AliasRow]:
+def list_aliases(work: Cloud4Work, name: str) -> Iterator[AliasRow]:
     for page in work.pages("ListAliases", (name, "aliases"), _AliasPage):
         yield from page.aliases
 
@@ -80,25 +82,25 @@ def delete_alias(work: Cloud4Work, name: str, alias: str) -> None:
     work.delete("DeleteAlias", name, "aliases", alias)
 
 
-def live_alias(work: Cloud4Work, name: str) -> AliasRow | None:
-    """Where users are led to."""
+def find_live_alias(work: Cloud4Work, name: str) -> AliasRow | None:
+    """Find the alias that receives traffic."""
     return work.look(Cloud4Call("GetAlias", "GET", (name, "aliases", LIVE)), AliasRow)
 
 
-def let_meet(work: Cloud4Work, name: str, version: str) -> bool:
-    """All users meet this version; whether that was news."""
+def activate_version(work: Cloud4Work, name: str, version: str) -> bool:
+    """Route all traffic to this version. Returns whether anything changed."""
 
     def act(work: Cloud4Work) -> bool:
-        row = live_alias(work, name)
+        row = find_live_alias(work, name)
         if row is not None and row.is_all_on(version):
             return False
         wanted = {"versionId": version}
         if row is None:
             document: object = {"aliasName": LIVE, **wanted}
-            call = telling("CreateAlias", "POST", (name, "aliases"), document)
+            call = build_cloud4_call("CreateAlias", "POST", (name, "aliases"), document)
         else:
             document = {**wanted, "additionalVersionWeight": {}}
-            call = telling("UpdateAlias", "PUT", (name, "aliases", LIVE), document)
+            call = build_cloud4_call("UpdateAlias", "PUT", (name, "aliases", LIVE), document)
         work.api.once(call, object)
         return True
 
@@ -106,10 +108,10 @@ def let_meet(work: Cloud4Work, name: str, version: str) -> bool:
         return work.trying(act)
     except RefusedCallError as error:
         if error.is_gone or _VERSION_GONE in error.codes:
-            raise FabricError(_gone(name, version)) from error
+            raise FabricError(_missing_version_problem(name, version)) from error
         raise
 
 
-def _gone(name: str, version: str) -> Problem:
+def _missing_version_problem(name: str, version: str) -> Problem:
     message = f"version {version} of the function `{name}` no longer exists"
     return Problem("provider/gone", message, "run: fabric deploy --force")

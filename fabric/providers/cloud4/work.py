@@ -1,4 +1,4 @@
-"""What every call at cloud4 needs."""
+"""The context of Alibaba Cloud calls."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -9,19 +9,24 @@ from msgspec.structs import replace
 
 from fabric.providers.cloud4.api import Cloud4Api, Cloud4Call
 from fabric.providers.cloud4.own_settings import Cloud4Place, Cloud4Settings
-from fabric.providers.cloud4.refusals import judged
-from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import patient
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained, unless_gone
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.cloud4.refusals import classify_refusal
+from fabric.providers.contract import CallContext
+from fabric.providers.http_calls import retry_transient
+from fabric.providers.refused_calls import (
+    Quoted,
+    RefusedCallError,
+    convert_refusals,
+    ignore_missing,
+)
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
-_ONCE = Waiting(most=0)
+_ONCE = RetryPolicy(most=0)
 _PAGE = 100
 
 
 class Cloud4Page(Protocol):
-    """A part of a list, and where the next one begins; empty at its end."""
+    """One page of a list, with the token of the next page; empty at the end."""
 
     @property
     def next_token(self) -> str: ...
@@ -31,21 +36,22 @@ P = TypeVar("P", bound=Cloud4Page)
 
 
 class Cloud4Work(Struct, frozen=True):
-    """`quoted` is how cloud4's words are shown; `place` is what surrounds us says of it."""
+    """The context of one call. `quoted` redacts messages of Alibaba Cloud; `place` comes from the
+    environment."""
 
     api: Cloud4Api
     own: Cloud4Settings
     place: Cloud4Place
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def ask(self, call: Cloud4Call, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def look(self, call: Cloud4Call, kind: type[T]) -> T | None:
-        """None where there is no such thing."""
+        """Fetch a resource, or return None if it does not exist."""
         try:
             return self.ask(call, kind)
         except RefusedCallError as error:
@@ -54,7 +60,7 @@ class Cloud4Work(Struct, frozen=True):
             raise
 
     def pages(self, action: str, parts: tuple[str, ...], kind: type[P]) -> Iterator[P]:
-        """None of what is not there."""
+        """Yield the pages of a list; none if the resource does not exist."""
         token = ""
         while True:
             more = (("nextToken", token),) if token else ()
@@ -68,17 +74,17 @@ class Cloud4Work(Struct, frozen=True):
                 return
 
     def delete(self, action: str, *parts: str) -> None:
-        """What is gone already is no error."""
-        with unless_gone():
+        """Delete a resource. A missing one is not an error."""
+        with ignore_missing():
             self.ask(Cloud4Call(action, "DELETE", parts), object)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Alibaba Cloud", self.waiting, self.watch)
+        return retry_transient(act, "Alibaba Cloud", self.waiting, self.watch)
 
     def trying(self, act: Callable[["Cloud4Work"], T]) -> T:
-        """For changes: `act` looks first, and is begun again as a whole."""
+        """Retry a change as a whole; `act` must look first."""
         return self.patient(lambda: act(replace(self, waiting=_ONCE)))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)

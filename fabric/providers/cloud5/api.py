@@ -1,5 +1,7 @@
-"""cloud5's own interface: it gives namespaces with their keys, and clocks; what runs is behind the
-host of a namespace."""
+"""Client of the DigitalOcean API, which manages namespaces with their keys, and schedules.
+
+The OpenWhisk host of a namespace runs the functions.
+"""
 
 import base64
 from typing import TypeVar
@@ -10,7 +12,7 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, admitted, understood
+from fabric.providers.http_calls import ProviderCall, decode_reply, send_with_login
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
 from fabric.system.http_client import Http
@@ -22,7 +24,7 @@ _GONE, _LOGIN = 404, 401
 
 
 class Cloud5Account(Struct, frozen=True):
-    """`api_host` stands for that of the namespace where it is set."""
+    """The account. If `api_host` is set, it replaces the host of the namespace."""
 
     base_url: str
     token: Secret[str]
@@ -48,27 +50,29 @@ class _Cloud5Refusal(Struct, frozen=True):
 
 class Cloud5Api(WhiskApi):
     def __init__(self, account: Cloud5Account, http: Http | None = None) -> None:
-        super().__init__("cloud5-functions", self._asked, http)
+        super().__init__("cloud5-functions", self._fetch_door, http)
         self._account = account
 
     def own(self, call: ProviderCall, kind: type[T]) -> T:
-        """Paths begin behind that of the namespace."""
-        return self._own(self.http, call, kind)
+        """Make a call whose path is relative to the namespace."""
+        return self._send_namespace_call(self.http, call, kind)
 
-    def _own(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
+    def _send_namespace_call(self, http: Http, call: ProviderCall, kind: type[T]) -> T:
         account = self._account
         path = f"{_NAMESPACES}/{quote(account.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
         login = Secret(f"Bearer {account.token.reveal()}")
-        reply = admitted(http, account.base_url, login, asked)
+        reply = send_with_login(http, account.base_url, login, asked)
         if reply.ok:
-            return understood(asked, replace(reply, content=reply.content or b"null"), kind)
-        said = understood(asked, reply, _Cloud5Refusal)
+            return decode_reply(asked, replace(reply, content=reply.content or b"null"), kind)
+        said = decode_reply(asked, reply, _Cloud5Refusal)
         raise RefusedCallError(reply.status, said.message or said.id, asked.title)
 
-    def _asked(self, http: Http) -> WhiskDoor:
+    def _fetch_door(self, http: Http) -> WhiskDoor:
         try:
-            row = self._own(http, ProviderCall("GET", ""), _NamespaceAnswer).namespace
+            row = self._send_namespace_call(
+                http, ProviderCall("GET", ""), _NamespaceAnswer
+            ).namespace
         except RefusedCallError as error:
             if error.status == _GONE:
                 raise RefusedCallError(_LOGIN, error.words, error.call) from error

@@ -1,4 +1,4 @@
-"""cloud5's deployer from what surrounds a run: whose namespace, by which token."""
+"""Create the DigitalOcean deployer from the environment: namespace and token."""
 
 from collections.abc import Mapping
 
@@ -6,14 +6,14 @@ from fabric.model.secret import Secret
 from fabric.providers.cloud5.api import Cloud5Account, Cloud5Api
 from fabric.providers.cloud5.schedules import Cloud5Clocks
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
+from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
 from fabric.providers.whisk.own_names import WhiskPlace, refuse_ways_out
-from fabric.providers.whisk.refusals import judging
+from fabric.providers.whisk.refusals import build_refusal_classifier
 from fabric.providers.whisk.source import WhiskRuntimes
-from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
 
 _ID, _OFFICIAL = "cloud5-functions", "https://api.digitalocean.com"
@@ -25,21 +25,21 @@ _RUNTIMES = WhiskRuntimes(
     "use nodejs18.x, nodejs22.x, nodejs24.x, python3.9, or python3.11 to python3.13",
 )
 _LIMITS = WhiskLimits("DigitalOcean", _RUNTIMES, has_zones=False)
-_JUDGED = judging(
+_JUDGED = build_refusal_classifier(
     "cloud5",
     f"check `{_TOKEN}`, and that `{_NAMESPACE}` is the ID of a namespace that it can access",
     f"check that `{_TOKEN}` has permission to read and change functions",
 )
 
 
-def cloud5_functions(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
+def open_cloud5_deployer(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
     env = around.env.reveal()
     secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = redaction_of(secrets, env.items())
+    hide = build_redaction(secrets, env.items())
 
     def connect() -> Cloud5Api:
-        """What a config says can be judged without credentials: they are asked for here."""
-        account = _account(env)
+        """Connect and require credentials only here: settings can be checked without them."""
+        account = _read_account(env)
         key = ("cloud5", account.base_url, account.namespace, account.token.reveal())
         return connections.shared((*key, account.api_host), lambda: Cloud5Api(account))
 
@@ -48,7 +48,7 @@ def cloud5_functions(around: CommandEnvironment, connections: Connections) -> Wh
     return WhiskFunctions(hide=hide, provider=provider, place=WhiskPlace(env.get(_NAMESPACE, "")))
 
 
-def _account(env: Mapping[str, str]) -> Cloud5Account:
+def _read_account(env: Mapping[str, str]) -> Cloud5Account:
     require_variables(_ID, env, (_TOKEN, _NAMESPACE))
     refuse_ways_out(_NAMESPACE, env[_NAMESPACE])
     refuse_plain(_BASE_URL, env.get(_BASE_URL, ""))

@@ -1,4 +1,4 @@
-"""Clocks of cloud5: triggers of its own, each of which calls one function in UTC."""
+"""Schedules on DigitalOcean: a trigger per schedule, which calls one function in UTC."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError
 from fabric.providers.cloud5.api import Cloud5Api
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.refused_calls import RefusedCallError, ignore_missing
 from fabric.providers.whisk.clocks import WhiskClock
-from fabric.providers.whisk.packages import foreign
+from fabric.providers.whisk.packages import foreign_resource_problem
 from fabric.providers.whisk.work import WhiskWork
 
 
@@ -30,7 +30,8 @@ class Cloud5Clocks(Struct, frozen=True):
     connect: Callable[[], Cloud5Api]
 
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
-        """A name says whose it is, and so does what it calls."""
+        """List existing schedules of the package. Both the name and the called action show the
+        owner."""
         call = ProviderCall("GET", "/triggers")
         page = work.patient(lambda: self.connect().own(call, _ScheduledPage))
         begin = f"{package}/"
@@ -42,14 +43,14 @@ class Cloud5Clocks(Struct, frozen=True):
 
     def set(self, work: WhiskWork, clock: WhiskClock) -> None:
         def act(_work: WhiskWork) -> None:
-            row = self._row(clock.id)
+            row = self._fetch_trigger(clock.id)
             if row is not None and row.function != clock.function:
-                raise FabricError(foreign("trigger", clock.id, clock.function))
-            self.connect().own(_setting(clock, is_new=row is None), object)
+                raise FabricError(foreign_resource_problem("trigger", clock.id, clock.function))
+            self.connect().own(_build_trigger_call(clock, is_new=row is None), object)
 
         work.trying(act)
 
-    def _row(self, ident: str) -> _ScheduledRow | None:
+    def _fetch_trigger(self, ident: str) -> _ScheduledRow | None:
         try:
             call = ProviderCall("GET", f"/triggers/{ident}")
             return self.connect().own(call, _ScheduledAnswer).trigger
@@ -60,17 +61,18 @@ class Cloud5Clocks(Struct, frozen=True):
 
     def delete(self, work: WhiskWork, ident: str) -> None:
         call = ProviderCall("DELETE", f"/triggers/{ident}")
-        with unless_gone():
+        with ignore_missing():
             work.patient(lambda: self.connect().own(call, object))
 
 
-def _setting(clock: WhiskClock, *, is_new: bool) -> ProviderCall:
-    """The schedule and what is sent may change; the name says all else."""
+def _build_trigger_call(clock: WhiskClock, *, is_new: bool) -> ProviderCall:
+    """Build the call for a trigger. Only schedule and payload can change; the name identifies the
+    rest."""
     document = {
         "is_enabled": True,
         "scheduled_details": {"cron": clock.schedule, "body": clock.payload},
     }
     if not is_new:
-        return sending("PUT", f"/triggers/{clock.id}", document)
+        return build_json_call("PUT", f"/triggers/{clock.id}", document)
     own = {"name": clock.id, "function": clock.function, "type": "SCHEDULED"}
-    return sending("POST", "/triggers", {**own, **document})
+    return build_json_call("POST", "/triggers", {**own, **document})

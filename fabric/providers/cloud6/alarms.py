@@ -1,4 +1,5 @@
-"""Clocks by OpenWhisk's package of alarms: a trigger that it fires, and a rule that calls."""
+"""Schedules with the alarm package of OpenWhisk: an alarm fires a trigger, and a rule calls the
+action."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,12 +7,12 @@ from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.refused_calls import RefusedCallError, unless_gone
-from fabric.providers.whisk.calling import Activation, activated
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.whisk.calling import Activation, activate_action
 from fabric.providers.whisk.clocks import WhiskClock
-from fabric.providers.whisk.own_names import WhiskAnnotation, annotations_of, said_in
-from fabric.providers.whisk.packages import foreign
+from fabric.providers.whisk.own_names import WhiskAnnotation, build_annotations, read_annotation
+from fabric.providers.whisk.packages import foreign_resource_problem
 from fabric.providers.whisk.work import WhiskWork
 
 _SYSTEM, _ALARM = "whisk.system", "alarms/alarm"
@@ -25,43 +26,44 @@ class _AlarmedRow(Struct, frozen=True):
 
     @property
     def calls(self) -> str:
-        """Empty for what is not ours."""
-        return said_in(self.annotations, _CALLS)
+        """The action that the trigger calls; empty if it is not ours."""
+        return read_annotation(self.annotations, _CALLS)
 
 
 class Alarms(Struct, frozen=True):
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
         begin = f"{package}/"
-        return {one.name: one.calls for one in _triggers(work) if one.calls.startswith(begin)}
+        return {one.name: one.calls for one in _list_triggers(work) if one.calls.startswith(begin)}
 
     def set(self, work: WhiskWork, clock: WhiskClock) -> None:
-        """What feeds it is made anew: nobody says what it was told before."""
+        """Create or re-create a schedule: the settings of an existing alarm cannot be read."""
 
         def act(work: WhiskWork) -> None:
             row = work.look(f"/triggers/{clock.id}", _AlarmedRow)
             if row is not None and row.calls != clock.function:
-                raise FabricError(foreign("trigger", clock.id, clock.function))
+                raise FabricError(foreign_resource_problem("trigger", clock.id, clock.function))
             texts = {_CALLS: clock.function, "feed": f"/{_SYSTEM}/{_ALARM}"}
-            document = {"annotations": annotations_of(texts)}
-            work.change(sending("PUT", f"/triggers/{clock.id}?overwrite=true", document))
-            _ruled(work, clock)
+            document = {"annotations": build_annotations(texts)}
+            work.change(build_json_call("PUT", f"/triggers/{clock.id}?overwrite=true", document))
+            _ensure_rule(work, clock)
             if row is not None:
-                _fed(work, clock.id, {"lifecycleEvent": "DELETE"})
-            _made(work, clock)
+                _call_alarm_feed(work, clock.id, {"lifecycleEvent": "DELETE"})
+            _create_alarm(work, clock)
 
         work.trying(act)
 
     def delete(self, work: WhiskWork, ident: str) -> None:
-        """A feed that cannot be told fires what is not there any more, and gives up then."""
-        ended = work.patient(lambda: _fed(work, ident, {"lifecycleEvent": "DELETE"}))
+        """Delete a schedule. An alarm that cannot be deleted fires a missing trigger and then
+        stops."""
+        ended = work.patient(lambda: _call_alarm_feed(work, ident, {"lifecycleEvent": "DELETE"}))
         if ended is not None and ended.failure:
             work.watch.hear(f"{ident}: message from alarms: {work.quoted(ended.failure)}")
         for kind in ("rules", "triggers"):
-            with unless_gone():
+            with ignore_missing():
                 work.ask(ProviderCall("DELETE", f"/{kind}/{ident}"), object)
 
 
-def _triggers(work: WhiskWork) -> Iterator[_AlarmedRow]:
+def _list_triggers(work: WhiskWork) -> Iterator[_AlarmedRow]:
     skip = 0
     while True:
         path = f"/triggers?limit={_PAGE}&skip={skip}"
@@ -72,21 +74,21 @@ def _triggers(work: WhiskWork) -> Iterator[_AlarmedRow]:
         skip += _PAGE
 
 
-def _ruled(work: WhiskWork, clock: WhiskClock) -> None:
+def _ensure_rule(work: WhiskWork, clock: WhiskClock) -> None:
     if work.look(f"/rules/{clock.id}", object) is None:
         begin = f"/{work.place.namespace}"
         document = {"trigger": f"{begin}/{clock.id}", "action": f"{begin}/{clock.function}"}
-        work.change(sending("PUT", f"/rules/{clock.id}?overwrite=false", document))
+        work.change(build_json_call("PUT", f"/rules/{clock.id}?overwrite=false", document))
 
 
-def _made(work: WhiskWork, clock: WhiskClock) -> None:
+def _create_alarm(work: WhiskWork, clock: WhiskClock) -> None:
     told: JsonObject = {
         "lifecycleEvent": "CREATE",
         "cron": clock.schedule,
         "trigger_payload": clock.payload,
         **({"timezone": clock.zone} if clock.zone else {}),
     }
-    ended = _fed(work, clock.id, told)
+    ended = _call_alarm_feed(work, clock.id, told)
     if ended is None:
         message = f"the schedule `{clock.schedule}` requires the package `/{_SYSTEM}/alarms`"
         hint = "install the package in OpenWhisk, or remove the trigger"
@@ -99,13 +101,14 @@ def _made(work: WhiskWork, clock: WhiskClock) -> None:
         )
 
 
-def _fed(work: WhiskWork, ident: str, told: JsonObject) -> Activation | None:
-    """None where there is no such package. It calls the trigger with our key."""
+def _call_alarm_feed(work: WhiskWork, ident: str, told: JsonObject) -> Activation | None:
+    """Call the alarm feed with our key, which it uses for the trigger. Returns None if the package
+    does not exist."""
     door = work.api.door
     name = f"/{work.place.namespace}/{ident}"
     given = {**told, "triggerName": name, "authKey": door.key.reveal()}
     try:
-        return activated(work, _ALARM, given, _SYSTEM)
+        return activate_action(work, _ALARM, given, _SYSTEM)
     except RefusedCallError as error:
         if error.is_gone:
             return None

@@ -1,22 +1,22 @@
-"""cloud6's deployer from what surrounds a run: which installation of OpenWhisk, by whose key."""
+"""Create the IBM Cloud deployer from the environment: OpenWhisk installation and key."""
 
 import base64
 from collections.abc import Mapping
 
-from fabric.model.hosts import host_of, is_name_in_host
+from fabric.model.hosts import extract_host, is_name_in_host
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
 from fabric.providers.cloud6.alarms import Alarms
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_other_host, refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.providers.whisk.api import WhiskApi, WhiskDoor
+from fabric.providers.whisk.capability_checks import WhiskLimits
 from fabric.providers.whisk.deployer import WhiskFunctions, WhiskProvider
 from fabric.providers.whisk.own_names import WhiskPlace, refuse_ways_out
-from fabric.providers.whisk.refusals import judging
+from fabric.providers.whisk.refusals import build_refusal_classifier
 from fabric.providers.whisk.source import WhiskRuntimes
-from fabric.providers.whisk.unfit import WhiskLimits
 from fabric.providers.whisk.work import WhiskTitles
 
 _ID = "cloud6-functions"
@@ -29,23 +29,23 @@ _RUNTIMES = WhiskRuntimes(
     "installation supports them",
 )
 _LIMITS = WhiskLimits("OpenWhisk", _RUNTIMES, has_zones=True)
-_JUDGED = judging(
+_JUDGED = build_refusal_classifier(
     "cloud6",
     f"check `{_KEY}`, which has the form user:password",
     f"check `{_NAMESPACE}`: the key must belong to this namespace",
 )
 
 
-def cloud6_functions(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
+def open_cloud6_deployer(around: CommandEnvironment, connections: Connections) -> WhiskFunctions:
     env = around.env.reveal()
-    secrets = filter(None, (*around.hide.reveal(), *_parts(env.get(_KEY, ""))))
-    hide = redaction_of(secrets, env.items())
-    url = _url(env)
-    place = WhiskPlace(env.get(_NAMESPACE, ""), host_of(url))
+    secrets = filter(None, (*around.hide.reveal(), *_list_key_parts(env.get(_KEY, ""))))
+    hide = build_redaction(secrets, env.items())
+    url = _read_url(env)
+    place = WhiskPlace(env.get(_NAMESPACE, ""), extract_host(url))
 
     def connect() -> WhiskApi:
-        """What a config says can be judged without credentials: they are asked for here."""
-        door = _door(env, url)
+        """Connect and require credentials only here: settings can be checked without them."""
+        door = _read_door(env, url)
         key = ("cloud6", door.base_url, door.namespace, door.key.reveal())
         return connections.shared(key, lambda: WhiskApi(_ID, lambda _http: door))
 
@@ -53,12 +53,12 @@ def cloud6_functions(around: CommandEnvironment, connections: Connections) -> Wh
     return WhiskFunctions(hide=hide, provider=provider, place=place)
 
 
-def _parts(key: str) -> tuple[str, ...]:
+def _list_key_parts(key: str) -> tuple[str, ...]:
     return (key, key.partition(":")[2])
 
 
-def _url(env: Mapping[str, str]) -> str:
-    """A host may be named without its scheme."""
+def _read_url(env: Mapping[str, str]) -> str:
+    """Return the URL; the variable can contain a host without a scheme."""
     said = env.get(_BASE_URL) or env.get(_HOST) or ""
     if not said:
         region = env.get(_REGION, "")
@@ -66,7 +66,7 @@ def _url(env: Mapping[str, str]) -> str:
     return said if "://" in said else f"https://{said}"
 
 
-def _door(env: Mapping[str, str], url: str) -> WhiskDoor:
+def _read_door(env: Mapping[str, str], url: str) -> WhiskDoor:
     require_variables(_ID, env, (_KEY, _REGION, _NAMESPACE), any_letters=(_NAMESPACE,))
     if not url:
         refuse_other_host(_REGION, env[_REGION])

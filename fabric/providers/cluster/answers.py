@@ -1,12 +1,12 @@
-"""What the tool says instead of doing as asked, in words: who, what, and what to do. No effects."""
+"""Error messages of kubectl as problems with a cause and a hint. No effects."""
 
 import re
 from collections.abc import Iterator
 
 from fabric.model.problems import Problem
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.providers.cluster.settings import CONFIG, CONTEXT, ClusterPlace
-from fabric.providers.refused_calls import own_words
+from fabric.providers.refused_calls import format_generic_hint
 
 _UNREACHABLE = re.compile(
     r"unable to connect|connection refused|was refused - did you|no such host|i/o timeout"
@@ -25,9 +25,14 @@ _KUBECONFIG = re.compile(
 _LONGEST = 600
 
 
-def refused(place: ClusterPlace, said: str) -> Problem:
-    words = " ".join(without_userinfo(said).split()).removeprefix("error: ")
-    for tells in (_conflict, _rights, _setting, _missing_space):
+def classify_rejection(place: ClusterPlace, said: str) -> Problem:
+    words = " ".join(redact_userinfo(said).split()).removeprefix("error: ")
+    for tells in (
+        _find_conflict_problem,
+        _find_permission_problem,
+        _find_kubeconfig_problem,
+        _find_namespace_problem,
+    ):
         found = tells(place, said)
         if found is not None:
             return found
@@ -35,10 +40,10 @@ def refused(place: ClusterPlace, said: str) -> Problem:
         hint = "check the network and the cluster, then run the command again"
         return Problem("provider/unreachable", f"message from Kubernetes: {words[:_LONGEST]}", hint)
     message = f"Kubernetes rejected it: {words[:_LONGEST]}"
-    return Problem("provider/refused", message, own_words("the cluster"))
+    return Problem("provider/refused", message, format_generic_hint("the cluster"))
 
 
-def _rights(place: ClusterPlace, said: str) -> Problem | None:
+def _find_permission_problem(place: ClusterPlace, said: str) -> Problem | None:
     denied = _FORBIDDEN.search(said)
     if denied:
         group = f" of {denied[3]}" if denied[3] else ""
@@ -55,7 +60,7 @@ def _rights(place: ClusterPlace, said: str) -> Problem | None:
     return None
 
 
-def _setting(place: ClusterPlace, said: str) -> Problem | None:
+def _find_kubeconfig_problem(place: ClusterPlace, said: str) -> Problem | None:
     if not _KUBECONFIG.search(said):
         return None
     words = " ".join(said.split()).removeprefix("error: ")
@@ -63,7 +68,7 @@ def _setting(place: ClusterPlace, said: str) -> Problem | None:
     return Problem("credentials/refused", message[:_LONGEST], f"check `{CONFIG}` and `{CONTEXT}`")
 
 
-def _missing_space(place: ClusterPlace, said: str) -> Problem | None:
+def _find_namespace_problem(place: ClusterPlace, said: str) -> Problem | None:
     found = _NO_SPACE.search(said)
     if found is None:
         return None
@@ -72,9 +77,9 @@ def _missing_space(place: ClusterPlace, said: str) -> Problem | None:
     return Problem("provider/refused", message, hint)
 
 
-def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
-    """Which manager has set which field of ours."""
-    held = list(_held(said))
+def _find_conflict_problem(_place: ClusterPlace, said: str) -> Problem | None:
+    """Find which field manager has set which field of ours."""
+    held = list(_parse_conflicts(said))
     if not held:
         return None
     fields = "; ".join(f"`{manager}` manages {', '.join(names)}" for manager, names in held)
@@ -87,8 +92,9 @@ def _conflict(_place: ClusterPlace, said: str) -> Problem | None:
     )
 
 
-def _held(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """One conflict stands in one line with its field; several have a line each below."""
+def _parse_conflicts(said: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Parse field conflicts. A single conflict shares its line with the field; several have one
+    line each."""
     for found in _CONFLICT.finditer(said):
         rest = said[found.end() :].split("\n\n")[0].split("\nPlease")[0]
         following = _CONFLICT.search(rest)

@@ -1,10 +1,14 @@
-"""Archives and fabric's own files as ConfigMaps that never change: named by what is in them."""
+"""Archives and fabric's own files as immutable ConfigMaps, named by a hash of their content."""
 
 import base64
 from collections.abc import Iterator
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cluster.names import function_labels, own_name, service_labels
+from fabric.providers.cluster.names import (
+    build_function_labels,
+    build_object_name,
+    build_service_labels,
+)
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pod_files import PodRuntime
 from fabric.providers.contract import Artifact, DeploymentAddress, FunctionOrder
@@ -16,42 +20,42 @@ LARGEST = _PART * _MOST_PARTS
 _DIGEST = 12
 
 
-def archive_name(address: DeploymentAddress, function: str, sha256: str) -> str:
-    """Of its first part; the others have a number behind it."""
-    return f"{own_name(address, function)}-{sha256[:_DIGEST]}"
+def build_archive_name(address: DeploymentAddress, function: str, sha256: str) -> str:
+    """Build the name of the first part; further parts append a number."""
+    return f"{build_object_name(address, function)}-{sha256[:_DIGEST]}"
 
 
-def archive_names(address: DeploymentAddress, order: FunctionOrder) -> tuple[str, ...]:
-    first = archive_name(address, order.name, order.artifact.sha256)
+def list_archive_names(address: DeploymentAddress, order: FunctionOrder) -> tuple[str, ...]:
+    first = build_archive_name(address, order.name, order.artifact.sha256)
     parts = max(1, -(-order.artifact.size // _PART))
     return (first, *(f"{first}-{number}" for number in range(1, parts)))
 
 
-def archive_maps(address: DeploymentAddress, order: FunctionOrder) -> Iterator[KubeObject]:
+def build_archive_maps(address: DeploymentAddress, order: FunctionOrder) -> Iterator[KubeObject]:
     _refuse_large(order.name, order.artifact)
     content = order.artifact.path.read_bytes()
-    labels = function_labels(address, order.name)
-    for number, name in enumerate(archive_names(address, order)):
+    labels = build_function_labels(address, order.name)
+    for number, name in enumerate(list_archive_names(address, order)):
         part = base64.b64encode(content[number * _PART : (number + 1) * _PART]).decode()
-        yield {**_map(name, labels), "binaryData": {part_key(number): part}}
+        yield {**_map(name, labels), "binaryData": {format_part_key(number): part}}
 
 
-def part_key(number: int) -> str:
+def format_part_key(number: int) -> str:
     return f"archive.{number:02d}"
 
 
-def runtime_name(address: DeploymentAddress, runtime: PodRuntime) -> str:
-    return f"{own_name(address)}-{runtime.language}-{runtime.digest[:_DIGEST]}"
+def build_runtime_name(address: DeploymentAddress, runtime: PodRuntime) -> str:
+    return f"{build_object_name(address)}-{runtime.language}-{runtime.digest[:_DIGEST]}"
 
 
-def runtime_map(address: DeploymentAddress, runtime: PodRuntime) -> KubeObject:
-    data = {file_key(number): text for number, (_, text) in enumerate(runtime.files)}
-    name = runtime_name(address, runtime)
-    return {**_map(name, service_labels(address)), "data": data}
+def build_runtime_map(address: DeploymentAddress, runtime: PodRuntime) -> KubeObject:
+    data = {format_file_key(number): text for number, (_, text) in enumerate(runtime.files)}
+    name = build_runtime_name(address, runtime)
+    return {**_map(name, build_service_labels(address)), "data": data}
 
 
-def file_key(number: int) -> str:
-    """A key has no slashes: the path stands where it is mounted."""
+def format_file_key(number: int) -> str:
+    """Build the key of a file. Keys cannot contain slashes; the volume mount maps them to paths."""
     return f"file{number}"
 
 

@@ -1,4 +1,5 @@
-"""A cluster by its own tool: one apply for all functions of a service, and pods that serve them."""
+"""The built-in deployer for Kubernetes: one kubectl apply for all functions of a service, and pods
+that serve them."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -6,33 +7,33 @@ from collections.abc import Iterator, Sequence
 from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.deploying import deployed, found
-from fabric.providers.cluster.releasing import destroyed, dissolved, released
+from fabric.providers.cluster.capability_checks import find_unsupported
+from fabric.providers.cluster.deploying import deploy_orders, find_function
+from fabric.providers.cluster.releasing import delete_functions, delete_service, release_service
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.cluster.unfit import unfit_drafts
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
-from fabric.providers.redaction import Redaction, nothing_shown
-from fabric.providers.refused_calls import Quoted, over_orders
+from fabric.providers.redaction import Redaction, redact_errors
+from fabric.providers.refused_calls import Quoted, extend_redaction
 
 _OPERATIONS = Operations[ClusterWork](
-    lambda work, _, orders: deployed(work, orders),
-    lambda work, _, functions: released(work, functions),
-    lambda work, _, functions: destroyed(work, functions),
-    lambda work, *_: dissolved(work),
-    lambda work, _, function, mark: found(work, function, mark),
+    lambda work, _, orders: deploy_orders(work, orders),
+    lambda work, _, functions: release_service(work, functions),
+    lambda work, _, functions: delete_functions(work, functions),
+    lambda work, *_: delete_service(work),
+    lambda work, _, function, mark: find_function(work, function, mark),
 )
 
 
 class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
-    """`own` is what the config says of this provider alone."""
+    """The Kubernetes deployer. `own` are the settings of this provider's config section."""
 
     tool: ClusterTool
     own: ClusterSettings
@@ -45,23 +46,23 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
     def operations(self) -> Operations[ClusterWork]:
         return _OPERATIONS
 
-    def _opened(
+    def _open_client(
         self,
         address: DeploymentAddress,
-        watch: CallWatch,
+        watch: CallContext,
         quoted: Quoted,  # noqa: ARG002 - its tool speaks in lines that are hidden as a whole
     ) -> ClusterWork:
         return ClusterWork(self.tool, self.own, address, self.waiting, watch)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions))
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
     def identity(self, address: DeploymentAddress) -> str:  # noqa: ARG002 - one place for all
-        """Asks for a right without using it."""
+        """Check a permission without using it."""
         place = self.tool.place
-        with self._guarded("the cluster"):
+        with self._translate_errors("the cluster"):
             may = self.tool.may("create", "deployments.apps")
         if not may:
             message = (
@@ -73,12 +74,13 @@ class ClusterOrchestrator(GuardedDeployer[ClusterWork], frozen=True):
         return f"the user of `{place.context}`, with permission to deploy to `{place.namespace}`"
 
     @contextlib.contextmanager
-    def _guarded(
+    def _translate_errors(
         self,
         whose: str,  # noqa: ARG002 - its problems name the function or the object themselves
         orders: Sequence[FunctionOrder] = (),
     ) -> Iterator[Redaction]:
-        """A cluster quotes what it was sent, and pods say what they like."""
-        hide = over_orders(self.hide, orders)
-        with nothing_shown(hide):
+        """Redact errors: a cluster quotes the submitted objects, and pod output can contain
+        anything."""
+        hide = extend_redaction(self.hide, orders)
+        with redact_errors(hide):
             yield hide

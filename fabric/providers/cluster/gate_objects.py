@@ -1,7 +1,7 @@
-"""The gate of a service: what an Ingress alone cannot do for its functions. No effects.
+"""The gateway of a service, for routes that an Ingress cannot express. No effects.
 
-It is a server of our own on a public image, with its routes beside it in a ConfigMap that is named
-by what is in it: other routes are other pods, and the old ones serve until the new ones do.
+It is fabric's server on a public image. Its routes are in a ConfigMap named by their hash, so new
+routes create new pods. The old pods serve until the new ones are ready.
 """
 
 import functools
@@ -9,12 +9,12 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fabric.model.hashing import digest_fields
-from fabric.providers.cluster.archives import file_key
-from fabric.providers.cluster.ingress import Routed, http_paths
-from fabric.providers.cluster.names import MARK, gate_labels, own_name
-from fabric.providers.cluster.objects import KubeObject, count_at, rows_at, text_at
-from fabric.providers.cluster.overlaps import needs_gate
+from fabric.model.hashing import hash_fields
+from fabric.providers.cluster.archives import format_file_key
+from fabric.providers.cluster.ingress import Routed, list_http_paths
+from fabric.providers.cluster.names import MARK, build_gate_labels, build_object_name
+from fabric.providers.cluster.objects import KubeObject, count_at, read_rows_at, read_text_at
+from fabric.providers.cluster.overlaps import has_gate_need
 from fabric.providers.cluster.pods import (
     CONTAINER_SECURITY,
     END_SECONDS,
@@ -23,7 +23,7 @@ from fabric.providers.cluster.pods import (
 )
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.payloads import as_json
+from fabric.providers.payloads import format_json
 
 _FOLDER = "/fabric/gate"
 _PORT = 80
@@ -36,98 +36,100 @@ _OWN = Path(__file__).with_name("gate")
 _RUNTIME = Path(__file__).parents[2] / "runtimes" / "nodejs"
 
 
-def gate_objects(
+def build_gate_objects(
     address: DeploymentAddress,
     functions: Sequence[Routed],
     own: ClusterSettings,
     there: Mapping[str, KubeObject],
 ) -> tuple[KubeObject, ...]:
-    """None where an Ingress is enough; else the Deployment last. How long a
-    function may take is seen `there`."""
-    if not needs_gate(functions):
+    """Build the objects, none if an Ingress is enough; the Deployment comes last. Timeouts of
+    functions are read from `there`."""
+    if not has_gate_need(functions):
         return ()
     names = {one.name for one in functions}
-    seconds = {name: _seconds(there.get(_deployment_key(address, name))) for name in names}
-    files = (*_code(), ("routes.json", _routes(address, functions, seconds)))
-    digest = digest_fields(part for pair in files for part in pair)
+    seconds = {
+        name: _read_timeout(there.get(_format_deployment_key(address, name))) for name in names
+    }
+    files = (*_list_code_files(), ("routes.json", _build_routes(address, functions, seconds)))
+    digest = hash_fields(part for pair in files for part in pair)
     config: KubeObject = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": f"{own_name(address)}-gate-{digest[:_DIGEST]}",
-            "labels": gate_labels(address),
+            "name": f"{build_object_name(address)}-gate-{digest[:_DIGEST]}",
+            "labels": build_gate_labels(address),
         },
         "immutable": True,
-        "data": {file_key(number): text for number, (_, text) in enumerate(files)},
+        "data": {format_file_key(number): text for number, (_, text) in enumerate(files)},
     }
     volume: KubeObject = {
-        "name": text_at(config, "metadata", "name"),
+        "name": read_text_at(config, "metadata", "name"),
         "items": [
-            {"key": file_key(number), "path": name} for number, (name, _) in enumerate(files)
+            {"key": format_file_key(number), "path": name} for number, (name, _) in enumerate(files)
         ],
     }
     longest = max([_USUAL_SECONDS, *seconds.values()])
-    pod = {**_pod(own, volume), "terminationGracePeriodSeconds": longest + END_SECONDS}
+    pod = {**_build_pod(own, volume), "terminationGracePeriodSeconds": longest + END_SECONDS}
     # All that its pods are made of: those of another mark are not waited for.
-    mark = digest_fields((digest, as_json(pod)))[:32]
-    return (config, _service(address, mark), _deployment(address, own, mark, pod))
+    mark = hash_fields((digest, format_json(pod)))[:32]
+    return (config, _build_service(address, mark), _build_deployment(address, own, mark, pod))
 
 
 @functools.cache
-def _code() -> tuple[tuple[str, str], ...]:
-    """Its table of routes is the one that pods have."""
+def _list_code_files() -> tuple[tuple[str, str], ...]:
+    """List the server files, with the same route table as function pods."""
     paths = (_OWN / "gate.mjs", *(_RUNTIME / name for name in _SHARED))
     return tuple((one.name, one.read_text()) for one in paths)
 
 
-def _routes(
+def _build_routes(
     address: DeploymentAddress, functions: Sequence[Routed], seconds: Mapping[str, int]
 ) -> str:
     rows = [
         {
             "method": one.method,
             "path": one.path,
-            "url": f"http://{own_name(address, one.function)}:{_PORT}",
+            "url": f"http://{build_object_name(address, one.function)}:{_PORT}",
             "seconds": seconds[one.function],
             **({"cors": json.loads(one.cors)} if one.cors else {}),
         }
-        for one in sorted(http_paths(functions))
+        for one in sorted(list_http_paths(functions))
     ]
-    return as_json({"routes": rows})
+    return format_json({"routes": rows})
 
 
-def _seconds(deployment: KubeObject | None) -> int:
-    """As the server in its pods was told; 0 for as long as it takes."""
-    for container in rows_at(deployment, "spec", "template", "spec", "containers"):
-        for row in rows_at(container, "env"):
-            if text_at(row, "name") == "FABRIC_SAID":
-                return count_at(json.loads(text_at(row, "value") or "{}"), "seconds")
+def _read_timeout(deployment: KubeObject | None) -> int:
+    """Return the timeout that the pods' server uses; 0 means no limit."""
+    for container in read_rows_at(deployment, "spec", "template", "spec", "containers"):
+        for row in read_rows_at(container, "env"):
+            if read_text_at(row, "name") == "FABRIC_SAID":
+                return count_at(json.loads(read_text_at(row, "value") or "{}"), "seconds")
     return 0
 
 
-def _deployment_key(address: DeploymentAddress, function: str) -> str:
-    return f"Deployment/{own_name(address, function)}"
+def _format_deployment_key(address: DeploymentAddress, function: str) -> str:
+    return f"Deployment/{build_object_name(address, function)}"
 
 
-def _metadata(address: DeploymentAddress, mark: str) -> KubeObject:
-    named: KubeObject = {"name": own_name(address), "labels": gate_labels(address)}
+def _build_metadata(address: DeploymentAddress, mark: str) -> KubeObject:
+    named: KubeObject = {"name": build_object_name(address), "labels": build_gate_labels(address)}
     return {**named, "annotations": {MARK: mark}}
 
 
-def _service(address: DeploymentAddress, mark: str) -> KubeObject:
+def _build_service(address: DeploymentAddress, mark: str) -> KubeObject:
     port = {"name": "http", "port": _PORT, "targetPort": "http", "protocol": "TCP"}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(address, mark),
-        "spec": {"type": "ClusterIP", "selector": gate_labels(address), "ports": [port]},
+        "metadata": _build_metadata(address, mark),
+        "spec": {"type": "ClusterIP", "selector": build_gate_labels(address), "ports": [port]},
     }
 
 
-def _deployment(
+def _build_deployment(
     address: DeploymentAddress, own: ClusterSettings, mark: str, pod: KubeObject
 ) -> KubeObject:
-    labels = gate_labels(address)
+    labels = build_gate_labels(address)
     template = {"metadata": {"labels": labels, "annotations": {MARK: mark}}, "spec": pod}
     spec = {
         **({"replicas": own.gate_pods} if own.gate_pods else {}),
@@ -140,11 +142,11 @@ def _deployment(
         },
         "template": template,
     }
-    metadata = _metadata(address, mark)
+    metadata = _build_metadata(address, mark)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def _pod(own: ClusterSettings, volume: KubeObject) -> KubeObject:
+def _build_pod(own: ClusterSettings, volume: KubeObject) -> KubeObject:
     container = {
         "name": "gate",
         "image": own.gate_image,

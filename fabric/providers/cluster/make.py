@@ -1,4 +1,4 @@
-"""The cluster's deployer from what surrounds a run: which cluster, and where in it."""
+"""Create the Kubernetes deployer from the environment: cluster and namespace."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from msgspec import ValidationError, convert
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cluster.deployer import ClusterOrchestrator
-from fabric.providers.cluster.kubeconfig import check_kubeconfig, checkout_of
+from fabric.providers.cluster.kubeconfig import check_kubeconfig, find_checkout
 from fabric.providers.cluster.observing.observer import ClusterObserver
 from fabric.providers.cluster.settings import (
     CONFIG,
@@ -16,33 +16,33 @@ from fabric.providers.cluster.settings import (
     ClusterPlace,
     ClusterSettings,
 )
-from fabric.providers.cluster.tool import ClusterTool, program
-from fabric.providers.redaction import redaction_of
+from fabric.providers.cluster.tool import ClusterTool, find_kubectl
+from fabric.providers.redaction import build_redaction
 from fabric.providers.run_command import CommandEnvironment
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 
 
-def cluster_orchestrator(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
+def open_cluster_deployer(around: CommandEnvironment, extension: str) -> ClusterOrchestrator:
     env = around.env.reveal()
-    own = _own(extension)
+    own = _read_own_settings(extension)
     place = _place(around)
-    program(env)
+    find_kubectl(env)
     tool = ClusterTool(place, around.cwd, around.env)
     # A rollout is looked at each second.
-    waiting = Waiting(base=1.0, cap=1.0, most=float(own.rollout_seconds))
-    hide = redaction_of(around.hide.reveal(), env.items())
+    waiting = RetryPolicy(base=1.0, cap=1.0, most=float(own.rollout_seconds))
+    hide = build_redaction(around.hide.reveal(), env.items())
     return ClusterOrchestrator(tool, own, hide=hide, waiting=waiting)
 
 
-def cluster_observer(around: CommandEnvironment) -> ClusterObserver:
+def open_cluster_observer(around: CommandEnvironment) -> ClusterObserver:
     env = around.env.reveal()
 
-    def tool() -> ClusterTool:
+    def open_tool() -> ClusterTool:
         place = _place(around)
-        program(env)
+        find_kubectl(env)
         return ClusterTool(place, around.cwd, around.env)
 
-    return ClusterObserver(tool, redaction_of(around.hide.reveal(), env.items()))
+    return ClusterObserver(open_tool, build_redaction(around.hide.reveal(), env.items()))
 
 
 def _place(around: CommandEnvironment) -> ClusterPlace:
@@ -54,11 +54,11 @@ def _place(around: CommandEnvironment) -> ClusterPlace:
         hint = "set them to a kubeconfig file, a context in it and a namespace"
         raise FabricError(Problem("credentials/missing", message, hint))
     file = Path(around.cwd, env[CONFIG])
-    check_kubeconfig(file, checkout_of(around.cwd), is_filed=CONFIG in around.filed)
+    check_kubeconfig(file, find_checkout(around.cwd), is_filed=CONFIG in around.filed)
     return ClusterPlace(env[CONFIG], env[CONTEXT], env[NAMESPACE])
 
 
-def _own(extension: str) -> ClusterSettings:
+def _read_own_settings(extension: str) -> ClusterSettings:
     try:
         return convert(json.loads(extension), ClusterSettings)
     except ValidationError as error:

@@ -1,11 +1,11 @@
-"""What a service's objects are called in a cluster, and how they are known as ours. No effects."""
+"""Names and ownership labels of a service's Kubernetes objects. No effects."""
 
 import re
 
-from fabric.model.hashing import digest_bytes
-from fabric.providers.cluster.objects import KubeObject, texts_at
+from fabric.model.hashing import hash_bytes
+from fabric.providers.cluster.objects import KubeObject, read_texts_at
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 NAME_LENGTH = 63
 CRON_LENGTH = 52
@@ -19,23 +19,28 @@ _LABEL_SIGNS = re.compile(r"[^A-Za-z0-9._-]+")
 _DIGEST = 8
 
 
-def own_name(address: DeploymentAddress, function: str = "", end: str = "") -> str:
-    """Of small letters, digits and hyphens; a digest tells apart what would become the same."""
-    whole = resource_name(address, function) if function else f"{address.service}-{address.stage}"
+def build_object_name(address: DeploymentAddress, function: str = "", end: str = "") -> str:
+    """Build a name of lowercase characters, digits and hyphens. A hash keeps similar names
+    distinct."""
+    whole = (
+        format_resource_name(address, function)
+        if function
+        else f"{address.service}-{address.stage}"
+    )
     whole = f"{whole}-{end}" if end else whole
     plain = _OWN_SIGNS.sub("-", whole.lower()).strip("-")
     if not plain[:1].isalpha():
         plain = f"f-{plain}"
     if plain != whole:
-        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{digest_bytes(whole.encode())[:_DIGEST]}"
-    return shortened(plain, NAME_LENGTH)
+        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{hash_bytes(whole.encode())[:_DIGEST]}"
+    return shorten_name(plain, NAME_LENGTH)
 
 
-def cron_name(address: DeploymentAddress, function: str, number: int) -> str:
-    return shortened(own_name(address, function, f"cron{number}"), CRON_LENGTH)
+def build_cron_name(address: DeploymentAddress, function: str, number: int) -> str:
+    return shorten_name(build_object_name(address, function, f"cron{number}"), CRON_LENGTH)
 
 
-def service_labels(address: DeploymentAddress) -> dict[str, str]:
+def build_service_labels(address: DeploymentAddress) -> dict[str, str]:
     return {
         _MANAGED: MANAGER,
         _SERVICE: label_value(address.service),
@@ -43,26 +48,28 @@ def service_labels(address: DeploymentAddress) -> dict[str, str]:
     }
 
 
-def function_labels(address: DeploymentAddress, function: str) -> dict[str, str]:
-    own = {FUNCTION: label_value(function), _NAME_LABEL: own_name(address, function)}
-    return {**service_labels(address), **own}
+def build_function_labels(address: DeploymentAddress, function: str) -> dict[str, str]:
+    own = {FUNCTION: label_value(function), _NAME_LABEL: build_object_name(address, function)}
+    return {**build_service_labels(address), **own}
 
 
-def gate_labels(address: DeploymentAddress) -> dict[str, str]:
-    return {**service_labels(address), _NAME_LABEL: own_name(address)}
+def build_gate_labels(address: DeploymentAddress) -> dict[str, str]:
+    return {**build_service_labels(address), _NAME_LABEL: build_object_name(address)}
 
 
-def selector(address: DeploymentAddress) -> str:
-    return ",".join(f"{name}={value}" for name, value in sorted(service_labels(address).items()))
+def format_selector(address: DeploymentAddress) -> str:
+    return ",".join(
+        f"{name}={value}" for name, value in sorted(build_service_labels(address).items())
+    )
 
 
 def label_value(text: str) -> str:
     plain = _LABEL_SIGNS.sub("-", text).strip("-_.")
     if plain != text:
-        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{digest_bytes(text.encode())[:_DIGEST]}"
-    return shortened(plain, NAME_LENGTH)
+        plain = f"{plain[: NAME_LENGTH - _DIGEST - 1]}-{hash_bytes(text.encode())[:_DIGEST]}"
+    return shorten_name(plain, NAME_LENGTH)
 
 
 def is_ours(address: DeploymentAddress, thing: KubeObject) -> bool:
-    labels = texts_at(thing, "metadata", "labels")
-    return all(labels.get(name) == value for name, value in service_labels(address).items())
+    labels = read_texts_at(thing, "metadata", "labels")
+    return all(labels.get(name) == value for name, value in build_service_labels(address).items())

@@ -1,6 +1,6 @@
-"""Whether an Ingress alone leads each request to its function. No effects.
+"""Whether an Ingress alone can route each request to its function. No effects.
 
-It knows paths, and what lies below them; neither methods nor parameters.
+It matches exact paths and prefixes, not methods or parameters.
 """
 
 from collections import defaultdict
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.providers.cluster.ingress import HttpPath, Routed, http_paths, is_plain
+from fabric.providers.cluster.ingress import HttpPath, Routed, is_plain, list_http_paths
 
 _Segments = tuple[str, ...]
 
 
 class _Reach(Struct, frozen=True):
-    """What the row of one route takes: its own path, or all below the segments before its first
-    parameter."""
+    """The paths that one Ingress row matches: one exact path, or all paths below the segments
+    before the first parameter."""
 
     function: str
     template: _Segments
@@ -26,11 +26,14 @@ class _Reach(Struct, frozen=True):
         return self.template != self.fixed
 
 
-def needs_gate(functions: Sequence[Routed]) -> bool:
-    """Whether some request would have two rows that lead to two functions, is a browser's question
-    that no function is asked, or has escapes."""
+def has_gate_need(functions: Sequence[Routed]) -> bool:
+    """Return whether a gateway is needed.
+
+    Reasons: a request matches two rows of different functions, a route needs CORS preflights, or a
+    path has escapes.
+    """
     prefixes, exact = defaultdict[_Segments, list[_Reach]](list), dict[_Segments, str]()
-    paths = tuple(http_paths(functions))
+    paths = tuple(list_http_paths(functions))
     if any(one.cors or not is_plain(one.path) for one in paths):
         return True
     rows = [_reach(one) for one in paths]
@@ -40,9 +43,9 @@ def needs_gate(functions: Sequence[Routed]) -> bool:
         elif exact.setdefault(one.fixed, one.function) != one.function:
             return True
     return any(
-        other.function != one.function and _meet(one, other)
+        other.function != one.function and _is_overlap(one, other)
         for one in rows
-        for above in _above(one.fixed)
+        for above in _list_prefixes(one.fixed)
         for other in prefixes.get(above, ())
     )
 
@@ -53,17 +56,20 @@ def _reach(route: HttpPath) -> _Reach:
     return _Reach(route.function, segments, segments[:first])
 
 
-def _above(segments: _Segments) -> Iterator[_Segments]:
+def _list_prefixes(segments: _Segments) -> Iterator[_Segments]:
     return (segments[:length] for length in range(len(segments) + 1))
 
 
-def _meet(one: _Reach, other: _Reach) -> bool:
-    """`other` takes all below a path on the way to that of `one`. An exact row comes first, but a
-    method that it has not belongs to the other one's template, where that fits as well."""
-    return one.is_prefix or _takes(other.template, one.fixed)
+def _is_overlap(one: _Reach, other: _Reach) -> bool:
+    """Return whether requests can match both rows; `other` matches all paths below a prefix of
+    `one`.
+
+    An exact row wins, but a method that it lacks belongs to a fitting template of the other row.
+    """
+    return one.is_prefix or _is_template_match(other.template, one.fixed)
 
 
-def _takes(template: _Segments, path: _Segments) -> bool:
+def _is_template_match(template: _Segments, path: _Segments) -> bool:
     for at, one in enumerate(template):
         if one.endswith("+}"):
             return len(path) > at

@@ -1,4 +1,4 @@
-"""What a container needs to serve a handler: a public image, and fabric's own files beside it."""
+"""The container of a function: a public image, and fabric's own files beside it."""
 
 import functools
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 
 # They are data here: what is in them runs in the container alone.
 _RUNTIMES = Path(__file__).parents[2] / "runtimes"
@@ -15,7 +15,7 @@ _PYTHON = re.compile(r"python(3\.1[1-4])?")
 
 
 class PodRuntime(Struct, frozen=True):
-    """`start` is the command; `files` pair a path with a text, below one folder."""
+    """A runtime. `start` is the command; `files` pairs a path with a text, below one directory."""
 
     language: str
     image: str
@@ -24,26 +24,28 @@ class PodRuntime(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        return digest_fields(part for pair in self.files for part in pair)
+        return hash_fields(part for pair in self.files for part in pair)
 
 
 FOLDER = "/fabric/runtime"
 
 
-def pod_runtime(runtime: str) -> PodRuntime | None:
-    """None where no public image has it."""
+def find_pod_runtime(runtime: str) -> PodRuntime | None:
+    """Return the runtime, or None if no public image has it."""
     if found := _NODE.fullmatch(runtime):
         start = ("node", f"{FOLDER}/server.mjs")
-        return PodRuntime("nodejs", f"node:{found[1] or '22'}-slim", start, _node_files())
+        return PodRuntime("nodejs", f"node:{found[1] or '22'}-slim", start, _list_node_files())
     if found := _PYTHON.fullmatch(runtime):
         # Handlers find what is in their archive, and nothing beside the server.
         command = ("python", "-u", "-P", f"{FOLDER}/fabric/runtimes/python/serve.py")
-        return PodRuntime("python", f"python:{found[1] or '3.12'}-slim", command, _python_files())
+        return PodRuntime(
+            "python", f"python:{found[1] or '3.12'}-slim", command, _list_python_files()
+        )
     return None
 
 
 @functools.cache
-def _node_files() -> tuple[tuple[str, str], ...]:
+def _list_node_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "nodejs"
     own = (
         *("server.mjs", "serving_answers.mjs", "serving_http.mjs"),
@@ -55,7 +57,7 @@ def _node_files() -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def _python_files() -> tuple[tuple[str, str], ...]:
+def _list_python_files() -> tuple[tuple[str, str], ...]:
     top = _RUNTIMES / "python"
     own = (
         *("serve.py", "server.py", "serving_answers.py"),

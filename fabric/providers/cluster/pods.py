@@ -1,9 +1,9 @@
-"""The pod that serves a function, or calls it once. No effects."""
+"""The pod that serves a function or calls it once. No effects."""
 
 from msgspec import Struct
 
-from fabric.providers.cluster.archives import file_key, part_key
-from fabric.providers.cluster.names import MARK, function_labels
+from fabric.providers.cluster.archives import format_file_key, format_part_key
+from fabric.providers.cluster.names import MARK, build_function_labels
 from fabric.providers.cluster.objects import KubeObject
 from fabric.providers.cluster.pod_files import FOLDER, PodRuntime
 from fabric.providers.contract import DeploymentAddress
@@ -42,7 +42,7 @@ SERVING: KubeObject = {
 
 
 class PodPlan(Struct, frozen=True):
-    """`said` is what the server in it is told of the function."""
+    """The plan of a pod. `said` are the settings of the server inside."""
 
     address: DeploymentAddress
     function: str
@@ -58,29 +58,35 @@ class PodPlan(Struct, frozen=True):
     architecture: str = ""
 
 
-def pod_template(plan: PodPlan) -> KubeObject:
-    """For a Deployment."""
-    container = {**_container(plan, {}), **SERVING}
+def build_pod_template(plan: PodPlan) -> KubeObject:
+    """Build the pod template of a Deployment."""
+    container = {**_build_container(plan, {}), **SERVING}
     grace = {"terminationGracePeriodSeconds": (plan.seconds or 30) + END_SECONDS}
-    return _template(
-        plan, function_labels(plan.address, plan.function), {**_spec(plan, container), **grace}
+    return _build_template(
+        plan,
+        build_function_labels(plan.address, plan.function),
+        {**_build_spec(plan, container), **grace},
     )
 
 
-def job_template(plan: PodPlan, event: str) -> KubeObject:
-    """For a Job, whose pods no Service may choose: they carry no label of the function."""
-    spec = {**_spec(plan, _container(plan, {"FABRIC_EVENT": event})), "restartPolicy": "Never"}
-    return _template(plan, {}, spec)
+def build_job_template(plan: PodPlan, event: str) -> KubeObject:
+    """Build the pod template of a Job. It has no function label, so that no Service selects its
+    pods."""
+    spec = {
+        **_build_spec(plan, _build_container(plan, {"FABRIC_EVENT": event})),
+        "restartPolicy": "Never",
+    }
+    return _build_template(plan, {}, spec)
 
 
-def _template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> KubeObject:
+def _build_template(plan: PodPlan, labels: dict[str, str], spec: KubeObject) -> KubeObject:
     metadata: KubeObject = {"annotations": {MARK: plan.mark}}
     if labels:
         metadata["labels"] = labels
     return {"metadata": metadata, "spec": spec}
 
 
-def _spec(plan: PodPlan, container: KubeObject) -> KubeObject:
+def _build_spec(plan: PodPlan, container: KubeObject) -> KubeObject:
     wanted = _ARCHITECTURES.get(plan.architecture, plan.architecture)
     nodes = {"nodeSelector": {"kubernetes.io/arch": wanted}} if wanted else {}
     return {
@@ -89,11 +95,11 @@ def _spec(plan: PodPlan, container: KubeObject) -> KubeObject:
         "enableServiceLinks": False,
         "securityContext": POD_SECURITY,
         "containers": [container],
-        "volumes": _volumes(plan),
+        "volumes": _build_volumes(plan),
     }
 
 
-def _container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
+def _build_container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
     own = {
         "FABRIC_SAID": plan.said,
         "FABRIC_CODE": _CODE,
@@ -108,7 +114,7 @@ def _container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
         "command": list(plan.runtime.start),
         "env": [{"name": name, "value": text} for name, text in own.items()],
         **source,
-        **_resources(plan),
+        **_build_resources(plan),
         "securityContext": CONTAINER_SECURITY,
         "volumeMounts": [
             {"name": "runtime", "mountPath": FOLDER, "readOnly": True},
@@ -119,20 +125,25 @@ def _container(plan: PodPlan, more: dict[str, str]) -> KubeObject:
     }
 
 
-def _resources(plan: PodPlan) -> KubeObject:
+def _build_resources(plan: PodPlan) -> KubeObject:
     if not plan.memory:
         return {}
     memory = {"memory": f"{plan.memory}Mi"}
     return {"resources": {"requests": memory, "limits": memory}}
 
 
-def _volumes(plan: PodPlan) -> list[KubeObject]:
+def _build_volumes(plan: PodPlan) -> list[KubeObject]:
     files = [
-        {"key": file_key(number), "path": path}
+        {"key": format_file_key(number), "path": path}
         for number, (path, _) in enumerate(plan.runtime.files)
     ]
     parts = [
-        {"configMap": {"name": name, "items": [{"key": part_key(at), "path": part_key(at)}]}}
+        {
+            "configMap": {
+                "name": name,
+                "items": [{"key": format_part_key(at), "path": format_part_key(at)}],
+            }
+        }
         for at, name in enumerate(plan.archives)
     ]
     return [

@@ -1,72 +1,72 @@
-"""A release in a cluster: what leads to the service, and the end of what nobody wants any more."""
+"""Release on Kubernetes: update the ingress and delete unused objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.entrance import Entrance, opened
-from fabric.providers.cluster.ingress import endpoint_of
-from fabric.providers.cluster.names import PARTS, own_name
-from fabric.providers.cluster.objects import KubeObject, text_at, texts_at
+from fabric.providers.cluster.ingress import read_endpoint
+from fabric.providers.cluster.ingress_address import Entrance, open_ingress
+from fabric.providers.cluster.names import PARTS, build_object_name
+from fabric.providers.cluster.objects import KubeObject, read_text_at, read_texts_at
 from fabric.providers.contract import LiveFunction, Released
-from fabric.providers.naming import function_endpoint
-from fabric.providers.waiting import until
+from fabric.providers.naming import build_function_endpoint
+from fabric.providers.waiting import poll_until
 
 _ADDRESS_SECONDS = 30.0
 
 
-def released(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
+def release_service(work: ClusterWork, functions: Sequence[LiveFunction]) -> Released:
     functions = [one for one in functions if one.resource_id]
     there = work.there()
-    entrance = opened(work, functions, there)
-    stale = there.keys() - entrance.names - set(_of_functions(work, functions, there))
+    entrance = open_ingress(work, functions, there)
+    stale = there.keys() - entrance.names - set(_list_needed_objects(work, functions, there))
     _take_away(work, sorted(stale))
-    endpoint = _endpoint(work, there, is_new=entrance.is_new) if entrance.is_open else ""
-    return Released(endpoint, tuple(_outputs(functions, endpoint)))
+    endpoint = _wait_for_endpoint(work, there, is_new=entrance.is_new) if entrance.is_open else ""
+    return Released(endpoint, tuple(_build_outputs(functions, endpoint)))
 
 
-def _endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
-    """A controller gives an Ingress its address in its own time, or never."""
-    name = f"Ingress/{own_name(work.address)}"
-    found = endpoint_of(there.get(name), work.own)
+def _wait_for_endpoint(work: ClusterWork, there: Mapping[str, KubeObject], *, is_new: bool) -> str:
+    """Wait for the endpoint. A controller assigns the address of an Ingress later, or never."""
+    name = f"Ingress/{build_object_name(work.address)}"
+    found = read_endpoint(there.get(name), work.own)
     if found or not is_new:
         return found
 
     def look() -> str | None:
-        return next((endpoint_of(one, work.own) for one in work.tool.named([name])), "") or None
+        return next((read_endpoint(one, work.own) for one in work.tool.named([name])), "") or None
 
     work.watch.hear("waiting for the address of the Ingress")
     waiting = replace(work.waiting, most=min(work.waiting.most, _ADDRESS_SECONDS))
-    address = until(look, waiting, work.watch)
+    address = poll_until(look, waiting, work.watch)
     if address is None:
         work.watch.hear("the Ingress has no address yet: requests use `hostname`")
     return address or ""
 
 
-def _of_functions(
+def _list_needed_objects(
     work: ClusterWork, functions: Sequence[LiveFunction], there: Mapping[str, KubeObject]
 ) -> Iterator[str]:
-    """All that these have, and the archives that the record can go back to."""
+    """Yield all objects of these functions, and the archives of rollback targets."""
     for one in functions:
-        name = f"Deployment/{own_name(work.address, one.name)}"
+        name = f"Deployment/{build_object_name(work.address, one.name)}"
         yield name
-        yield from texts_at(there.get(name), "metadata", "annotations").get(PARTS, "").split()
-    archives = {one.resource_id for one in functions} | set(_past(work))
+        yield from read_texts_at(there.get(name), "metadata", "annotations").get(PARTS, "").split()
+    archives = {one.resource_id for one in functions} | set(_list_past_archives(work))
     for name, thing in there.items():
-        if text_at(thing, "kind") == "ConfigMap" and _first_part(name, archives):
+        if read_text_at(thing, "kind") == "ConfigMap" and _is_archive_part(name, archives):
             yield name
 
 
-def _past(work: ClusterWork) -> Iterator[str]:
+def _list_past_archives(work: ClusterWork) -> Iterator[str]:
     record = work.address.previous
     rows = () if record is None else record.history
     yield from (one.resource_id for past in rows for one in past.functions)
     yield from (one.resource_id for one in (record.functions if record else ()))
 
 
-def _first_part(name: str, archives: set[str]) -> bool:
-    """Parts of an archive have its name with a number behind."""
+def _is_archive_part(name: str, archives: set[str]) -> bool:
+    """Return whether the name is a known archive, possibly followed by a part number."""
     whole = name.removeprefix("ConfigMap/")
     first, _, number = whole.rpartition("-")
     return whole in archives or (number.isdecimal() and first in archives)
@@ -78,41 +78,41 @@ def _take_away(work: ClusterWork, names: Sequence[str]) -> None:
         work.tool.delete(names, work.watch)
 
 
-def _outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple[str, str]]:
+def _build_outputs(functions: Sequence[LiveFunction], endpoint: str) -> Iterator[tuple[str, str]]:
     if endpoint:
         yield "url", endpoint
     for one in functions:
-        below = function_endpoint(endpoint, one.triggers)
+        below = build_function_endpoint(endpoint, one.triggers)
         if below:
             yield f"url_{one.name}", below
 
 
-def destroyed(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
-    """Single functions: first nobody is sent there any more."""
+def delete_functions(work: ClusterWork, functions: Sequence[LiveFunction]) -> None:
+    """Delete single functions after closing their routes."""
     there = work.there()
     gone = {one.name for one in functions}
     record = work.address.previous
     left = [one for one in (record.functions if record else ()) if one.name not in gone]
-    at = f"Ingress/{own_name(work.address)}"
-    entrance = opened(work, left, there) if at in there else Entrance()
-    gone_names = {own_name(work.address, one) for one in gone}
+    at = f"Ingress/{build_object_name(work.address)}"
+    entrance = open_ingress(work, left, there) if at in there else Entrance()
+    gone_names = {build_object_name(work.address, one) for one in gone}
     own = [name for name, thing in there.items() if _label(thing) in gone_names]
-    _take_away(work, sorted([*own, *(_entrance(work, there) - entrance.names)]))
+    _take_away(work, sorted([*own, *(_list_ingress_objects(work, there) - entrance.names)]))
 
 
-def _entrance(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
-    """All objects that lead to functions, those of an older gate too."""
-    name = own_name(work.address)
+def _list_ingress_objects(work: ClusterWork, there: Mapping[str, KubeObject]) -> frozenset[str]:
+    """List all ingress objects, including those of an older gateway."""
+    name = build_object_name(work.address)
     return frozenset(
         one for one, thing in there.items() if _label(thing) == name or one == f"Ingress/{name}"
     )
 
 
 def _label(thing: KubeObject) -> str:
-    return texts_at(thing, "metadata", "labels").get("app.kubernetes.io/name", "")
+    return read_texts_at(thing, "metadata", "labels").get("app.kubernetes.io/name", "")
 
 
-def dissolved(work: ClusterWork) -> None:
-    """All that carries our labels; whoever leads to it goes first."""
+def delete_service(work: ClusterWork) -> None:
+    """Delete all objects with our labels, ingress first."""
     there = work.there()
     _take_away(work, sorted(there, key=lambda name: (not name.startswith("Ingress/"), name)))

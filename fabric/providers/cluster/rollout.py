@@ -1,4 +1,4 @@
-"""New pods until all of them are ready, or until one of them says why it never will be."""
+"""Wait for new pods until all are ready, or until one reports a permanent failure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,16 +7,16 @@ from msgspec import Struct
 
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.cluster.applying import ClusterWork
-from fabric.providers.cluster.names import FUNCTION, MARK, selector
+from fabric.providers.cluster.names import FUNCTION, MARK, format_selector
 from fabric.providers.cluster.objects import (
     KubeObject,
-    by_key,
     count_at,
-    rows_at,
-    text_at,
-    texts_at,
+    group_by_key,
+    read_rows_at,
+    read_text_at,
+    read_texts_at,
 )
-from fabric.providers.waiting import until
+from fabric.providers.waiting import poll_until
 
 _KINDS = "deployments,pods"
 _LINES = 20
@@ -32,7 +32,7 @@ _ERROR = re.compile(r"(?:Uncaught )?[\w.]*(?:Error|Exception)\b")
 
 
 class _Rolling(Struct, frozen=True):
-    """What was seen in one look."""
+    """The state of a rollout at one poll."""
 
     ready: int
     wanted: int
@@ -44,7 +44,7 @@ class _Rolling(Struct, frozen=True):
 
 
 class _RolloutTalk:
-    """Tells each state once."""
+    """Progress output that reports each state once."""
 
     def __init__(self, work: ClusterWork) -> None:
         self._work = work
@@ -57,45 +57,51 @@ class _RolloutTalk:
             self._work.watch.hear(text)
 
 
-def rolled_out(work: ClusterWork, names: Sequence[str]) -> None:
-    """`names` are those of Deployments, as `Kind/name`."""
+def wait_for_rollout(work: ClusterWork, names: Sequence[str]) -> None:
+    """Wait for the Deployments `names`, each as `Kind/name`."""
     teller = _RolloutTalk(work)
     last: list[_Rolling] = []
 
     def look() -> bool | None:
-        things = work.tool.listed(selector(work.address), _KINDS)
-        seen = _seen(work, names, [one for one in things if work.is_ours(one)])
+        things = work.tool.listed(format_selector(work.address), _KINDS)
+        seen = _read_rollout(work, names, [one for one in things if work.is_ours(one)])
         if seen.problems:
             raise FabricError(*seen.problems)
         teller.tell(seen)
         last[:] = [seen]
         return True if seen.is_done else None
 
-    if until(look, work.waiting, work.watch) is None:
-        raise FabricError(_too_late(work, last[-1]))
+    if poll_until(look, work.waiting, work.watch) is None:
+        raise FabricError(_rollout_timeout_problem(work, last[-1]))
 
 
-def _seen(work: ClusterWork, names: Sequence[str], things: Sequence[KubeObject]) -> _Rolling:
-    found = by_key(things)
+def _read_rollout(
+    work: ClusterWork, names: Sequence[str], things: Sequence[KubeObject]
+) -> _Rolling:
+    found = group_by_key(things)
     deployments = [found[name] for name in names if name in found]
     gone = [name for name in names if name not in found]
-    pods = [one for one in things if text_at(one, "kind") == "Pod"]
+    pods = [one for one in things if read_text_at(one, "kind") == "Pod"]
     problems = [
-        *(_gone(name) for name in gone),
-        *(one for deployment in deployments for one in _of_deployment(deployment)),
-        *_of_pods(work, deployments, pods),
+        *(_missing_object_problem(name) for name in gone),
+        *(one for deployment in deployments for one in _find_deployment_problems(deployment)),
+        *_find_pod_problems(work, deployments, pods),
     ]
     return _Rolling(
-        sum(map(_ready, deployments)), sum(map(_replicas, deployments)), tuple(problems)
+        sum(map(_count_ready_pods, deployments)),
+        sum(map(_count_wanted_pods, deployments)),
+        tuple(problems),
     )
 
 
 def is_rolled_out(deployment: KubeObject) -> bool:
-    return _ready(deployment) >= _replicas(deployment) and _is_observed(deployment)
+    return _count_ready_pods(deployment) >= _count_wanted_pods(deployment) and _is_observed(
+        deployment
+    )
 
 
-def _replicas(deployment: KubeObject) -> int:
-    """One more than there are while the cluster has not even seen what is wanted."""
+def _count_wanted_pods(deployment: KubeObject) -> int:
+    """Count the wanted pods, one more than exist until the cluster has processed the new spec."""
     wanted = count_at(deployment, "spec", "replicas")
     return wanted if _is_observed(deployment) else wanted or 1
 
@@ -105,8 +111,8 @@ def _is_observed(deployment: KubeObject) -> bool:
     return seen >= count_at(deployment, "metadata", "generation")
 
 
-def _ready(deployment: KubeObject) -> int:
-    """New pods that are available; the last one counts once the old ones are gone."""
+def _count_ready_pods(deployment: KubeObject) -> int:
+    """Count new available pods. The last one counts only when the old ones are deleted."""
     if not _is_observed(deployment):
         return 0
     status = ("updatedReplicas", "availableReplicas", "replicas")
@@ -115,55 +121,59 @@ def _ready(deployment: KubeObject) -> int:
     return max(0, min(updated, available - old) - (1 if old else 0))
 
 
-def _of_deployment(deployment: KubeObject) -> Iterator[Problem]:
-    """Pods that are not even made: a quota, or a rule of the cluster."""
-    for row in rows_at(deployment, "status", "conditions"):
-        if text_at(row, "type") == "ReplicaFailure" and text_at(row, "status") == "True":
-            why = text_at(row, "message")
-            message = f"{_who(deployment)}: Kubernetes cannot create a pod: {why}"
+def _find_deployment_problems(deployment: KubeObject) -> Iterator[Problem]:
+    """Find reasons for pods that cannot be created, such as a quota or an admission rule."""
+    for row in read_rows_at(deployment, "status", "conditions"):
+        if read_text_at(row, "type") == "ReplicaFailure" and read_text_at(row, "status") == "True":
+            why = read_text_at(row, "message")
+            message = f"{_describe_owner(deployment)}: Kubernetes cannot create a pod: {why}"
             hint = "check the quota and policies of the namespace"
-            yield Problem("deploy/rollout", message, hint, about=ConfigSpot(_function(deployment)))
+            yield Problem(
+                "deploy/rollout", message, hint, about=ConfigSpot(_read_function(deployment))
+            )
 
 
-def _of_pods(
+def _find_pod_problems(
     work: ClusterWork, deployments: Iterable[KubeObject], pods: Iterable[KubeObject]
 ) -> Iterator[Problem]:
-    """Of each function the first pod that fails, of those that are as ordered."""
+    """Find the first failing up-to-date pod of each function."""
     marks = {
-        _function(one): texts_at(one, "metadata", "annotations").get(MARK) for one in deployments
+        _read_function(one): read_texts_at(one, "metadata", "annotations").get(MARK)
+        for one in deployments
     }
     told: set[str] = set()
     for pod in pods:
-        function = _function(pod)
-        mark = texts_at(pod, "metadata", "annotations").get(MARK, "")
+        function = _read_function(pod)
+        mark = read_texts_at(pod, "metadata", "annotations").get(MARK, "")
         if function in told or marks.get(function) != mark:
             continue
-        for status in rows_at(pod, "status", "containerStatuses"):
-            problem = _of_container(work, pod, status)
+        for status in read_rows_at(pod, "status", "containerStatuses"):
+            problem = _find_container_problem(work, pod, status)
             if problem is not None:
                 told.add(function)
                 yield problem
 
 
-def _of_container(
+def _find_container_problem(
     work: ClusterWork, pod: KubeObject, status: Mapping[str, object]
 ) -> Problem | None:
-    reason = text_at(status, "state", "waiting", "reason")
-    why = text_at(status, "state", "waiting", "message")
+    reason = read_text_at(status, "state", "waiting", "reason")
+    why = read_text_at(status, "state", "waiting", "message")
     has_crashed = reason == _CRASHED and count_at(status, "restartCount") >= _CRASHES
     if reason not in _AT_ONCE and not has_crashed:
         return None
-    container = text_at(status, "name")
-    frame = _log(work, text_at(pod, "metadata", "name"), container) if has_crashed else ""
-    words = _telling_line(frame) if frame else why
-    message = f"{_who(pod)} does not start, {reason}: {words}".rstrip(": ")
-    hints = _HINTS if _function(pod) else _GATE_HINTS
-    hint, spot = hints.get(reason, _BY_HAND), ConfigSpot(_function(pod))
+    container = read_text_at(status, "name")
+    frame = _log(work, read_text_at(pod, "metadata", "name"), container) if has_crashed else ""
+    words = _find_error_line(frame) if frame else why
+    message = f"{_describe_owner(pod)} does not start, {reason}: {words}".rstrip(": ")
+    hints = _HINTS if _read_function(pod) else _GATE_HINTS
+    hint, spot = hints.get(reason, _BY_HAND), ConfigSpot(_read_function(pod))
     return Problem("deploy/rollout", message, hint, frame=frame, about=spot)
 
 
-def _telling_line(log: str) -> str:
-    """The one that names an error, which a stack may follow; else the last one."""
+def _find_error_line(log: str) -> str:
+    """Return the line that names an error, which a stack trace can follow, otherwise the last
+    line."""
     lines = [one.strip() for one in log.splitlines()]
     return next((one for one in reversed(lines) if _ERROR.match(one)), lines[-1])
 
@@ -194,21 +204,21 @@ _GATE_HINTS = {
 }
 
 
-def _who(thing: KubeObject) -> str:
-    name = _function(thing)
+def _describe_owner(thing: KubeObject) -> str:
+    name = _read_function(thing)
     return f"function `{name}`" if name else "the gateway pod of the service"
 
 
-def _function(thing: KubeObject) -> str:
-    return texts_at(thing, "metadata", "labels").get(FUNCTION, "")
+def _read_function(thing: KubeObject) -> str:
+    return read_texts_at(thing, "metadata", "labels").get(FUNCTION, "")
 
 
-def _gone(name: str) -> Problem:
+def _missing_object_problem(name: str) -> Problem:
     message = f"`{name}` existed and was deleted a moment later"
     return Problem("provider/failed", message, "run the command again to re-create it")
 
 
-def _too_late(work: ClusterWork, seen: _Rolling) -> Problem:
+def _rollout_timeout_problem(work: ClusterWork, seen: _Rolling) -> Problem:
     message = (
         f"timeout: `{work.address.service}` has {seen.ready} of {seen.wanted} pods ready after "
         f"{work.waiting.most:.0f} s"

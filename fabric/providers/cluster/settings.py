@@ -1,4 +1,4 @@
-"""What the config says of the cluster alone, and where in which cluster a service goes."""
+"""Kubernetes settings of the config, and the target cluster and namespace."""
 
 from msgspec import Struct
 
@@ -7,8 +7,11 @@ _ROLLOUT_SECONDS = 300
 
 
 class ClusterSettings(Struct, frozen=True, rename="camel"):
-    """`gate_pods` is left to whoever scales where it is 0; `take_over` sets fields that somebody
-    else manages; `rollout_seconds` is how long new pods may take to be ready."""
+    """The settings of this provider's config section. `gate_pods` of 0 leaves the number to an
+    autoscaler.
+
+    `take_over` sets fields of other field managers. `rollout_seconds` limits the wait for new pods.
+    """
 
     image: str = ""
     gate_image: str = "node:22-slim"
@@ -21,7 +24,7 @@ class ClusterSettings(Struct, frozen=True, rename="camel"):
 
 
 class ClusterPlace(Struct, frozen=True):
-    """As the tool's options have them."""
+    """The target as kubectl options."""
 
     config: str
     context: str

@@ -1,15 +1,15 @@
-"""Where a service is met: below the account's own domain, or at a host name of a zone."""
+"""Addresses of a service: below the account's workers.dev subdomain, or at a hostname of a zone."""
 
 from collections.abc import Iterator
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.edge1.kept import ADDRESS, ZONE
-from fabric.providers.edge1.versions import Edge1Work, routes_of
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.kept_texts import KeptTexts
-from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.edge1.release_state import ADDRESS, ZONE
+from fabric.providers.edge1.versions import Edge1Work, build_routes_path
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.refused_calls import RefusedCallError, ignore_missing
+from fabric.providers.release_state import ReleaseState
 
 _NO_SUBDOMAIN = "10007"
 _HTTPS = "https://"
@@ -29,7 +29,7 @@ class _RouteRow(Struct, frozen=True):
     script: str | None = None
 
 
-def subdomain(work: Edge1Work) -> str:
+def fetch_subdomain(work: Edge1Work) -> str:
     try:
         return work.ask(ProviderCall("GET", f"{work.workers}/subdomain"), _Subdomain).subdomain
     except RefusedCallError as error:
@@ -43,11 +43,11 @@ def subdomain(work: Edge1Work) -> str:
         raise FabricError(Problem("provider/no-subdomain", message, hint)) from error
 
 
-def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
-    """The address under which the gate is met from now on."""
+def open_address(work: Edge1Work, gate: str, kept: ReleaseState) -> str:
+    """Open an address of the front Worker and return it."""
     if not work.own.hostname:
         with work.told(f"the address of the front Worker `{gate}`"):
-            below = subdomain(work)
+            below = fetch_subdomain(work)
             shut(work, gate, kept)
             _set_subdomain(work, gate, is_on=True)
         other = work.api.account.workers_url
@@ -56,26 +56,26 @@ def opened(work: Edge1Work, gate: str, kept: KeptTexts) -> str:
     pattern = f"{work.own.hostname}/*"
     with work.told(f"the route `{pattern}` to the front Worker `{gate}`"):
         _set_routes(work, zone, gate, pattern)
-        for old in _zones(work, kept) - {zone}:
+        for old in _list_zones(work, kept) - {zone}:
             _set_routes(work, old, gate, "")
         _set_subdomain(work, gate, is_on=False)
     return f"{_HTTPS}{work.own.hostname}"
 
 
-def is_open(work: Edge1Work, gate: str, kept: KeptTexts) -> bool:
-    """Whether the last release's address still leads to the gate."""
+def is_open(work: Edge1Work, gate: str, kept: ReleaseState) -> bool:
+    """Return whether the last release's address still routes to the front Worker."""
     zone = kept.texts.get(ZONE, "")
     if not zone:
         call = ProviderCall("GET", work.script(gate, "/subdomain"))
         return work.ask(call, _Openness).enabled
-    rows = work.ask(ProviderCall("GET", routes_of(zone)), tuple[_RouteRow, ...])
+    rows = work.ask(ProviderCall("GET", build_routes_path(zone)), tuple[_RouteRow, ...])
     pattern = kept.texts.get(ADDRESS, "").removeprefix(_HTTPS) + "/*"
     return any((one.pattern, one.script) == (pattern, gate) for one in rows)
 
 
-def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
-    """Routes of a zone stay when their Worker goes: so they are taken away."""
-    for zone in _zones(work, kept):
+def shut(work: Edge1Work, gate: str, kept: ReleaseState) -> None:
+    """Delete routes of a zone, which would outlive their Worker."""
+    for zone in _list_zones(work, kept):
         try:
             _set_routes(work, zone, gate, "")
         except RefusedCallError as error:
@@ -85,26 +85,26 @@ def shut(work: Edge1Work, gate: str, kept: KeptTexts) -> None:
             work.watch.hear(f"routes of the zone {zone} were not checked: {error.words}")
 
 
-def _zones(work: Edge1Work, kept: KeptTexts) -> frozenset[str]:
-    """Where there may be routes to the gate."""
+def _list_zones(work: Edge1Work, kept: ReleaseState) -> frozenset[str]:
+    """Return the zones that can have routes to the front Worker."""
     may_be = work.own.hostname or not kept.is_sure
     return frozenset((kept.texts.get(ZONE, ""), work.api.account.zone if may_be else "")) - {""}
 
 
 def _set_subdomain(work: Edge1Work, gate: str, *, is_on: bool) -> None:
     document = {"enabled": is_on, "previews_enabled": False}
-    work.tell(sending("POST", work.script(gate, "/subdomain"), document))
+    work.tell(build_json_call("POST", work.script(gate, "/subdomain"), document))
 
 
 def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
-    """Just this one leads to the gate; routes to other Workers stay as they are."""
-    routes = routes_of(zone)
+    """Route only this pattern to the front Worker. Routes to other Workers stay."""
+    routes = build_routes_path(zone)
 
     def act() -> None:
         rows = work.api.once(ProviderCall("GET", routes), tuple[_RouteRow, ...])
-        for call in tuple(_changes(routes, rows, (gate, pattern))):
+        for call in tuple(_plan_route_changes(routes, rows, (gate, pattern))):
             if call.method == "DELETE":
-                with unless_gone():
+                with ignore_missing():
                     work.api.once(call, object)
             else:
                 work.api.once(call, object)
@@ -112,7 +112,7 @@ def _set_routes(work: Edge1Work, zone: str, gate: str, pattern: str) -> None:
     work.patient(act)
 
 
-def _changes(
+def _plan_route_changes(
     routes: str, rows: tuple[_RouteRow, ...], wanted: tuple[str, str]
 ) -> Iterator[ProviderCall]:
     gate, pattern = wanted
@@ -123,7 +123,7 @@ def _changes(
         hint = "delete it manually, or set another `hostname`; it was not changed"
         raise FabricError(Problem("deploy/foreign", message, hint))
     if pattern and there is None:
-        yield sending("POST", routes, {"pattern": pattern, "script": gate})
+        yield build_json_call("POST", routes, {"pattern": pattern, "script": gate})
     for one in rows:
         if one.script == gate and one.pattern != pattern:
             yield ProviderCall("DELETE", f"{routes}/{one.id}")

@@ -1,4 +1,4 @@
-"""edge1's interface: calls with a token, answers as typed values, refusals by their own codes."""
+"""Client of the Cloudflare API: calls with a token, typed responses and error codes."""
 
 from typing import TypeVar
 
@@ -9,15 +9,22 @@ from msgspec.structs import replace
 from fabric.model.secret import Secret
 from fabric.providers.edge1.rate import RateBudget
 from fabric.providers.edge1.refusals import Edge1Fault, Edge1RefusedError
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.system.http_client import Http
 
 T = TypeVar("T")
 
 
 class Edge1Account(Struct, frozen=True):
-    """Whose Workers, at which address. `zone` is empty where no route of a zone is wanted;
-    `workers_url` is where Workers are met in place of workers.dev, with `{worker}` in it."""
+    """A Cloudflare account and its endpoint. `zone` is empty without a zone route.
+
+    `workers_url` replaces workers.dev URLs, with a `{worker}` placeholder.
+    """
 
     base_url: str
     token: Secret[str]
@@ -33,21 +40,22 @@ class _Envelope(Struct, frozen=True):
 
 
 class Edge1Api:
-    """One account. Thread-safe."""
+    """Thread-safe client of one account."""
 
     def __init__(self, account: Edge1Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("edge1-workers")
+        self._http = http or open_provider_http("edge1-workers")
         self.rate = RateBudget()
 
     def close(self) -> None:
         self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         self.rate.learn(reply.headers)
-        envelope = understood(call, reply, _Envelope)
+        envelope = decode_reply(call, reply, _Envelope)
         if not (reply.ok and envelope.success):
             raise Edge1RefusedError(reply.status, envelope.errors or (), call.title)
-        return understood(call, replace(reply, content=bytes(envelope.result)), kind)
+        return decode_reply(call, replace(reply, content=bytes(envelope.result)), kind)

@@ -1,4 +1,4 @@
-"""Schedules as edge1 reads them: five fields, in UTC. No effects but the one call."""
+"""Schedules on Cloudflare: five cron fields in UTC. Only `set_crons` has effects."""
 
 import json
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.five_fields import in_utc
-from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.five_fields import convert_utc_schedule
+from fabric.providers.http_calls import ProviderCall, build_json_call
 
 
 class _Cron(Struct, frozen=True):
@@ -18,29 +18,31 @@ class _Schedules(Struct, frozen=True):
     schedules: tuple[_Cron, ...] = ()
 
 
-def wanted_crons(triggers: Sequence[str]) -> tuple[str, ...]:
-    """Each once; a ValueError says what five fields cannot say."""
+def plan_crons(triggers: Sequence[str]) -> tuple[str, ...]:
+    """Convert distinct schedules. Raises a ValueError if five fields cannot express one."""
     found = (json.loads(text) for text in triggers)
     timed = [one for one in found if one.get("type") == "cron"]
-    return tuple(sorted({own_schedule(one["schedule"], one.get("timezone", "")) for one in timed}))
+    return tuple(
+        sorted({convert_schedule(one["schedule"], one.get("timezone", "")) for one in timed})
+    )
 
 
-def own_schedule(schedule: str, zone: str = "") -> str:
-    return in_utc(schedule, zone, "Cloudflare")
+def convert_schedule(schedule: str, zone: str = "") -> str:
+    return convert_utc_schedule(schedule, zone, "Cloudflare")
 
 
 def set_crons(work: Edge1Work, name: str, crons: Sequence[str], before: str | None) -> None:
-    """`before` is what is known to be there, as text; None where nobody knows."""
-    there = crons_text(_found_crons(work, name)) if before is None else before
-    if crons_text(crons) != there:
+    """Set the schedules. `before` are the known existing ones as text, or None if unknown."""
+    there = format_crons(_fetch_crons(work, name)) if before is None else before
+    if format_crons(crons) != there:
         rows = [{"cron": one} for one in crons]
-        work.tell(sending("PUT", work.script(name, "/schedules"), rows))
+        work.tell(build_json_call("PUT", work.script(name, "/schedules"), rows))
 
 
-def crons_text(crons: Sequence[str]) -> str:
+def format_crons(crons: Sequence[str]) -> str:
     return "\n".join(sorted(crons))
 
 
-def _found_crons(work: Edge1Work, name: str) -> tuple[str, ...]:
+def _fetch_crons(work: Edge1Work, name: str) -> tuple[str, ...]:
     found = work.ask(ProviderCall("GET", work.script(name, "/schedules")), _Schedules)
     return tuple(one.cron for one in found.schedules)

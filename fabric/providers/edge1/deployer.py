@@ -1,4 +1,4 @@
-"""edge1 by its own interface: a Worker for each function, and one gate before all of a service."""
+"""The built-in deployer for Cloudflare: a Worker per function, and one front Worker per service."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,36 +10,45 @@ from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.diverting import diversion_of, diverted, turned_back
-from fabric.providers.edge1.functions import found, made, refuse_variables
-from fabric.providers.edge1.identity import identity
-from fabric.providers.edge1.kept import other_account
-from fabric.providers.edge1.looking import lost
+from fabric.providers.edge1.capability_checks import find_setting_problems, find_unsupported
+from fabric.providers.edge1.diverting import divert_gate, read_diversion, restore_gate
+from fabric.providers.edge1.functions import deploy_function, find_function, refuse_variables
+from fabric.providers.edge1.identity import fetch_identity
+from fabric.providers.edge1.inspection import find_missing
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
-from fabric.providers.edge1.refusals import judged
-from fabric.providers.edge1.releasing import released
-from fabric.providers.edge1.removing import destroyed, dissolved
-from fabric.providers.edge1.unfit import unfit_drafts, unfit_settings
+from fabric.providers.edge1.refusals import classify_refusal
+from fabric.providers.edge1.release_state import find_account_conflict
+from fabric.providers.edge1.releasing import release_service
+from fabric.providers.edge1.removing import delete_functions, delete_service
 from fabric.providers.edge1.versions import Edge1Work
-from fabric.providers.found_versions import found_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.found_versions import find_versions
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.refused_calls import Quoted, convert_call_errors
 
-_OPERATIONS = Operations(one_by_one(made), released, destroyed, dissolved, found)
+_OPERATIONS = Operations(
+    deploy_one_by_one(deploy_function),
+    release_service,
+    delete_functions,
+    delete_service,
+    find_function,
+)
 
 
 class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
-    """`connect` gives the interface, `own` is what the config says of this provider alone, `place`
-    is the account that the environment names."""
+    """The Cloudflare deployer. `connect` returns the client; `own` are the settings of this
+    provider's config section.
+
+    `place` is the account in the environment.
+    """
 
     connect: Callable[[], Edge1Api]
     own: Edge1Settings
@@ -53,8 +62,10 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
     def operations(self) -> Operations[Edge1Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Edge1Work:
-        """Raises for a record of another account."""
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Edge1Work:
+        """Open the context of one call. Raises for a record of another account."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -68,18 +79,18 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        return other_account(record, self.place.account)
+        return find_account_conflict(record, self.place.account)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        settings = unfit_settings(self.own, self.place)
-        return (*unfit_drafts(address, functions), *settings)
+    ) -> Sequence[Unsupported]:
+        settings = find_setting_problems(self.own, self.place)
+        return (*find_unsupported(address, functions), *settings)
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        return found_versions(self.find, address, marks)
+        return find_versions(self.find, address, marks)
 
     def missing(
         self,
@@ -87,26 +98,26 @@ class Edge1Workers(GuardedDeployer[Edge1Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - their Workers are looked for one by one
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(lost(work, address))
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`edge1-workers`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
     def diversion(self, address: DeploymentAddress, url: str, mark: str) -> Diversion | None:
         with self._call(f"`{address.service}`", address) as work:
-            return diversion_of(work, address, url, mark)
+            return read_diversion(work, address, url, mark)
 
     def divert(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return diverted(work, address, diversion)
+            return divert_gate(work, address, diversion)
 
     def turn_back(self, address: DeploymentAddress, diversion: Diversion) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return turned_back(work, diversion)
+            return restore_gate(work, diversion)
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

@@ -1,41 +1,49 @@
-"""Functions at edge1: a deploy makes a version of a Worker ready; the release lets it be met."""
+"""Deploy functions to Cloudflare: a deploy uploads a Worker version; the release switches traffic
+to it."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.edge1.own_settings import owner_of, version_id, version_in, worker_name
-from fabric.providers.edge1.uploads import function_upload, made_mark
+from fabric.providers.edge1.own_settings import (
+    build_worker_name,
+    build_worker_owner,
+    format_worker_version_id,
+    read_version,
+)
+from fabric.providers.edge1.uploads import build_function_upload, extend_mark
 from fabric.providers.edge1.versions import (
     Edge1Work,
-    live_function,
-    met_version,
+    build_live_function,
+    fetch_version,
+    find_met_version,
+    list_worker_versions,
     refuse_foreign,
-    uploaded,
-    version,
-    versions,
+    upload_version,
 )
-from fabric.providers.only_version import refuse_without_version
-from fabric.providers.refused_calls import untouched
+from fabric.providers.refused_calls import mark_untouched
 from fabric.providers.sources import TOO_LARGE
+from fabric.providers.version_pinning import refuse_without_version
 
 _VARIABLE_BYTES = 5 * 1024
 _VARIABLES = 128
 
 
-def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> LiveFunction:
-    name, owner = worker_name(address, order.name), owner_of(address, order.name)
-    ident = version_in(order.version)
-    then = version(work, name, ident) if ident else None
+def deploy_function(
+    work: Edge1Work, address: DeploymentAddress, order: FunctionOrder
+) -> LiveFunction:
+    name, owner = build_worker_name(address, order.name), build_worker_owner(address, order.name)
+    ident = read_version(order.version)
+    then = fetch_version(work, name, ident) if ident else None
     date = work.own.compatibility_date
-    if then is None or then.tag != owner.tag(made_mark(order.mark, date)):
+    if then is None or then.tag != owner.tag(extend_mark(order.mark, date)):
         refuse_without_version(order)
-        with untouched():
-            upload = function_upload(order, owner, date)
-        ident = uploaded(work, name, upload)
+        with mark_untouched():
+            upload = build_function_upload(order, owner, date)
+        ident = upload_version(work, name, upload)
     work.watch.hear(f"{order.name}: version {ident} is ready")
     return LiveFunction(
         order.name,
         name,
-        version_id(work.api.account.account, name, ident),
+        format_worker_version_id(work.api.account.account, name, ident),
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,
         triggers=order.triggers,
@@ -43,7 +51,7 @@ def made(work: Edge1Work, address: DeploymentAddress, order: FunctionOrder) -> L
 
 
 def refuse_variables(order: FunctionOrder) -> None:
-    """Before anything is called: values are known now for the first time."""
+    """Raise for unsupported variables before any API call: values are first known here."""
     pairs = order.env.reveal()
     large = sorted(name for name, text in pairs if len(text.encode()) > _VARIABLE_BYTES)
     problems = [
@@ -63,32 +71,34 @@ def refuse_variables(order: FunctionOrder) -> None:
         raise FabricError(*problems)
 
 
-def found(
+def find_function(
     work: Edge1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    """What was made under a mark; without one, what users meet."""
+    """Find the version with a mark, or without one the version that receives traffic."""
     if mark:
-        return made_under(work, address, function, mark)
-    return met(work, address, function)
+        return find_by_mark(work, address, function, mark)
+    return find_active_version(work, address, function)
 
 
-def made_under(
+def find_by_mark(
     work: Edge1Work, address: DeploymentAddress, function: str, mark: str
 ) -> LiveFunction | None:
-    name, owner = worker_name(address, function), owner_of(address, function)
-    rows = versions(work, name) or ()
-    tag = owner.tag(made_mark(mark, work.own.compatibility_date))
+    name, owner = build_worker_name(address, function), build_worker_owner(address, function)
+    rows = list_worker_versions(work, name) or ()
+    tag = owner.tag(extend_mark(mark, work.own.compatibility_date))
     found = next((one for one in rows if one.tag == tag), None)
-    return None if found is None else live_function(work, name, found, owner)
+    return None if found is None else build_live_function(work, name, found, owner)
 
 
-def met(work: Edge1Work, address: DeploymentAddress, function: str) -> LiveFunction | None:
-    """The version that users meet; what is not ours is not there."""
-    name, owner = worker_name(address, function), owner_of(address, function)
-    ident = met_version(work, name)
-    found = version(work, name, ident) if ident else None
+def find_active_version(
+    work: Edge1Work, address: DeploymentAddress, function: str
+) -> LiveFunction | None:
+    """Find the version that receives traffic. A Worker of another owner is treated as missing."""
+    name, owner = build_worker_name(address, function), build_worker_owner(address, function)
+    ident = find_met_version(work, name)
+    found = fetch_version(work, name, ident) if ident else None
     if found is None:
         return None
     if not owner.is_of(found.tag):
-        refuse_foreign(name, versions(work, name) or (), owner)
-    return live_function(work, name, found, owner)
+        refuse_foreign(name, list_worker_versions(work, name) or (), owner)
+    return build_live_function(work, name, found, owner)

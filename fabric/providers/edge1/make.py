@@ -1,4 +1,4 @@
-"""edge1's deployer from what surrounds a run: whose account, with which token, at which address."""
+"""Create the Cloudflare deployer from the environment: account, token and endpoint."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.deployer import Edge1Workers
 from fabric.providers.edge1.observing.observer import Edge1Observer
 from fabric.providers.edge1.own_settings import Edge1Place, Edge1Settings
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
@@ -24,49 +24,52 @@ _TOOL = "wrangler"
 _REQUIRED = ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")
 
 
-def edge1_workers(
+def open_edge1_deployer(
     around: CommandEnvironment, extension: str, connections: Connections
 ) -> Edge1Workers:
     env = around.env.reveal()
-    own = _own(extension)
-    hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
+    own = _read_own_settings(extension)
+    hide = build_redaction((*around.hide.reveal(), *_list_tokens(env)), env.items())
 
     def connect() -> Edge1Api:
-        """What a config says can be judged without credentials: they are asked for here."""
-        return _api(_account(env, own), connections)
+        """Connect and require credentials only here: settings can be checked without them."""
+        return _connect_api(_read_config_account(env, own), connections)
 
     return Edge1Workers(connect, own, _place(env), hide=hide)
 
 
-def edge1_observer(around: CommandEnvironment, connections: Connections) -> Edge1Observer:
-    """Raises where somebody would have to be asked for the variables first."""
+def open_edge1_observer(around: CommandEnvironment, connections: Connections) -> Edge1Observer:
+    """Open the observer. Raises if required variables are not set."""
     env = around.env.reveal()
-    hide = redaction_of((*around.hide.reveal(), *_token(env)), env.items())
+    hide = build_redaction((*around.hide.reveal(), *_list_tokens(env)), env.items())
     tool = "" if is_on(_NO_TOOL, env) else shutil.which(_TOOL, path=env.get("PATH", ""))
     return Edge1Observer(
-        _api(_account(env, Edge1Settings()), connections), hide, tool or "", around.env
+        _connect_api(_read_config_account(env, Edge1Settings()), connections),
+        hide,
+        tool or "",
+        around.env,
     )
 
 
-def _api(account: Edge1Account, connections: Connections) -> Edge1Api:
+def _connect_api(account: Edge1Account, connections: Connections) -> Edge1Api:
     key = ("edge1", account.base_url, account.account, account.zone, account.token.reveal())
     return connections.shared(key, lambda: Edge1Api(account))
 
 
 def _place(env: Mapping[str, str]) -> Edge1Place:
     account, zone = env.get("EDGE1_ACCOUNT_ID", ""), env.get("EDGE1_ZONE_ID", "")
-    return Edge1Place(account, zone, has_token=bool(_token(env)))
+    return Edge1Place(account, zone, has_token=bool(_list_tokens(env)))
 
 
-def _token(env: Mapping[str, str]) -> tuple[str, ...]:
+def _list_tokens(env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(filter(None, (env.get("EDGE1_API_TOKEN"),)))
 
 
-def _account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
-    return account_in(env, (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED)
+def _read_config_account(env: Mapping[str, str], own: Edge1Settings) -> Edge1Account:
+    return read_account(env, (*_REQUIRED, "EDGE1_ZONE_ID") if own.hostname else _REQUIRED)
 
 
-def account_in(env: Mapping[str, str], needed: Sequence[str]) -> Edge1Account:
+def read_account(env: Mapping[str, str], needed: Sequence[str]) -> Edge1Account:
     require_variables("edge1-workers", env, needed)
     base_url = env.get("EDGE1_API_BASE_URL") or _OFFICIAL
     refuse_plain("EDGE1_API_BASE_URL", base_url)
@@ -79,7 +82,7 @@ def account_in(env: Mapping[str, str], needed: Sequence[str]) -> Edge1Account:
     )
 
 
-def _own(extension: str) -> Edge1Settings:
+def _read_own_settings(extension: str) -> Edge1Settings:
     try:
         return convert(json.loads(extension), Edge1Settings)
     except ValidationError as error:

@@ -1,12 +1,12 @@
-"""What the config says of edge1 alone, and what Workers are called. No effects."""
+"""Cloudflare settings of the config, and names of Workers. No effects."""
 
 import re
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 # What the shim is tried with; a later date changes what Workers can do, and how.
 COMPATIBILITY_DATE = "2026-04-01"
@@ -18,14 +18,14 @@ _MESSAGE = re.compile(r"archive ([0-9a-f]{64});")
 
 
 class Edge1Settings(Struct, frozen=True, rename="camel"):
-    """What the provider's own part of a config says."""
+    """The settings of this provider's config section."""
 
     hostname: str = ""
     compatibility_date: str = COMPATIBILITY_DATE
 
 
 class Edge1Place(Struct, frozen=True):
-    """What the environment says of the account; empty where it says nothing."""
+    """The account in the environment; empty if unset."""
 
     account: str = ""
     zone: str = ""
@@ -36,21 +36,21 @@ class Edge1Place(Struct, frozen=True):
         return bool(self.account and self.has_token)
 
 
-def worker_name(address: DeploymentAddress, function: str) -> str:
-    """A name in an address: small letters, digits and hyphens."""
-    return shortened(_plain(resource_name(address, function)), _NAME_LENGTH)
+def build_worker_name(address: DeploymentAddress, function: str) -> str:
+    """Build a name for a hostname: lowercase characters, digits and hyphens."""
+    return shorten_name(_normalize_name(format_resource_name(address, function)), _NAME_LENGTH)
 
 
-def gate_name(address: DeploymentAddress) -> str:
-    return shortened(_plain(f"{address.service}-{address.stage}"), _NAME_LENGTH)
+def build_gate_name(address: DeploymentAddress) -> str:
+    return shorten_name(_normalize_name(f"{address.service}-{address.stage}"), _NAME_LENGTH)
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return _OTHERS.sub("-", name.lower()).strip("-")
 
 
 class Owner(Struct, frozen=True):
-    """Whose a Worker is: a function's, or the gate's where there is no function."""
+    """The owner of a Worker: a function, or the front Worker if there is no function."""
 
     service: str
     stage: str
@@ -62,8 +62,8 @@ class Owner(Struct, frozen=True):
 
     @property
     def begin(self) -> str:
-        """What the tags of all its versions begin with; a tag has 100 bytes at most."""
-        digest = digest_fields((self.service, self.stage, self.function))
+        """The prefix of the tags of all versions; a tag has at most 100 bytes."""
+        digest = hash_fields((self.service, self.stage, self.function))
         return f"fabric:{digest[:_OWNER_LENGTH]}:"
 
     def tag(self, mark: str) -> str:
@@ -76,35 +76,35 @@ class Owner(Struct, frozen=True):
         return tag.startswith(self.begin)
 
 
-def owner_of(address: DeploymentAddress, function: str = "") -> Owner:
+def build_worker_owner(address: DeploymentAddress, function: str = "") -> Owner:
     return Owner(address.service, address.stage, function)
 
 
-def message_of(owner: Owner, archive: str) -> str:
-    """For people, with the archive first: what is too long is cut off at its end."""
+def format_version_message(owner: Owner, archive: str) -> str:
+    """Format a version message for people, archive hash first: a long text is cut at its end."""
     return f"archive {archive}; {owner.title}, deployed by fabric"
 
 
-def archive_in(message: str) -> str:
+def read_archive_hash(message: str) -> str:
     found = _MESSAGE.match(message)
     return found[1] if found else ""
 
 
-def version_id(account: str, worker: str, version: str) -> str:
+def format_worker_version_id(account: str, worker: str, version: str) -> str:
     return f"{account}/{worker}@{version}"
 
 
-def account_in(resource_id: str) -> str:
-    """Empty for an id that names none."""
+def read_version_account(resource_id: str) -> str:
+    """Return the account of an id; empty if it names none."""
     return resource_id.rpartition("/")[0]
 
 
-def version_in(resource_id: str) -> str:
-    """Empty for an id that names none."""
+def read_version(resource_id: str) -> str:
+    """Return the version of an id; empty if it names none."""
     return resource_id.partition("@")[2]
 
 
-def timeout_of(order: FunctionOrder) -> int:
-    """In seconds; 0 is none."""
+def read_timeout_seconds(order: FunctionOrder) -> int:
+    """Return the timeout in seconds; 0 means none."""
     text = dict(order.settings).get("timeout", "")
     return int(text) if text.isdigit() else 0

@@ -1,4 +1,4 @@
-"""How many calls an account has left, as its answers tell, and how to make do with them."""
+"""The rate limit of an account, as responses report it, and delays that respect it."""
 
 import re
 import threading
@@ -12,7 +12,7 @@ _SHORT = 10
 
 
 class RateBudget:
-    """Thread-safe: whoever calls takes the next free moment."""
+    """A thread-safe budget: each caller takes the next free moment."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -31,7 +31,7 @@ class RateBudget:
             self._distance = seconds / max(calls, 1) if is_short else 0.0
 
     def pause(self) -> float:
-        """How long to wait before the next call."""
+        """Return the delay before the next call, in seconds."""
         with self._guard:
             now = self._now()
             begin = max(now, self._next)

@@ -1,9 +1,9 @@
-"""What edge1's interface answers instead of doing as asked, in words: who, what, and what to do."""
+"""Cloudflare error responses as problems with a cause and a hint."""
 
 from msgspec import Struct
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 _UPLOAD = "10021"
 _NO_ROUTE = "7003"
@@ -12,14 +12,14 @@ _LOGIN_STATUS = frozenset((401, 403))
 
 
 class Edge1Fault(Struct, frozen=True):
-    """One of the errors of an answer."""
+    """One error of a response."""
 
     code: int = 0
     message: str = ""
 
     @property
     def words(self) -> str:
-        """Of an upload the runtime's own alone."""
+        """The message. For an upload, only the runtime's own message."""
         return self.message if str(self.code) == _UPLOAD else f"{self.code} {self.message}"
 
 
@@ -30,11 +30,11 @@ class Edge1RefusedError(RefusedCallError):
 
     @property
     def is_gone(self) -> bool:
-        """An unknown account or zone is another matter."""
+        """Whether the resource is missing. An unknown account or zone does not count."""
         return super().is_gone and _NO_ROUTE not in self.codes
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {quoted(error.words)}"
     if error.codes & _LOGIN or error.status in _LOGIN_STATUS:
         hint = "check `EDGE1_API_TOKEN` and its permission to edit Workers scripts of this account"
@@ -47,4 +47,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     if _UPLOAD in error.codes:
         message = f"{whose}: the upload was rejected: {quoted(error.words)}"
         return Problem("provider/refused", message, "this is a message from the Workers runtime")
-    return Problem("provider/refused", words, own_words("Cloudflare"))
+    return Problem("provider/refused", words, format_generic_hint("Cloudflare"))

@@ -1,105 +1,112 @@
-"""A release at edge1: the moment when users and clocks meet what deploys have made ready."""
+"""Release on Cloudflare: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.edge1.addresses import opened
-from fabric.providers.edge1.crons import crons_text, set_crons, wanted_crons
-from fabric.providers.edge1.gate_plan import WantedGate, wanted_gate
-from fabric.providers.edge1.kept import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
-from fabric.providers.edge1.own_settings import version_in, worker_name
-from fabric.providers.edge1.removing import removed_gate
-from fabric.providers.edge1.versions import Edge1Work, let_meet, met_version, uploaded
-from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.naming import function_endpoint
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.edge1.addresses import open_address
+from fabric.providers.edge1.crons import format_crons, plan_crons, set_crons
+from fabric.providers.edge1.gate_plan import WantedGate, plan_gate
+from fabric.providers.edge1.own_settings import build_worker_name, read_version
+from fabric.providers.edge1.release_state import ACCOUNT, ADDRESS, GATE, PLACE, ZONE
+from fabric.providers.edge1.removing import remove_gate
+from fabric.providers.edge1.versions import (
+    Edge1Work,
+    activate_version,
+    find_met_version,
+    upload_version,
+)
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.naming import build_function_endpoint
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
 from fabric.providers.trigger_kinds import number_of
 
 _VERSION, _CRONS = "version:", "crons:"
 
 
-def released(
+def release_service(
     work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
-    functions = [one for one in functions if version_in(one.resource_id)]
-    kept = kept_texts(address)
-    gate = wanted_gate(address, functions, work.own.compatibility_date)
-    crons = {one.name: wanted_crons(one.triggers) for one in functions}
-    side_by_side(lambda one: _cut_over(work, address, one, kept), functions)
-    endpoint, texts = _gate(work, address, gate, kept)
-    side_by_side(lambda one: _timed(work, address, (one, crons[one.name]), kept), functions)
+    functions = [one for one in functions if read_version(one.resource_id)]
+    kept = read_kept_texts(address)
+    gate = plan_gate(address, functions, work.own.compatibility_date)
+    crons = {one.name: plan_crons(one.triggers) for one in functions}
+    run_parallel(lambda one: _cut_over(work, address, one, kept), functions)
+    endpoint, texts = _release_gate(work, address, gate, kept)
+    run_parallel(lambda one: _update_crons(work, address, (one, crons[one.name]), kept), functions)
     left = {
         ACCOUNT: work.api.account.account,
         **kept.of_leaving(address, frozenset(one.name for one in functions)),
         **texts,
-        **{_VERSION + one.name: version_in(one.resource_id) for one in functions},
-        **{_CRONS + name: crons_text(rows) for name, rows in crons.items() if rows},
+        **{_VERSION + one.name: read_version(one.resource_id) for one in functions},
+        **{_CRONS + name: format_crons(rows) for name, rows in crons.items() if rows},
     }
-    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
 
 
 def _cut_over(
-    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: KeptTexts
+    work: Edge1Work, address: DeploymentAddress, one: LiveFunction, kept: ReleaseState
 ) -> None:
-    wanted, name = version_in(one.resource_id), worker_name(address, one.name)
+    wanted, name = read_version(one.resource_id), build_worker_name(address, one.name)
     known = kept.sure(_VERSION + one.name)
-    with concerning(one.name), work.told(f"function `{one.name}`"):
-        there = met_version(work, name) if known is None else known
+    with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+        there = find_met_version(work, name) if known is None else known
         if there != wanted:
-            let_meet(work, name, wanted)
+            activate_version(work, name, wanted)
     if there != wanted:
         work.watch.hear(f"{one.name}: version {wanted} receives all traffic")
 
 
-def _timed(
+def _update_crons(
     work: Edge1Work,
     address: DeploymentAddress,
     wanted: tuple[LiveFunction, tuple[str, ...]],
-    kept: KeptTexts,
+    kept: ReleaseState,
 ) -> None:
     one, crons = wanted
     rows = ", ".join(f"`{row}`" for row in crons) or "none"
     number = number_of("cron", one.triggers)
     whose = f"function `{one.name}`, its schedules ({rows})"
-    with concerning(one.name, number), work.told(whose):
-        set_crons(work, worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
+    with attach_error_spot(one.name, number), work.told(whose):
+        set_crons(work, build_worker_name(address, one.name), crons, kept.sure(_CRONS + one.name))
 
 
-def _gate(
-    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: KeptTexts
+def _release_gate(
+    work: Edge1Work, address: DeploymentAddress, gate: WantedGate, kept: ReleaseState
 ) -> tuple[str, dict[str, str]]:
-    """Its address, and what is to be kept of it."""
+    """Return the address of the front Worker, and the values to store."""
     if gate.upload is None:
         if kept.sure(GATE) != "":
-            removed_gate(work, address)
+            remove_gate(work, address)
         return "", {}
     seen = gate.upload.tag
     if kept.sure(GATE) != seen:
         with work.told(f"the front Worker `{gate.name}` of `{address.service}`"):
-            ident = uploaded(work, gate.name, gate.upload)
-            if met_version(work, gate.name) != ident:
-                let_meet(work, gate.name, ident)
+            ident = upload_version(work, gate.name, gate.upload)
+            if find_met_version(work, gate.name) != ident:
+                activate_version(work, gate.name, ident)
         work.watch.hear(f"the front Worker `{gate.name}` has all routes")
     account = work.api.account
-    place = digest_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
+    place = hash_fields((gate.name, work.own.hostname, account.zone, account.workers_url))
     endpoint = kept.texts.get(ADDRESS, "")
     if kept.sure(PLACE) != place or not endpoint:
-        endpoint = opened(work, gate.name, kept)
+        endpoint = open_address(work, gate.name, kept)
         work.watch.hear(f"the service is available at {endpoint}")
     zone = {ZONE: account.zone} if work.own.hostname else {}
     return endpoint, {GATE: seen, PLACE: place, ADDRESS: endpoint, **zone}
 
 
-def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from version to version."""
+def _build_outputs(
+    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
+) -> Pairs:
+    """Build the outputs for other services, equal for all versions."""
     outputs = {"url": endpoint}
     for one in functions:
-        below = function_endpoint(endpoint, one.triggers)
+        below = build_function_endpoint(endpoint, one.triggers)
         if below:
             outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = worker_name(address, one.name)
+        outputs[f"arn_{one.name}"] = build_worker_name(address, one.name)
     return tuple((name, text) for name, text in outputs.items() if text)

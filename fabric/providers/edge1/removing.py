@@ -1,53 +1,58 @@
-"""What a service has at edge1, taken away: its gate first, then the Workers of its functions."""
+"""Delete a service on Cloudflare: the front Worker first, then the Workers of its functions."""
 
 from collections.abc import Sequence
 
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.edge1.addresses import shut
-from fabric.providers.edge1.own_settings import Owner, gate_name, owner_of, worker_name
-from fabric.providers.edge1.versions import Edge1Work, has_own, versions
+from fabric.providers.edge1.own_settings import (
+    Owner,
+    build_gate_name,
+    build_worker_name,
+    build_worker_owner,
+)
+from fabric.providers.edge1.versions import Edge1Work, has_own, list_worker_versions
+from fabric.providers.error_context import attach_error_spot
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.kept_texts import kept_texts
-from fabric.providers.refused_calls import unless_gone
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.refused_calls import ignore_missing
+from fabric.providers.release_state import read_kept_texts
 
 
-def destroyed(
+def delete_functions(
     work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
     def delete(one: LiveFunction) -> None:
-        name = one.resource_name or worker_name(address, one.name)
-        with concerning(one.name), work.told(f"function `{one.name}`"):
-            if _deleted_own(work, name, owner_of(address, one.name)):
+        name = one.resource_name or build_worker_name(address, one.name)
+        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
+            if _delete_own(work, name, build_worker_owner(address, one.name)):
                 work.watch.hear(f"{one.name}: deleted with all its versions")
 
-    side_by_side(delete, functions)
+    run_parallel(delete, functions)
 
 
-def dissolved(
+def delete_service(
     work: Edge1Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> None:
-    removed_gate(work, address)
-    destroyed(work, address, functions)
+    remove_gate(work, address)
+    delete_functions(work, address, functions)
 
 
-def removed_gate(work: Edge1Work, address: DeploymentAddress) -> None:
-    """Routes that lead to it go first; they may also be left from a removal that broke off."""
-    name, owner = gate_name(address), owner_of(address)
+def remove_gate(work: Edge1Work, address: DeploymentAddress) -> None:
+    """Delete the front Worker after its routes, including routes of an interrupted deletion."""
+    name, owner = build_gate_name(address), build_worker_owner(address)
     with work.told(f"the front Worker `{name}` of `{address.service}`"):
-        rows = versions(work, name)
+        rows = list_worker_versions(work, name)
         if rows is not None and not has_own(rows, owner):
             _leave(work, name, owner)
             return
-        shut(work, name, kept_texts(address))
+        shut(work, name, read_kept_texts(address))
         if rows is not None:
             _delete(work, name)
 
 
-def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
-    """Whether nothing of ours is there any more under this name, and nothing else either."""
-    rows = versions(work, name)
+def _delete_own(work: Edge1Work, name: str, owner: Owner) -> bool:
+    """Delete the Worker and return whether the name is unused now."""
+    rows = list_worker_versions(work, name)
     if rows is not None and not has_own(rows, owner):
         _leave(work, name, owner)
         return False
@@ -57,11 +62,11 @@ def _deleted_own(work: Edge1Work, name: str, owner: Owner) -> bool:
 
 
 def _leave(work: Edge1Work, name: str, owner: Owner) -> None:
-    """What was never ours keeps nobody from taking away what is."""
+    """Report a Worker of another owner, which must not block the deletion of ours."""
     work.watch.hear(f"the Worker `{name}` does not belong to {owner.title} and was not deleted")
 
 
 def _delete(work: Edge1Work, name: str) -> None:
-    """What it is bound to, and bound by, does not hold it."""
-    with unless_gone():
+    """Delete a Worker even if it has bindings, or others bind to it."""
+    with ignore_missing():
         work.tell(ProviderCall("DELETE", work.script(name, "?force=true")))

@@ -1,4 +1,4 @@
-"""What is uploaded as a version of a Worker: modules, what they are bound to, and who made them."""
+"""Uploads of Worker versions: modules, bindings and owner."""
 
 import functools
 import io
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.diversion import Diversion
@@ -18,8 +18,8 @@ from fabric.providers.contract import FunctionOrder
 from fabric.providers.edge1.own_settings import (
     FLAGS,
     Owner,
-    message_of,
-    timeout_of,
+    format_version_message,
+    read_timeout_seconds,
 )
 from fabric.providers.sources import NO_MODULE
 
@@ -45,7 +45,8 @@ class WorkerModule(Struct, frozen=True):
 
 
 class Upload(Struct, frozen=True):
-    """`date` is that of the runtime. `bindings` hold values of variables: nobody is shown them."""
+    """A version to upload. `date` is the compatibility date. `bindings` contain variable values and
+    must not be shown."""
 
     owner: Owner
     mark: str
@@ -56,7 +57,7 @@ class Upload(Struct, frozen=True):
 
     @property
     def tag(self) -> str:
-        return self.owner.tag(made_mark(self.mark, self.date))
+        return self.owner.tag(extend_mark(self.mark, self.date))
 
     def metadata(self) -> JsonObject:
         return {
@@ -67,52 +68,62 @@ class Upload(Struct, frozen=True):
             "observability": {"enabled": True},
             "annotations": {
                 "workers/tag": self.tag,
-                "workers/message": message_of(self.owner, self.archive),
+                "workers/message": format_version_message(self.owner, self.archive),
             },
         }
 
     def form(self) -> tuple[str, bytes]:
-        """Its type and its bytes."""
+        """Return the content type and the bytes."""
         metadata = json.dumps(self.metadata(), sort_keys=True).encode()
         head = WorkerModule("metadata", "application/json", metadata)
-        parts = [_part(one) for one in (head, *self.modules)]
-        boundary = f"fabric-{digest_bytes(b''.join(parts))[:32]}"
+        parts = [_encode_form_part(one) for one in (head, *self.modules)]
+        boundary = f"fabric-{hash_bytes(b''.join(parts))[:32]}"
         joined = b"".join(b"--" + boundary.encode() + b"\r\n" + one + b"\r\n" for one in parts)
         content = joined + b"--" + boundary.encode() + b"--\r\n"
         return f"multipart/form-data; boundary={boundary}", content
 
 
-def _part(module: WorkerModule) -> bytes:
+def _encode_form_part(module: WorkerModule) -> bytes:
     name = module.name.replace("\\", "\\\\").replace('"', '\\"')
     file = f'; filename="{name}"' if module.name != "metadata" else ""
     head = f'Content-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {module.kind}'
     return head.encode() + b"\r\n\r\n" + module.content
 
 
-def function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
-    modules = tuple(_unpacked(order))
+def build_function_upload(order: FunctionOrder, owner: Owner, date: str) -> Upload:
+    modules = tuple(_unpack_modules(order))
     names = frozenset(one.name for one in modules)
     path, _, export = order.artifact.handler.rpartition(".")
     main = next((f"{path}{end}" for end in (".js", ".mjs", ".cjs") if f"{path}{end}" in names), "")
     if not main:
-        raise FabricError(_problem(order, f"its archive has no module `{path}`", NO_MODULE))
-    text = _MAIN.format(module=json.dumps(f"../{main}"), said=json.dumps(_said(order, export)))
-    shim = (_own("function.mjs"), _own("http.mjs"), _own("routes.mjs"))
-    bindings = tuple(_variable(order, *pair) for pair in order.env.reveal())
+        raise FabricError(_archive_problem(order, f"its archive has no module `{path}`", NO_MODULE))
+    text = _MAIN.format(
+        module=json.dumps(f"../{main}"), said=json.dumps(_build_worker_settings(order, export))
+    )
+    shim = (
+        _read_own_module("function.mjs"),
+        _read_own_module("http.mjs"),
+        _read_own_module("routes.mjs"),
+    )
+    bindings = tuple(_build_binding(order, *pair) for pair in order.env.reveal())
     main_module = WorkerModule(MAIN, _ES_MODULE, text.encode())
     modules = (main_module, *shim, *modules)
     return Upload(owner, order.mark, date, order.artifact.sha256, modules, bindings)
 
 
-def made_mark(mark: str, date: str) -> str:
-    """What stands around a handler, and the runtime under it, are a part of what is made."""
-    return f"{mark}:{_around_digest(date)}"
+def extend_mark(mark: str, date: str) -> str:
+    """Extend the mark by a hash of the surrounding code and the runtime date, which affect the
+    version."""
+    return f"{mark}:{_hash_surroundings(date)}"
 
 
 @functools.cache
-def _around_digest(date: str) -> str:
-    texts = [_own(name).content for name in ("function.mjs", "http.mjs", "routes.mjs", "gate.mjs")]
-    return digest_bytes(b"".join((date.encode(), _MAIN.encode(), _GATE.encode(), *texts)))[:8]
+def _hash_surroundings(date: str) -> str:
+    texts = [
+        _read_own_module(name).content
+        for name in ("function.mjs", "http.mjs", "routes.mjs", "gate.mjs")
+    ]
+    return hash_bytes(b"".join((date.encode(), _MAIN.encode(), _GATE.encode(), *texts)))[:8]
 
 
 _MAIN = """\
@@ -122,7 +133,7 @@ export default worker(found, {said});
 """
 
 
-def _said(order: FunctionOrder, export: str) -> JsonObject:
+def _build_worker_settings(order: FunctionOrder, export: str) -> JsonObject:
     routes = [
         {"method": one.get("method") or "GET", "path": one.get("path") or "/"}
         for one in map(json.loads, order.triggers)
@@ -132,22 +143,27 @@ def _said(order: FunctionOrder, export: str) -> JsonObject:
         "function": order.name,
         "name": export,
         "routes": list(routes),
-        "timeout": timeout_of(order),
+        "timeout": read_timeout_seconds(order),
     }
 
 
-def gate_upload(
+def build_gate_upload(
     routes: Sequence[JsonObject], owner: Owner, services: Mapping[str, str], date: str
 ) -> Upload:
-    """`services` pairs the name of each binding with a Worker. Its mark follows from all of it."""
+    """Build the front Worker. `services` maps binding names to Workers. Its mark is a hash of
+    everything."""
     text = _GATE.format(routes=json.dumps(list(routes), sort_keys=True))
-    shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
+    shim = (
+        _read_own_module("gate.mjs"),
+        _read_own_module("routes.mjs"),
+        _read_own_module("serving_cors.mjs", _SERVING),
+    )
     modules = (WorkerModule(MAIN, _ES_MODULE, text.encode()), *shim)
     bindings: tuple[JsonObject, ...] = tuple(
         {"type": "service", "name": name, "service": worker} for name, worker in services.items()
     )
     seen = json.dumps(bindings).encode() + b"".join(one.content for one in modules)
-    digest = digest_bytes(seen)
+    digest = hash_bytes(seen)
     return Upload(owner, digest[:32], date, digest, modules, bindings)
 
 
@@ -157,15 +173,21 @@ export default gate({routes});
 """
 
 
-def tunnel_upload(routes: Sequence[JsonObject], owner: Owner, way: Diversion, date: str) -> Upload:
-    """The same gate before one address elsewhere. Each time it is another version, which tells by
-    its mark that it is none of a release."""
+def build_tunnel_upload(
+    routes: Sequence[JsonObject], owner: Owner, way: Diversion, date: str
+) -> Upload:
+    """Build the front Worker for one tunnel address. Each upload is a new version, whose mark
+    differs from all releases."""
     said = json.dumps(list(routes), sort_keys=True), json.dumps(way.url), json.dumps(way.mark)
     text = _TUNNEL.format(routes=said[0], url=said[1], mark=said[2])
-    shim = (_own("gate.mjs"), _own("routes.mjs"), _own("serving_cors.mjs", _SERVING))
+    shim = (
+        _read_own_module("gate.mjs"),
+        _read_own_module("routes.mjs"),
+        _read_own_module("serving_cors.mjs", _SERVING),
+    )
     main = WorkerModule(MAIN, _ES_MODULE, text.encode())
-    modules = (main, *shim, _own("tunnel.mjs"))
-    digest = digest_bytes(b"".join(one.content for one in modules))
+    modules = (main, *shim, _read_own_module("tunnel.mjs"))
+    digest = hash_bytes(b"".join(one.content for one in modules))
     return Upload(owner, TUNNEL_MARK + digest[:28], date, digest, modules)
 
 
@@ -180,17 +202,17 @@ export default {{ fetch: (request) => fetch(request, through) }};
 """
 
 
-def _own(name: str, folder: Path = _SHIM) -> WorkerModule:
+def _read_own_module(name: str, folder: Path = _SHIM) -> WorkerModule:
     return WorkerModule(f"{_FOLDER}/{name}", _ES_MODULE, (folder / name).read_bytes())
 
 
-def _variable(order: FunctionOrder, name: str, value: str) -> JsonObject:
+def _build_binding(order: FunctionOrder, name: str, value: str) -> JsonObject:
     kind = "secret_text" if name in order.secret else "plain_text"
     return {"type": kind, "name": name, "text": value}
 
 
-def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
-    """What runs, and whatever lies beside it: that is read below `/bundle`."""
+def _unpack_modules(order: FunctionOrder) -> Iterator[WorkerModule]:
+    """Yield code modules and all other files, which functions read below `/bundle`."""
     with zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive:
         names = sorted(one.filename for one in archive.infolist() if not one.is_dir())
         packages = sorted({one.split(f"{_PACKAGES}/", 1)[1] for one in names if _is_package(one)})
@@ -200,10 +222,10 @@ def _unpacked(order: FunctionOrder) -> Iterator[WorkerModule]:
                 f"the package `{package}` is not bundled, and Workers cannot load "
                 "packages from files"
             )
-            raise FabricError(_problem(order, why, "remove it from `build.external`"))
-        modules = _module_folders(archive, names)
+            raise FabricError(_archive_problem(order, why, "remove it from `build.external`"))
+        modules = _find_module_folders(archive, names)
         for name in names:
-            kind = _kind(name, modules)
+            kind = _choose_module_kind(name, modules)
             content = archive.read(name)
             yield WorkerModule(name, kind, _with_address(name, kind, content))
 
@@ -212,7 +234,7 @@ def _is_package(name: str) -> bool:
     return f"/{_PACKAGES}/" in f"/{name}"
 
 
-def _kind(name: str, module_folders: Mapping[str, bool]) -> str:
+def _choose_module_kind(name: str, module_folders: Mapping[str, bool]) -> str:
     extension = posixpath.splitext(name)[1]
     if extension != ".js":
         return _KINDS.get(extension, _DATA)
@@ -222,8 +244,8 @@ def _kind(name: str, module_folders: Mapping[str, bool]) -> str:
     return _ES_MODULE if module_folders.get(folder) else _COMMONJS
 
 
-def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str, bool]:
-    """Folders with a manifest, and whether scripts below them are modules."""
+def _find_module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str, bool]:
+    """Map each directory with a manifest to whether its scripts are ES modules."""
     found: dict[str, bool] = {}
     for name in names:
         if posixpath.basename(name) == "package.json":
@@ -237,26 +259,30 @@ def _module_folders(archive: zipfile.ZipFile, names: Sequence[str]) -> dict[str,
 
 
 def _with_address(name: str, kind: str, content: bytes) -> bytes:
-    """Modules of a Worker are not told where they are: ES modules not at all, and CommonJS by
-    another folder than the one that files are read below. No line moves."""
+    """Insert the module's path, because Workers do not provide it for ES modules.
+
+    For CommonJS they provide another directory than the files' one. Line numbers stay the same.
+    """
     path = f"/bundle/{name}"
     if content.startswith(b"#!"):
         content = b"//" + content[2:]
     if kind == _ES_MODULE:
-        return b"import.meta.url ??= " + _quoted(f"file://{path}") + b"; " + content
+        return b"import.meta.url ??= " + _quote_text(f"file://{path}") + b"; " + content
     if kind != _COMMONJS:
         return content
     strict = b'"use strict"; ' if content.lstrip().startswith((_STRICT, _STRICT_TOO)) else b""
-    folder = _quoted(posixpath.dirname(path))
-    return strict + b"__filename = " + _quoted(path) + b"; __dirname = " + folder + b"; " + content
+    folder = _quote_text(posixpath.dirname(path))
+    return (
+        strict + b"__filename = " + _quote_text(path) + b"; __dirname = " + folder + b"; " + content
+    )
 
 
 _STRICT, _STRICT_TOO = b'"use strict"', b"'use strict'"
 
 
-def _quoted(text: str) -> bytes:
+def _quote_text(text: str) -> bytes:
     return json.dumps(text).encode()
 
 
-def _problem(order: FunctionOrder, why: str, hint: str = "") -> Problem:
+def _archive_problem(order: FunctionOrder, why: str, hint: str = "") -> Problem:
     return Problem("deploy/unfit-archive", f"function `{order.name}`: {why}", hint)

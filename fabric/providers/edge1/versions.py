@@ -1,4 +1,4 @@
-"""Workers and their versions at edge1: looked for by whose they are, uploaded, met."""
+"""Workers and their versions: find them by owner, upload them, and route traffic to them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -8,14 +8,19 @@ from urllib.parse import quote
 from msgspec import Struct, field
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.own_settings import Edge1Settings, Owner, archive_in, version_id
-from fabric.providers.edge1.refusals import judged
+from fabric.providers.edge1.own_settings import (
+    Edge1Settings,
+    Owner,
+    format_worker_version_id,
+    read_archive_hash,
+)
+from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.edge1.uploads import Upload
-from fabric.providers.http_calls import ProviderCall, patient, sending
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 _TAG, _MESSAGE = "workers/tag", "workers/message"
@@ -31,7 +36,7 @@ class VersionRow(Struct, frozen=True):
 
     @property
     def archive(self) -> str:
-        return archive_in(self.annotations.get(_MESSAGE, ""))
+        return read_archive_hash(self.annotations.get(_MESSAGE, ""))
 
 
 class _VersionList(Struct, frozen=True):
@@ -39,7 +44,7 @@ class _VersionList(Struct, frozen=True):
 
 
 class _Uploaded(Struct, frozen=True):
-    """The answer to a new Worker names its first version so."""
+    """The response to a new Worker, with the id of its first version."""
 
     deployment_id: str
 
@@ -58,14 +63,13 @@ class _DeploymentList(Struct, frozen=True):
 
 
 class Edge1Work(Struct, frozen=True):
-    """What every call needs: the interface, the config's own settings, how edge1's words are
-    shown, and how long to wait."""
+    """The context of every call: client, provider settings, redaction and waiting limits."""
 
     api: Edge1Api
     own: Edge1Settings
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def workers(self) -> str:
@@ -75,30 +79,30 @@ class Edge1Work(Struct, frozen=True):
         return f"{self.workers}/scripts/{name}{rest}"
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def tell(self, call: ProviderCall) -> None:
         self.ask(call, object)
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
+        return retry_transient(act, "Cloudflare", self.waiting, self.watch, self.api.rate.pause)
 
 
-def routes_of(zone: str) -> str:
+def build_routes_path(zone: str) -> str:
     return f"/zones/{quote(zone, safe='')}/workers/routes"
 
 
-def versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
-    """Those that can be met, the newest first; None where there is no such Worker."""
-    return work.patient(lambda: _versions(work, name))
+def list_worker_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+    """List deployable versions, newest first. None if the Worker does not exist."""
+    return work.patient(lambda: _fetch_versions(work, name))
 
 
-def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
+def _fetch_versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
     call = ProviderCall("GET", work.script(name, "/versions?deployable=true"))
     try:
         return work.api.once(call, _VersionList).items
@@ -108,7 +112,7 @@ def _versions(work: Edge1Work, name: str) -> tuple[VersionRow, ...] | None:
         raise
 
 
-def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
+def fetch_version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
     try:
         return work.ask(ProviderCall("GET", work.script(name, f"/versions/{ident}")), VersionRow)
     except RefusedCallError as error:
@@ -117,14 +121,16 @@ def version(work: Edge1Work, name: str, ident: str) -> VersionRow | None:
         raise
 
 
-def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
-    """The id of a version that is this upload: of one that is there, or of a new one. What a try
-    has made whose answer was lost is found by the next."""
+def upload_version(work: Edge1Work, name: str, upload: Upload) -> str:
+    """Return the id of a matching version, existing or new.
+
+    A version from a call with a lost response is found by the next try.
+    """
     kind, content = upload.form()
 
     def act() -> str:
-        rows = _versions(work, name)
-        found = _own_version(name, rows, upload) if rows is not None else ""
+        rows = _fetch_versions(work, name)
+        found = _find_own_version(name, rows, upload) if rows is not None else ""
         if found:
             return found
         if rows is None:
@@ -136,7 +142,7 @@ def uploaded(work: Edge1Work, name: str, upload: Upload) -> str:
     return work.patient(act)
 
 
-def _own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
+def _find_own_version(name: str, rows: tuple[VersionRow, ...], upload: Upload) -> str:
     refuse_foreign(name, rows, upload.owner)
     return next((one.id for one in rows if one.tag == upload.tag), "")
 
@@ -153,8 +159,8 @@ def refuse_foreign(name: str, rows: tuple[VersionRow, ...], owner: Owner) -> Non
     raise FabricError(Problem("deploy/foreign", message, hint))
 
 
-def met_version(work: Edge1Work, name: str) -> str:
-    """The id of the version that users meet, most of them at least; empty where nobody does."""
+def find_met_version(work: Edge1Work, name: str) -> str:
+    """Return the id of the version with most of the traffic; empty without traffic."""
     call = ProviderCall("GET", work.script(name, "/deployments"))
     try:
         found = work.ask(call, _DeploymentList).deployments
@@ -167,18 +173,19 @@ def met_version(work: Edge1Work, name: str) -> str:
     return newest.version_id if newest else ""
 
 
-def let_meet(work: Edge1Work, name: str, ident: str) -> None:
-    """All of its users. Values of secrets go back with it: they are a part of each version."""
+def activate_version(work: Edge1Work, name: str, ident: str) -> None:
+    """Route all traffic to a version. Secret values are part of a version and are rolled back with
+    it."""
     shares = [{"version_id": ident, "percentage": 100}]
     document = {"strategy": "percentage", "versions": shares}
-    work.tell(sending("POST", work.script(name, "/deployments?force=true"), document))
+    work.tell(build_json_call("POST", work.script(name, "/deployments?force=true"), document))
 
 
-def live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
+def build_live_function(work: Edge1Work, name: str, row: VersionRow, owner: Owner) -> LiveFunction:
     return LiveFunction(
         owner.function,
         name,
-        version_id(work.api.account.account, name, row.id),
+        format_worker_version_id(work.api.account.account, name, row.id),
         artifact_sha256=row.archive,
         mark=owner.mark_in(row.tag),
     )

@@ -1,4 +1,4 @@
-"""host1's interface: calls with a token, answers as typed values, refusals by its own words."""
+"""Client of the Vercel API: calls with a token, typed responses and error messages."""
 
 from collections.abc import Mapping
 from typing import TypeVar
@@ -8,7 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -16,8 +21,8 @@ T = TypeVar("T")
 
 
 class Host1Account(Struct, frozen=True):
-    """One project, of which team, at which address, with whose token. `sites_url` is where domains
-    are met, with `{domain}` in it: empty for the world's own names."""
+    """One project with its team, endpoint and token. `sites_url` replaces public domains, with a
+    `{domain}` placeholder; empty by default."""
 
     base_url: str
     token: Secret[str]
@@ -26,7 +31,7 @@ class Host1Account(Struct, frozen=True):
     sites_url: str = ""
 
     def path(self, path: str, query: Mapping[str, str] | None = None) -> str:
-        """With whatever every call has behind it."""
+        """Append the query parameters that every call needs."""
         whole = {**(query or {}), **({"teamId": self.team} if self.team else {})}
         return path + (f"?{urlencode(whole)}" if whole else "")
 
@@ -48,7 +53,7 @@ class Host1Fault(Struct, frozen=True):
 
 
 class MissingFilesError(RefusedCallError):
-    """A deployment of files that host1 does not have yet; `digests` are theirs."""
+    """A deployment lacks files at Vercel; `digests` are their hashes."""
 
     def __init__(self, refusal: RefusedCallError, digests: tuple[str, ...]) -> None:
         super().__init__(refusal.status, refusal.words, refusal.call, refusal.codes)
@@ -56,21 +61,22 @@ class MissingFilesError(RefusedCallError):
 
 
 class Host1Api:
-    """Thread-safe."""
+    """Thread-safe API client."""
 
     def __init__(self, account: Host1Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("host1")
+        self._http = http or open_provider_http("host1")
 
     def close(self) -> None:
         self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
-            return understood(call, replace(reply, content=reply.content or b"null"), kind)
-        said = understood(call, replace(reply, content=reply.content or b"{}"), Host1Fault).error
+            return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
+        said = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host1Fault).error
         refusal = RefusedCallError(reply.status, said.message, call.title, frozenset((said.code,)))
         if said.missing:
             raise MissingFilesError(refusal, said.missing)

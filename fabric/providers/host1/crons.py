@@ -1,8 +1,8 @@
-"""Schedules as host1 reads them: five fields of numbers, in UTC. No effects."""
+"""Schedules on Vercel: five numeric cron fields in UTC. No effects."""
 
 import re
 
-from fabric.providers.five_fields import in_utc
+from fabric.providers.five_fields import convert_utc_schedule
 
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _MONTHS = (
@@ -11,13 +11,15 @@ _MONTHS = (
 )
 
 
-def own_cron(schedule: str, zone: str = "") -> str:
-    """A ValueError says what host1 cannot say."""
-    minute, hour, day, month, weekday = in_utc(schedule, zone, "Vercel").split()
+def convert_own_cron(schedule: str, zone: str = "") -> str:
+    """Convert a schedule. Raises a ValueError if Vercel cannot express it."""
+    minute, hour, day, month, weekday = convert_utc_schedule(schedule, zone, "Vercel").split()
     if day != "*" and weekday != "*":
         raise ValueError("a day of the month and a day of the week cannot be combined")
-    return " ".join((minute, hour, day, _numbers(month, _MONTHS, 1), _numbers(weekday, _DAYS, 0)))
+    return " ".join(
+        (minute, hour, day, _number_names(month, _MONTHS, 1), _number_names(weekday, _DAYS, 0))
+    )
 
 
-def _numbers(field: str, names: tuple[str, ...], first: int) -> str:
+def _number_names(field: str, names: tuple[str, ...], first: int) -> str:
     return re.sub(r"[A-Za-z]+", lambda hit: str(names.index(hit[0].upper()) + first), field)

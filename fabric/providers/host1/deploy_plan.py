@@ -1,16 +1,16 @@
-"""The one deployment that a service is to be at host1. No effects but reading archives."""
+"""The desired Vercel deployment of a service. No effects except reading archives."""
 
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.host1.output import BuildFile, output_of
-from fabric.providers.host1.own_settings import ProjectOwner, mark_in, owner_of
+from fabric.providers.host1.output import BuildFile, build_output
+from fabric.providers.host1.own_settings import ProjectOwner, build_project_owner, mark_in
 
 # All functions of a deployment get all of its variables, and host1 has no room for more.
 _ENVIRONMENT_BYTES = 64 * 1024
@@ -18,7 +18,8 @@ _CODE = "deploy/unfit-environment"
 
 
 class WantedDeployment(Struct, frozen=True):
-    """`said` is its metadata; `env` holds values of variables: nobody is shown them."""
+    """The desired deployment. `said` is its metadata; `env` contains variable values and must not
+    be shown."""
 
     owner: ProjectOwner
     said: dict[str, str]
@@ -30,8 +31,10 @@ class WantedDeployment(Struct, frozen=True):
         return mark_in(self.said)
 
     def document(self, project: str, name: str) -> JsonObject:
-        """Of production, which the project's domains do not lead to before they are told to. The
-        settings are those that it has anyway: host1 wants to be told of them the first time."""
+        """Build the document of a production deployment, which no domain points to yet.
+
+        The settings equal the defaults, but Vercel requires them for the first deployment.
+        """
         return {
             "name": name,
             "project": project,
@@ -44,46 +47,48 @@ class WantedDeployment(Struct, frozen=True):
         }
 
 
-def planned(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> WantedDeployment:
-    """In whatever order the functions come, it is the same."""
+def plan_deployment(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> WantedDeployment:
+    """Plan the deployment, independent of the order of functions."""
     orders = sorted(orders, key=lambda one: one.name)
     env = dict(pair for order in orders for pair in order.env.reveal())
-    files = output_of(address, orders)
+    files = build_output(address, orders)
     marks = [(order.name, order.mark) for order in orders]
     rows = ((one.path, one.sha1, str(one.mode)) for one in files)
-    mark = digest_fields([part for one in (*marks, *rows) for part in one])
-    owner = owner_of(address)
+    mark = hash_fields([part for one in (*marks, *rows) for part in one])
+    owner = build_project_owner(address)
     return WantedDeployment(owner, owner.said(mark, marks), env, files)
 
 
 def refuse_orders(orders: Sequence[FunctionOrder]) -> None:
-    """Before anything is called: values are known now for the first time."""
-    found = misfits_of_variables([(order.name, order.env.reveal()) for order in orders])
+    """Raise for unsupported orders before any API call: variable values are first known here."""
+    found = find_variable_problems([(order.name, order.env.reveal()) for order in orders])
     problems = [problem for _, problem in found]
     if problems:
         raise FabricError(*problems)
 
 
-def misfits_of_variables(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
-    """Each with the function that it is told of."""
+def find_variable_problems(functions: Sequence[tuple[str, Pairs]]) -> Iterator[tuple[str, Problem]]:
+    """Yield problems, each with the function that it is reported for."""
     found: dict[str, tuple[str, str]] = {}
     for function, pairs in functions:
         for name, value in pairs:
             first, known = found.setdefault(name, (function, value))
             if known != value:
-                yield function, _two_values(name, first, function)
+                yield function, _variable_conflict_problem(name, first, function)
     size = sum(len(f"{name}{value}".encode()) for name, (_, value) in found.items())
     if size > _ENVIRONMENT_BYTES:
-        yield "", _too_large(size)
+        yield "", _environment_size_problem(size)
 
 
-def _two_values(name: str, first: str, second: str) -> Problem:
+def _variable_conflict_problem(name: str, first: str, second: str) -> Problem:
     message = f"the variable `{name}` has different values in `{first}` and `{second}`"
     hint = "rename one of them: all functions of a Vercel deployment share their variables"
     return Problem(_CODE, message, hint)
 
 
-def _too_large(size: int) -> Problem:
+def _environment_size_problem(size: int) -> Problem:
     message = f"the variables of all functions have {size:,} bytes (names and values)"
     hint = f"store large values in files: Vercel allows {_ENVIRONMENT_BYTES:,} bytes per deployment"
     return Problem("deploy/environment-too-large", message, hint)

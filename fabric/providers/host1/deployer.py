@@ -1,5 +1,5 @@
-"""host1 by its own interface: one project for a service, one
-deployment for all of its functions."""
+"""The built-in deployer for Vercel: one project per service, one deployment for all its
+functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,35 +10,37 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host1.api import Host1Api
+from fabric.providers.host1.capability_checks import find_unsupported
 from fabric.providers.host1.deploy_plan import refuse_orders
 from fabric.providers.host1.deployments import Host1Work
-from fabric.providers.host1.identity import identity
-from fabric.providers.host1.kept import other_project
-from fabric.providers.host1.looking import found, kept_under, lost
-from fabric.providers.host1.making import made
+from fabric.providers.host1.identity import fetch_identity
+from fabric.providers.host1.inspection import find_function, find_missing, find_versions_by_marks
+from fabric.providers.host1.making import deploy_orders
 from fabric.providers.host1.own_settings import Host1Place
-from fabric.providers.host1.refusals import judged
-from fabric.providers.host1.releasing import released
-from fabric.providers.host1.removing import dissolved, refuse_single
-from fabric.providers.host1.unfit import unfit_drafts
+from fabric.providers.host1.refusals import classify_refusal
+from fabric.providers.host1.release_state import find_project_conflict
+from fabric.providers.host1.releasing import release_service
+from fabric.providers.host1.removing import delete_service, refuse_single
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.refused_calls import Quoted, convert_call_errors
 
-_OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
+_OPERATIONS = Operations(
+    deploy_orders, release_service, refuse_single, delete_service, find_function
+)
 
 
 class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
-    """`connect` gives the interface, `place` is the project that the environment
-    names."""
+    """The Vercel deployer. `connect` returns the client; `place` is the project in the
+    environment."""
 
     connect: Callable[[], Host1Api]
     place: Host1Place = Host1Place()
@@ -51,8 +53,10 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
     def operations(self) -> Operations[Host1Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host1Work:
-        """Raises for a record of another project."""
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Host1Work:
+        """Open the context of one call. Raises for a record of another project."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -65,23 +69,23 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        return other_project(record, self.place.project)
+        return find_project_conflict(record, self.place.project)
 
     @property
     def sole_place(self) -> str:
-        """What has room for one service alone."""
+        """The project, which can contain only one service."""
         return f"the project `{self.place.project}`" if self.place.project else ""
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions))
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
-            return kept_under(work, address, marks)
+            return find_versions_by_marks(work, address, marks)
 
     def missing(
         self,
@@ -89,14 +93,14 @@ class Host1Projects(GuardedDeployer[Host1Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - they are in the one deployment
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(lost(work, address))
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host1`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

@@ -1,4 +1,4 @@
-"""Deployments of a project at host1: looked for by their metadata, made, met, taken away."""
+"""Deployments of a Vercel project: find them by metadata, create and delete them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -9,22 +9,22 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.host1.api import Host1Api, MissingFilesError
 from fabric.providers.host1.deploy_plan import WantedDeployment
 from fabric.providers.host1.output import BuildFile
 from fabric.providers.host1.own_settings import mark_in
-from fabric.providers.host1.refusals import judged
-from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.host1.refusals import classify_refusal
+from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.refused_calls import (
     Quoted,
     RefusedCallError,
-    explained,
-    own_words,
-    unless_gone,
+    convert_refusals,
+    format_generic_hint,
+    ignore_missing,
 )
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
 
 T = TypeVar("T")
 _PAGE = 100
@@ -36,7 +36,7 @@ _LONGER = 10
 
 
 class HostDeploymentRow(Struct, frozen=True, rename="camel"):
-    """A list calls `uid` what is `id` elsewhere."""
+    """A deployment. Lists name its id `uid`, other responses `id`."""
 
     id: str = ""
     uid: str = ""
@@ -59,7 +59,7 @@ class HostDeploymentRow(Struct, frozen=True, rename="camel"):
 
     @property
     def was_met(self) -> bool:
-        """Whether users have met it in production, now or once."""
+        """Whether it receives or has received production traffic."""
         return self.ready_substate == _PROMOTED
 
 
@@ -73,64 +73,63 @@ class _DeploymentPage(Struct, frozen=True):
 
 
 class Host1Work(Struct, frozen=True):
-    """What every call needs: the interface, who watches, how host1's words are shown, and how
-    long to wait."""
+    """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host1Api
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def project(self) -> str:
         return self.api.account.project
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Vercel", self.waiting, self.watch)
+        return retry_transient(act, "Vercel", self.waiting, self.watch)
 
 
-def deployment_of(work: Host1Work, name: str) -> HostDeploymentRow | None:
-    """By its id, or by a domain that leads to it."""
+def fetch_deployment(work: Host1Work, name: str) -> HostDeploymentRow | None:
+    """Fetch a deployment by id, or by a domain that points to it."""
     try:
-        return work.ask(looking(work, name), HostDeploymentRow)
+        return work.ask(build_fetch_call(work, name), HostDeploymentRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
         raise
 
 
-def looking(work: Host1Work, name: str) -> ProviderCall:
+def build_fetch_call(work: Host1Work, name: str) -> ProviderCall:
     path = f"/v13/deployments/{quote(name, safe='')}"
     return ProviderCall("GET", work.api.account.path(path))
 
 
-def all_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
-    """The newest first."""
-    page = _page(work)
+def list_deployments(work: Host1Work) -> Iterator[HostDeploymentRow]:
+    """Yield all deployments, newest first."""
+    page = _fetch_page(work)
     yield from page.deployments
     while page.pagination.next and page.deployments:
-        page = _page(work, page.pagination.next)
+        page = _fetch_page(work, page.pagination.next)
         yield from page.deployments
 
 
-def newest_deployments(work: Host1Work) -> tuple[HostDeploymentRow, ...]:
-    """As many as one call tells."""
-    return _page(work).deployments
+def list_newest_deployments(work: Host1Work) -> tuple[HostDeploymentRow, ...]:
+    """Return the newest deployments, as many as one call returns."""
+    return _fetch_page(work).deployments
 
 
-def _page(work: Host1Work, before: int = 0) -> _DeploymentPage:
-    return work.patient(lambda: _page_once(work, before))
+def _fetch_page(work: Host1Work, before: int = 0) -> _DeploymentPage:
+    return work.patient(lambda: _fetch_page_once(work, before))
 
 
-def _page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
+def _fetch_page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
     query = {"projectId": work.project, "target": "production", "limit": str(_PAGE)}
     if before:
         query["until"] = str(before)
@@ -138,7 +137,9 @@ def _page_once(work: Host1Work, before: int = 0) -> _DeploymentPage:
     return work.api.once(ProviderCall("GET", path), _DeploymentPage)
 
 
-def among(wanted: WantedDeployment, rows: Iterable[HostDeploymentRow]) -> HostDeploymentRow | None:
+def find_matching_deployment(
+    wanted: WantedDeployment, rows: Iterable[HostDeploymentRow]
+) -> HostDeploymentRow | None:
     return next((one for one in rows if is_met_by(wanted, one)), None)
 
 
@@ -147,15 +148,17 @@ def is_met_by(wanted: WantedDeployment, row: HostDeploymentRow) -> bool:
     return is_own and not row.is_failed
 
 
-def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
-    """One that is there under this mark, or a new one. What a try has made whose answer was lost
-    is among the newest: the next finds it. Files are brought that host1 asks for."""
+def create_deployment(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploymentRow:
+    """Return a deployment with this mark, existing or new, and upload requested files.
+
+    A deployment from a call with a lost response is among the newest, so the next try finds it.
+    """
     query = {"forceNew": "1", "prebuilt": "1", "skipAutoDetectionConfirmation": "1"}
     path = work.api.account.path("/v13/deployments", query)
-    call = sending("POST", path, wanted.document(work.project, name))
+    call = build_json_call("POST", path, wanted.document(work.project, name))
 
     def act() -> HostDeploymentRow:
-        found = among(wanted, _page_once(work).deployments)
+        found = find_matching_deployment(wanted, _fetch_page_once(work).deployments)
         return found or work.api.once(call, HostDeploymentRow)
 
     try:
@@ -167,7 +170,7 @@ def created(work: Host1Work, wanted: WantedDeployment, name: str) -> HostDeploym
 
 def _bring(work: Host1Work, files: Sequence[BuildFile]) -> None:
     once = {one.sha1: one for one in files}
-    side_by_side(lambda one: _bring_one(work, one), tuple(once.values()))
+    run_parallel(lambda one: _bring_one(work, one), tuple(once.values()))
 
 
 def _bring_one(work: Host1Work, file: BuildFile) -> None:
@@ -177,13 +180,13 @@ def _bring_one(work: Host1Work, file: BuildFile) -> None:
         work.ask(ProviderCall("POST", path, file.content, _BYTES, headers), object)
 
 
-def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
-    """Waits until host1 has taken in all that was brought."""
+def wait_until_deployed(work: Host1Work, row: HostDeploymentRow) -> None:
+    """Wait until Vercel has processed all uploads."""
     seen = row.ready_state
 
     def look() -> HostDeploymentRow | None:
         nonlocal seen
-        found = work.ask(looking(work, row.ident), HostDeploymentRow)
+        found = work.ask(build_fetch_call(work, row.ident), HostDeploymentRow)
         if found.ready_state != seen:
             work.watch.hear(f"the deployment {row.ident} is {found.ready_state.lower()}")
             seen = found.ready_state
@@ -192,7 +195,7 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     if not row.is_ready:
         work.watch.hear(f"waiting until the deployment {row.ident} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.is_ready else until(look, longer, work.watch)
+    found = row if row.is_ready else poll_until(look, longer, work.watch)
     if found is None:
         message = (
             f"timeout: the deployment {row.ident} is still {seen.lower()} after {longer.most:.0f} s"
@@ -202,10 +205,10 @@ def made_ready(work: Host1Work, row: HostDeploymentRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.ready_state.lower())
         message = f"the deployment {row.ident} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("Vercel")))
+        raise FabricError(Problem("provider/refused", message, format_generic_hint("Vercel")))
 
 
-def deleted(work: Host1Work, ident: str) -> None:
+def delete_deployment(work: Host1Work, ident: str) -> None:
     path = work.api.account.path(f"/v13/deployments/{quote(ident, safe='')}")
-    with unless_gone():
+    with ignore_missing():
         work.ask(ProviderCall("DELETE", path), object)

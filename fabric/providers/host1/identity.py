@@ -1,9 +1,9 @@
-"""Whom host1 takes us for, and whether we may look at the project: asked without a change."""
+"""The identity of the Vercel token, and whether it can read the project. Changes nothing."""
 
 from msgspec import Struct
 
 from fabric.providers.host1.deployments import Host1Work
-from fabric.providers.host1.projects import domain_of, project_of
+from fabric.providers.host1.projects import fetch_domain, fetch_project
 from fabric.providers.http_calls import ProviderCall
 
 
@@ -16,8 +16,8 @@ class _WhoAnswer(Struct, frozen=True):
     user: _Somebody = _Somebody()
 
 
-def identity(work: Host1Work) -> str:
+def fetch_identity(work: Host1Work) -> str:
     user = work.ask(ProviderCall("GET", "/v2/user"), _WhoAnswer).user
-    project = project_of(work)
+    project = fetch_project(work)
     who = user.email or user.username or "a user without a name"
-    return f"{who}, with the project {project.name} at {domain_of(work)}"
+    return f"{who}, with the project {project.name} at {fetch_domain(work)}"

@@ -1,4 +1,4 @@
-"""host1's deployer from what surrounds a run: which project, with whose token, at which address."""
+"""Create the Vercel deployer from the environment: project, token and endpoint."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.host1.api import Host1Account, Host1Api
 from fabric.providers.host1.deployer import Host1Projects
 from fabric.providers.host1.own_settings import Host1Place
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, refuse_unsendable, require_variables
 from fabric.providers.run_command import CommandEnvironment
 from fabric.system.urls import is_web_address
@@ -21,21 +21,21 @@ _TOKEN, _PROJECT = "HOST1_TOKEN", "HOST1_PROJECT_ID"
 _TEAM, _SITES, _DOMAIN = "HOST1_ORG_ID", "HOST1_SITES_URL", "{domain}"
 
 
-def host1_projects(around: CommandEnvironment, connections: Connections) -> Host1Projects:
+def open_host1_deployer(around: CommandEnvironment, connections: Connections) -> Host1Projects:
     env = around.env.reveal()
     secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = redaction_of(secrets, env.items())
+    hide = build_redaction(secrets, env.items())
 
     def connect() -> Host1Api:
-        """What a config says can be judged without credentials: they are asked for here."""
-        account = _account(env)
+        """Connect and require credentials only here: settings can be checked without them."""
+        account = _read_account(env)
         key = ("host1", account.base_url, account.project, account.team, account.token.reveal())
         return connections.shared(key, lambda: Host1Api(account))
 
     return Host1Projects(connect, Host1Place(env.get(_PROJECT, "")), hide=hide)
 
 
-def _account(env: Mapping[str, str]) -> Host1Account:
+def _read_account(env: Mapping[str, str]) -> Host1Account:
     require_variables("host1", env, (_TOKEN, _PROJECT))
     base_url = env.get("HOST1_API_BASE_URL") or _OFFICIAL
     refuse_plain("HOST1_API_BASE_URL", base_url)
@@ -46,7 +46,7 @@ def _account(env: Mapping[str, str]) -> Host1Account:
 
 
 def _refuse_sites(sites: str) -> None:
-    """It goes into addresses that others are given, and that are recorded."""
+    """Raise for an invalid URL, which would appear in outputs and in state."""
     url = sites.replace(_DOMAIN, "shop.example")
     if sites and (not is_web_address(url) or _OTHERS.search(url)):
         message = f"`{_SITES}` is not a valid URL of sites"

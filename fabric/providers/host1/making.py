@@ -1,56 +1,56 @@
-"""A deploy at host1: all functions of a service, brought to a deployment that nobody meets yet."""
+"""Deploy to Vercel: upload all functions of a service to a deployment without traffic."""
 
 from collections.abc import Sequence
 
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.host1.deploy_plan import WantedDeployment, planned
+from fabric.providers.host1.deploy_plan import WantedDeployment, plan_deployment
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
-    created,
-    deployment_of,
-    made_ready,
-    newest_deployments,
+    create_deployment,
+    fetch_deployment,
+    list_newest_deployments,
+    wait_until_deployed,
 )
 from fabric.providers.host1.own_settings import (
     ProjectVersion,
-    function_name,
-    version_in,
+    build_function_name,
+    parse_version,
 )
-from fabric.providers.host1.projects import domain_of, own_project, shown
-from fabric.providers.only_version import refuse_without_version
-from fabric.providers.refused_calls import untouched
+from fabric.providers.host1.projects import fetch_domain, fetch_own_production, require_own_project
+from fabric.providers.refused_calls import mark_untouched
+from fabric.providers.version_pinning import refuse_without_version
 
 
-def made(
+def deploy_orders(
     work: Host1Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
-    with untouched():
-        wanted = planned(address, orders)
-    project = own_project(work)
-    shown(work, wanted.owner, domain_of(work))
-    row = _then(work, wanted, orders)
+    with mark_untouched():
+        wanted = plan_deployment(address, orders)
+    project = require_own_project(work)
+    fetch_own_production(work, wanted.owner, fetch_domain(work))
+    row = _find_earlier_deployment(work, wanted, orders)
     if row is None:
         for order in orders:
             refuse_without_version(order)
-        row = created(work, wanted, project.name)
-    made_ready(work, row)
+        row = create_deployment(work, wanted, project.name)
+    wait_until_deployed(work, row)
     work.watch.hear(f"the deployment {row.ident} is ready and receives no traffic yet")
     version = ProjectVersion(work.project, row.ident, len(orders))
-    return tuple(_live(address, order, version) for order in orders)
+    return tuple(_build_live_function(address, order, version) for order in orders)
 
 
-def _then(
+def _find_earlier_deployment(
     work: Host1Work, wanted: WantedDeployment, orders: Sequence[FunctionOrder]
 ) -> HostDeploymentRow | None:
-    """On a way back the deployment of then, if it is still there, and has what is ordered, whatever
-    stood around its handlers then."""
-    idents = {version_in(order.version).deployment for order in orders} - {""}
+    """Find the deployment to roll back to, if it still exists and contains the order. Its server
+    files can differ."""
+    idents = {parse_version(order.version).deployment for order in orders} - {""}
     for ident in sorted(idents):
-        found = deployment_of(work, ident)
+        found = fetch_deployment(work, ident)
         if found is not None and _is_whole(wanted, found, orders):
             return found
-    rows = newest_deployments(work) if idents else ()
+    rows = list_newest_deployments(work) if idents else ()
     return next((one for one in rows if _is_whole(wanted, one, orders)), None)
 
 
@@ -61,12 +61,12 @@ def _is_whole(
     return row.is_ready and counts == {len(orders)}
 
 
-def _live(
+def _build_live_function(
     address: DeploymentAddress, order: FunctionOrder, version: ProjectVersion
 ) -> LiveFunction:
     return LiveFunction(
         order.name,
-        function_name(address, order.name),
+        build_function_name(address, order.name),
         version.text,
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,

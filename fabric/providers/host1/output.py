@@ -1,5 +1,5 @@
-"""The files of a deployment: a build's output with each function's archive in it, and beside it
-what calls its handler. No network."""
+"""The files of a deployment: Build Output API files with each function's archive and server files.
+No network."""
 
 import functools
 import hashlib
@@ -10,18 +10,18 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.conventions import conventions_of
+from fabric.model.conventions import find_conventions
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.host1.crons import own_cron
+from fabric.providers.host1.crons import convert_own_cron
 from fabric.providers.host1.own_settings import (
-    clocks_of,
+    build_function_name,
+    choose_vercel_runtime,
     count_of,
-    function_name,
-    own_runtime,
+    list_function_clocks,
 )
-from fabric.providers.host1.routes import ProjectRoute, own_routes, routes_in
+from fabric.providers.host1.routes import ProjectRoute, build_vercel_routes, parse_project_routes
 from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host1 alone.
@@ -42,7 +42,7 @@ export default await listener({said});
 
 
 class BuildFile(Struct, frozen=True, dict=True):
-    """`mode` is that of a file, with its kind."""
+    """A file. `mode` includes the file type."""
 
     path: str
     content: bytes
@@ -50,7 +50,7 @@ class BuildFile(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def sha1(self) -> str:
-        """host1 knows contents by it."""
+        """The SHA-1 hash, by which Vercel identifies content."""
         return hashlib.sha1(self.content, usedforsecurity=False).hexdigest()
 
     @property
@@ -63,54 +63,63 @@ class BuildFile(Struct, frozen=True, dict=True):
         }
 
 
-def output_of(address: DeploymentAddress, orders: Sequence[FunctionOrder]) -> tuple[BuildFile, ...]:
-    routes = [row for one in orders for row in routes_of(one)]
-    config = _file(f"{_OUTPUT}/config.json", _config(address, orders, routes))
+def build_output(
+    address: DeploymentAddress, orders: Sequence[FunctionOrder]
+) -> tuple[BuildFile, ...]:
+    routes = [row for one in orders for row in list_function_routes(one)]
+    config = _build_json_file(f"{_OUTPUT}/config.json", _build_config(address, orders, routes))
     table = json.dumps([one.row for one in routes], sort_keys=True)
-    return (config, *(file for one in orders for file in _of_function(address, one, table)))
+    return (
+        config,
+        *(file for one in orders for file in _build_function_files(address, one, table)),
+    )
 
 
-def routes_of(order: FunctionOrder) -> Iterator[ProjectRoute]:
-    return routes_in(order.name, (json.loads(text) for text in order.triggers))
+def list_function_routes(order: FunctionOrder) -> Iterator[ProjectRoute]:
+    return parse_project_routes(order.name, (json.loads(text) for text in order.triggers))
 
 
-def _config(
+def _build_config(
     address: DeploymentAddress, orders: Sequence[FunctionOrder], routes: Sequence[ProjectRoute]
 ) -> JsonObject:
-    clocks = [(one, clock) for one in orders for clock in clocks_of(address, one)]
+    clocks = [(one, clock) for one in orders for clock in list_function_clocks(address, one)]
     timed: list[JsonObject] = [
-        {"src": f"^{clock.path}$", "dest": f"/{function_name(address, one.name)}"}
+        {"src": f"^{clock.path}$", "dest": f"/{build_function_name(address, one.name)}"}
         for one, clock in clocks
     ]
-    met = own_routes(routes, lambda name: function_name(address, name))
+    met = build_vercel_routes(routes, lambda name: build_function_name(address, name))
     crons = [
-        {"path": clock.path, "schedule": own_cron(clock.schedule, clock.zone)}
+        {"path": clock.path, "schedule": convert_own_cron(clock.schedule, clock.zone)}
         for _, clock in clocks
     ]
     return {"version": 3, "routes": [*timed, *met], "crons": crons}
 
 
-def _of_function(
+def _build_function_files(
     address: DeploymentAddress, order: FunctionOrder, table: str
 ) -> Iterator[BuildFile]:
-    below = f"{_OUTPUT}/functions/{function_name(address, order.name)}.func"
-    yield _file(f"{below}/{_CONFIG}", _settings(address, order))
-    yield from (_at(below, one) for one in _archived(order))
-    said = json.dumps(_said(address, order), sort_keys=True)
-    own = ((_HANDLER, _ENTRY.format(said=said)), (f"{_FOLDER}/routes.json", table), *_around())
+    below = f"{_OUTPUT}/functions/{build_function_name(address, order.name)}.func"
+    yield _build_json_file(f"{below}/{_CONFIG}", _build_settings(address, order))
+    yield from (_move_file(below, one) for one in _read_archive_files(order))
+    said = json.dumps(_build_server_settings(address, order), sort_keys=True)
+    own = (
+        (_HANDLER, _ENTRY.format(said=said)),
+        (f"{_FOLDER}/routes.json", table),
+        *_read_server_files(),
+    )
     for path, text in own:
         yield BuildFile(f"{below}/{path}", text.encode())
 
 
-def _at(below: str, file: BuildFile) -> BuildFile:
+def _move_file(below: str, file: BuildFile) -> BuildFile:
     return BuildFile(f"{below}/{file.path}", file.content, file.mode)
 
 
-def _file(path: str, document: JsonObject) -> BuildFile:
+def _build_json_file(path: str, document: JsonObject) -> BuildFile:
     return BuildFile(path, json.dumps(document, sort_keys=True).encode())
 
 
-def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
+def _build_settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
     asked = {
         "memory": count_of(order.settings, "memory"),
         "maxDuration": count_of(order.settings, "timeout"),
@@ -118,7 +127,7 @@ def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
         "regions": [address.region] if address.region else [],
     }
     return {
-        "runtime": own_runtime(order.artifact.runtime),
+        "runtime": choose_vercel_runtime(order.artifact.runtime),
         "handler": _HANDLER,
         "launcherType": "Nodejs",
         "shouldAddHelpers": False,
@@ -126,35 +135,39 @@ def _settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
     }
 
 
-def _archived(order: FunctionOrder) -> tuple[BuildFile, ...]:
+def _read_archive_files(order: FunctionOrder) -> tuple[BuildFile, ...]:
     with zipfile.ZipFile(order.artifact.path) as archive:
         files = [one for one in archive.infolist() if not one.is_dir()]
-        found = tuple(BuildFile(one.filename, archive.read(one), _mode(one)) for one in files)
+        found = tuple(
+            BuildFile(one.filename, archive.read(one), _choose_mode(one)) for one in files
+        )
     _refuse_taken(order, frozenset(one.path for one in found))
     return found
 
 
-def _mode(entry: zipfile.ZipInfo) -> int:
+def _choose_mode(entry: zipfile.ZipInfo) -> int:
     return _RUNNABLE if entry.external_attr >> 16 & 0o111 else _PLAIN
 
 
 def _refuse_taken(order: FunctionOrder, there: frozenset[str]) -> None:
     module = order.artifact.handler.rpartition(".")[0]
     if not any(f"{module}{end}" in there for end in _ENDS):
-        raise FabricError(_problem(order, f"its archive has no module `{module}`", NO_MODULE))
+        raise FabricError(
+            _archive_problem(order, f"its archive has no module `{module}`", NO_MODULE)
+        )
     taken = sorted(one for one in there if one == _CONFIG or one.startswith(f"{_FOLDER}/"))
     if taken:
         why = f"its archive contains `{taken[0]}`, which fabric creates itself"
-        raise FabricError(_problem(order, why, "rename the file"))
+        raise FabricError(_archive_problem(order, why, "rename the file"))
 
 
-def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:
+def _archive_problem(order: FunctionOrder, why: str, hint: str) -> Problem:
     message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
     return Problem("deploy/unfit-archive", message, hint, about=spot)
 
 
 @functools.cache
-def _around() -> tuple[tuple[str, str], ...]:
+def _read_server_files() -> tuple[tuple[str, str], ...]:
     calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
     serving = [_RUNTIME / f"serving_{name}.mjs" for name in _SERVING]
     files = [(one.name, one) for one in (*sorted(_SHIM.glob("*.mjs")), *serving)]
@@ -162,14 +175,16 @@ def _around() -> tuple[tuple[str, str], ...]:
     return tuple((f"{_FOLDER}/{name}", path.read_text()) for name, path in files)
 
 
-def _said(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
-    """What the module beside the handler is told."""
+def _build_server_settings(address: DeploymentAddress, order: FunctionOrder) -> JsonObject:
+    """Build the settings for the module beside the handler."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
-    calls = conventions_of("host1").of("nodejs")
+    calls = find_conventions("host1").of("nodejs")
     module, _, name = order.artifact.handler.rpartition(".")
     paths = (str(one.get("path") or "/") for one in triggers if one.get("type") == "http")
-    clocks = [{"path": one.path, "schedule": one.schedule} for one in clocks_of(address, order)]
+    clocks = [
+        {"path": one.path, "schedule": one.schedule} for one in list_function_clocks(address, order)
+    ]
     return {
         "module": module,
         "name": name,

@@ -1,4 +1,4 @@
-"""What a service, its functions and its deployments are called at host1. No effects."""
+"""Names of a service, its functions and its deployments on Vercel. No effects."""
 
 import json
 import re
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.naming import resource_name, shortened
+from fabric.providers.naming import format_resource_name, shorten_name
 
 _NAME_LENGTH = 63
 _OTHERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -19,13 +19,13 @@ _OWNER, _NAME, _MARK, _PARTS = "fabric", "fabricService", "fabricMark", "fabricF
 
 
 class Host1Place(Struct, frozen=True):
-    """What the environment says of the project; empty where it says nothing."""
+    """The project in the environment; empty if unset."""
 
     project: str = ""
 
 
 class ProjectOwner(Struct, frozen=True):
-    """Whose a deployment is, as its metadata says it."""
+    """The owner of a deployment, as its metadata shows it."""
 
     service: str
     stage: str
@@ -36,11 +36,11 @@ class ProjectOwner(Struct, frozen=True):
 
     @property
     def _digest(self) -> str:
-        return digest_fields((self.service, self.stage))[:_OWNER_LENGTH]
+        return hash_fields((self.service, self.stage))[:_OWNER_LENGTH]
 
     def said(self, mark: str, marks: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """`marks` are names of functions with theirs."""
-        parts = " ".join(sorted(_part(*one) for one in marks))
+        """Build the metadata. `marks` maps names of functions to their marks."""
+        parts = " ".join(sorted(_hash_part(*one) for one in marks))
         mark = mark[:_MARK_LENGTH]
         return {_OWNER: self._digest, _NAME: self.name, _MARK: mark, _PARTS: parts}
 
@@ -48,13 +48,14 @@ class ProjectOwner(Struct, frozen=True):
         return said.get(_OWNER) == self._digest
 
     def count_in(self, said: Mapping[str, str], function: str, mark: str) -> int:
-        """How many functions are in a deployment, if this one is there under this mark; else 0."""
+        """Return the number of functions in a deployment, or 0 if this function with this mark is
+        not among them."""
         parts = said.get(_PARTS, "").split(" ") if self.is_of(said) else []
-        return len(parts) if _part(function, mark) in parts else 0
+        return len(parts) if _hash_part(function, mark) in parts else 0
 
 
-def _part(function: str, mark: str) -> str:
-    return digest_fields((function, mark))[:_PART_LENGTH]
+def _hash_part(function: str, mark: str) -> str:
+    return hash_fields((function, mark))[:_PART_LENGTH]
 
 
 def mark_in(said: Mapping[str, str]) -> str:
@@ -62,21 +63,21 @@ def mark_in(said: Mapping[str, str]) -> str:
 
 
 def name_in(said: Mapping[str, str]) -> str:
-    """What fabric calls the service that a deployment is of; empty for somebody else's."""
+    """Return the name of the deployment's service; empty for another owner."""
     return said.get(_NAME, "") if _OWNER in said else ""
 
 
-def owner_of(address: DeploymentAddress) -> ProjectOwner:
+def build_project_owner(address: DeploymentAddress) -> ProjectOwner:
     return ProjectOwner(address.service, address.stage)
 
 
-def function_name(address: DeploymentAddress, function: str) -> str:
-    name = _OTHERS.sub("-", resource_name(address, function))
-    return shortened(name, _NAME_LENGTH)
+def build_function_name(address: DeploymentAddress, function: str) -> str:
+    name = _OTHERS.sub("-", format_resource_name(address, function))
+    return shorten_name(name, _NAME_LENGTH)
 
 
 class ProjectVersion(Struct, frozen=True):
-    """One deployment in one project, of so many functions."""
+    """One deployment of one project, with its number of functions."""
 
     project: str = ""
     deployment: str = ""
@@ -87,8 +88,8 @@ class ProjectVersion(Struct, frozen=True):
         return f"{self.project}/{self.deployment}/{self.count}"
 
 
-def version_in(resource_id: str) -> ProjectVersion:
-    """Of nothing for an id that names none."""
+def parse_version(resource_id: str) -> ProjectVersion:
+    """Parse a resource id; the result is empty if the id names no version."""
     parts = resource_id.rsplit("/", 2)
     is_whole = len(parts) == _VERSION_PARTS and parts[2].isdecimal()
     return ProjectVersion(parts[0], parts[1], int(parts[2])) if is_whole else ProjectVersion()
@@ -98,34 +99,38 @@ _VERSION_PARTS = 3
 
 
 def count_of(settings: Pairs, name: str) -> int:
-    """0 is none."""
+    """Return a number from the settings; 0 means none."""
     text = dict(settings).get(name, "")
     return int(text) if text.isdigit() else 0
 
 
 class FunctionClock(Struct, frozen=True):
-    """A schedule of a function as the config has it, and the path that the clock asks for there.
-    Nobody guesses that: it is made of what nobody is told."""
+    """A schedule of a function, and the secret path that the scheduler calls.
+
+    The path is derived from values that are not public, so it cannot be guessed.
+    """
 
     schedule: str
     zone: str
     path: str
 
 
-def clocks_of(address: DeploymentAddress, order: FunctionOrder) -> tuple[FunctionClock, ...]:
-    name = function_name(address, order.name)
-    secret = digest_fields(("clock", order.name, order.mark, order.artifact.sha256))
+def list_function_clocks(
+    address: DeploymentAddress, order: FunctionOrder
+) -> tuple[FunctionClock, ...]:
+    name = build_function_name(address, order.name)
+    secret = hash_fields(("clock", order.name, order.mark, order.artifact.sha256))
     return tuple(
         FunctionClock(schedule, zone, f"{OWN_PATHS}clock/{name}/{number}-{secret[:_MARK_LENGTH]}")
-        for number, (schedule, zone) in enumerate(crons_in(order.triggers))
+        for number, (schedule, zone) in enumerate(list_crons(order.triggers))
     )
 
 
 OWN_PATHS = "/_fabric/"
 
 
-def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Schedules with their time zones."""
+def list_crons(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """List the schedules with their time zones."""
     found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
@@ -135,8 +140,9 @@ _VERSIONS = ("20", "22", "24")
 _USUAL = "22"
 
 
-def own_runtime(runtime: str) -> str:
-    """Without a version the usual one; empty where host1 has none such."""
+def choose_vercel_runtime(runtime: str) -> str:
+    """Return the runtime, the default version if none is given; empty if Vercel does not support
+    it."""
     found = _NODE.fullmatch(runtime)
     version = (found[1] or _USUAL) if found else ""
     return f"nodejs{version}.x" if version in _VERSIONS else ""

@@ -1,4 +1,5 @@
-"""The project of a service at host1: its name, the domain that users meet, what that leads to."""
+"""The Vercel project of a service: its name, its domain, and the deployment that the domain points
+to."""
 
 import itertools
 from urllib.parse import quote
@@ -9,13 +10,13 @@ from fabric.model.problems import FabricError, Problem
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
-    deployment_of,
-    looking,
+    build_fetch_call,
+    fetch_deployment,
 )
 from fabric.providers.host1.own_settings import ProjectOwner, name_in
 from fabric.providers.http_calls import ProviderCall
 from fabric.providers.refused_calls import RefusedCallError
-from fabric.providers.waiting import until
+from fabric.providers.waiting import poll_until
 
 _OWN_DOMAIN = ".vercel.app"
 _LOGIN_STATUS = frozenset((401, 403))
@@ -45,14 +46,14 @@ class _Domains(Struct, frozen=True):
     domains: tuple[_Domain, ...] = ()
 
 
-def project_of(work: Host1Work) -> ProjectRow:
+def fetch_project(work: Host1Work) -> ProjectRow:
     account = work.api.account
     path = account.path(account.project_path("v9"))
     return work.ask(ProviderCall("GET", path), ProjectRow)
 
 
-def domain_of(work: Host1Work) -> str:
-    """Where users meet production: a domain of their own, else host1's."""
+def fetch_domain(work: Host1Work) -> str:
+    """Return the production domain: a custom one, otherwise Vercel's."""
     account = work.api.account
     query = {"production": "true", "redirects": "false", "limit": "100", "order": "ASC"}
     path = account.path(account.project_path("v9", "/domains"), query)
@@ -65,9 +66,11 @@ def domain_of(work: Host1Work) -> str:
     return min(names, key=lambda name: name.endswith(_OWN_DOMAIN))
 
 
-def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRow | None:
-    """What users meet there, where nobody else has put it there."""
-    there = deployment_of(work, domain)
+def fetch_own_production(
+    work: Host1Work, owner: ProjectOwner, domain: str
+) -> HostDeploymentRow | None:
+    """Return the production deployment, unless another owner published it."""
+    there = fetch_deployment(work, domain)
     if there is None or owner.is_of(there.meta):
         return there
     whose = name_in(there.meta)
@@ -82,9 +85,9 @@ def shown(work: Host1Work, owner: ProjectOwner, domain: str) -> HostDeploymentRo
     )
 
 
-def own_project(work: Host1Work) -> ProjectRow:
-    """One in which a build's output is looked for where it is put."""
-    project = project_of(work)
+def require_own_project(work: Host1Work) -> ProjectRow:
+    """Return the project, if it reads a build's output from the expected directory."""
+    project = fetch_project(work)
     if project.root_directory:
         folder = work.quoted(project.root_directory)
         message = f"the Vercel project `{project.name}` has the root directory `{folder}`"
@@ -93,49 +96,49 @@ def own_project(work: Host1Work) -> ProjectRow:
     return project
 
 
-def led_to(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
-    """From now on the project's domains lead to it. What was met once is gone back to."""
+def point_domains(work: Host1Work, domain: str, row: HostDeploymentRow) -> None:
+    """Point the project's domains to a deployment, with a rollback if it had traffic before."""
     tries = itertools.count()
 
     def act() -> None:
-        """What a try has done whose answer was lost is not done again."""
-        if next(tries) == 0 or _shown_once(work, domain) != row.ident:
-            _lead(work, row)
+        """Point the domains unless an earlier try with a lost response did."""
+        if next(tries) == 0 or _fetch_production_once(work, domain) != row.ident:
+            _point_to(work, row)
 
     work.patient(act)
 
     def look() -> str | None:
-        there = deployment_of(work, domain)
+        there = fetch_deployment(work, domain)
         return row.ident if there is not None and there.ident == row.ident else None
 
-    if until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.waiting, work.watch) is None:
         message = f"the deployment {row.ident} was promoted, but `{domain}` does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
 
 
-def _shown_once(work: Host1Work, domain: str) -> str:
+def _fetch_production_once(work: Host1Work, domain: str) -> str:
     try:
-        return work.api.once(looking(work, domain), HostDeploymentRow).ident
+        return work.api.once(build_fetch_call(work, domain), HostDeploymentRow).ident
     except RefusedCallError as error:
         if error.is_gone:
             return ""
         raise
 
 
-def _lead(work: Host1Work, row: HostDeploymentRow) -> None:
-    """Not every plan goes back as far as one likes: then it is promoted as if it was new."""
+def _point_to(work: Host1Work, row: HostDeploymentRow) -> None:
+    """Roll back to a deployment, or promote it if the plan limits rollbacks."""
     if row.was_met:
         try:
-            work.api.once(_pointing(work, "v1", "rollback", row.ident), object)
+            work.api.once(_build_point_call(work, "v1", "rollback", row.ident), object)
         except RefusedCallError as error:
             if error.status in _LOGIN_STATUS:
                 raise
         else:
             return
-    work.api.once(_pointing(work, "v10", "promote", row.ident), object)
+    work.api.once(_build_point_call(work, "v10", "promote", row.ident), object)
 
 
-def _pointing(work: Host1Work, version: str, verb: str, ident: str) -> ProviderCall:
+def _build_point_call(work: Host1Work, version: str, verb: str, ident: str) -> ProviderCall:
     account = work.api.account
     path = account.project_path(version, f"/{verb}/{quote(ident, safe='')}")
     return ProviderCall("POST", account.path(path))

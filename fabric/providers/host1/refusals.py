@@ -1,16 +1,16 @@
-"""What host1's interface answers instead of doing as asked, in words: who, what, what to do."""
+"""Vercel error responses as problems with a cause and a hint."""
 
 import re
 
 from fabric.model.problems import Problem
-from fabric.providers.refused_calls import Quoted, RefusedCallError, own_words
+from fabric.providers.refused_calls import Quoted, RefusedCallError, format_generic_hint
 
 # Whatever is below it may be gone by itself.
 _OF_THE_PROJECT = re.compile(r"GET /v9/projects/[^/]+(/domains)?")
 _LOGIN_STATUS = frozenset((401, 403))
 
 
-def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     words = f"{whose}: `{error.call}` was rejected, {error.status} {quoted(error.words)}"
     if error.status in _LOGIN_STATUS:
         hint = (
@@ -24,4 +24,4 @@ def judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
             "`HOST1_ORG_ID` the ID of its team"
         )
         return Problem("credentials/refused", words, hint)
-    return Problem("provider/refused", words, own_words("Vercel"))
+    return Problem("provider/refused", words, format_generic_hint("Vercel"))

@@ -1,4 +1,4 @@
-"""What a service has at host1, taken away: all of its deployments, and the project stays."""
+"""Delete a service on Vercel: all its deployments. The project stays."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.host1.deployments import (
     Host1Work,
     HostDeploymentRow,
-    all_deployments,
-    deleted,
+    delete_deployment,
+    list_deployments,
 )
-from fabric.providers.host1.own_settings import owner_of
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.host1.own_settings import build_project_owner
+from fabric.providers.parallel_map import run_parallel
 
 
 def refuse_single(
@@ -25,15 +25,15 @@ def refuse_single(
     raise FabricError(Problem("remove/whole-service", message, hint))
 
 
-def dissolved(
+def delete_service(
     work: Host1Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],  # noqa: ARG001 - metadata tells what is ours
 ) -> None:
-    """With what users meet go its domains' ways to it."""
-    owner = owner_of(address)
-    own = [one for one in all_deployments(work) if owner.is_of(one.meta)]
-    side_by_side(lambda one: _delete(work, one), own)
+    """Delete all deployments. Deleting the production deployment also unlinks its domains."""
+    owner = build_project_owner(address)
+    own = [one for one in list_deployments(work) if owner.is_of(one.meta)]
+    run_parallel(lambda one: _delete(work, one), own)
     if own:
         work.watch.hear(
             f"deleted {len(own)} deployments of {owner.name}; the project was not deleted"
@@ -42,4 +42,4 @@ def dissolved(
 
 def _delete(work: Host1Work, one: HostDeploymentRow) -> None:
     with work.told(f"the deployment {one.ident}"):
-        deleted(work, one.ident)
+        delete_deployment(work, one.ident)

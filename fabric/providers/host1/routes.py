@@ -1,8 +1,10 @@
-"""Which requests each function of a project is sent. No effects.
+"""The routes of a project's functions on Vercel. No effects.
 
-host1 takes the first route that fits: so the closest path comes first, and a method before ANY, as
-fabric's own servers choose. What fits a path and no method of it is sent to any function that has
-the path: each knows all routes of the service, and answers 405, or a browser that asks before.
+Vercel uses the first matching route. So the most specific path comes first, and a method before
+ANY, as in fabric's own servers.
+
+A request with a known path and another method is routed to any function with that path. Each
+function knows all routes of the service, and answers 405 or the CORS preflight.
 """
 
 import re
@@ -11,7 +13,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.cors import cors_row
+from fabric.model.cors import encode_cors
 from fabric.model.outcomes.json_struct import JsonObject
 
 ANY = "ANY"
@@ -23,7 +25,7 @@ _EXPRESSIONS = {"{}": "[^/]+", "{+}": ".+"}
 
 
 class ProjectRoute(Struct, frozen=True):
-    """`number` is that of the trigger; `cors` is as the config has it."""
+    """A route. `number` is the number of the trigger; `cors` is the config value."""
 
     function: str
     number: int
@@ -37,7 +39,7 @@ class ProjectRoute(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[str, ...]:
-        """Its segments; parameters lose their names, and a slash at the end says nothing."""
+        """Its segments, without parameter names or trailing slash."""
         return tuple(_PARAMETER.sub(r"{\1}", one) for one in self.path.strip("/").split("/"))
 
     @property
@@ -46,9 +48,9 @@ class ProjectRoute(Struct, frozen=True):
 
     @property
     def row(self) -> JsonObject:
-        """As what stands around a handler reads it."""
+        """The route in the format of the server files."""
         named: JsonObject = {"function": self.function, "method": self.method, "path": self.path}
-        return {**named, "cors": cors_row(self.cors)}
+        return {**named, "cors": encode_cors(self.cors)}
 
 
 def _rank(segment: str) -> int:
@@ -57,15 +59,19 @@ def _rank(segment: str) -> int:
     return _MANY if segment == "{+}" else 1
 
 
-def routes_in(function: str, triggers: Iterator[Mapping[str, object]]) -> Iterator[ProjectRoute]:
+def parse_project_routes(
+    function: str, triggers: Iterator[Mapping[str, object]]
+) -> Iterator[ProjectRoute]:
     for number, one in enumerate(triggers):
         if one.get("type") == "http":
             method, path = str(one.get("method") or "GET").upper(), str(one.get("path") or "/")
             yield ProjectRoute(function, number, method, path, one.get("cors"))
 
 
-def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
-    """Those that no request tells apart."""
+def find_route_conflicts(
+    routes: Sequence[ProjectRoute],
+) -> Iterator[tuple[ProjectRoute, ProjectRoute]]:
+    """Yield pairs of routes that match the same requests."""
     seen: dict[tuple[str, tuple[str, ...]], ProjectRoute] = {}
     for one in routes:
         first = seen.setdefault((one.method, one.shape), one)
@@ -73,47 +79,49 @@ def twice(routes: Sequence[ProjectRoute]) -> Iterator[tuple[ProjectRoute, Projec
             yield first, one
 
 
-def own_routes(
+def build_vercel_routes(
     routes: Sequence[ProjectRoute], name_of: Callable[[str], str]
 ) -> Iterator[JsonObject]:
-    """In host1's own words and order; `name_of` is what a function is called there."""
+    """Build the routes in Vercel's format and order; `name_of` returns the deployed function
+    name."""
     ordered = sorted(routes, key=_order)
     for one in ordered:
-        row = {**_written(one), "dest": f"/{name_of(one.function)}"}
-        yield row if one.method == ANY else {**row, "methods": _methods(one.method)}
+        row = {**_build_route_head(one), "dest": f"/{name_of(one.function)}"}
+        yield row if one.method == ANY else {**row, "methods": _list_methods(one.method)}
     taken = {one.shape for one in ordered if one.method == ANY}
     for one in ordered:
         if one.shape not in taken:
             taken.add(one.shape)
-            yield {**_written(one), "dest": f"/{name_of(one.function)}"}
+            yield {**_build_route_head(one), "dest": f"/{name_of(one.function)}"}
 
 
 def _order(one: ProjectRoute) -> tuple[tuple[int, ...], tuple[str, ...], int, str]:
-    """GET takes HEAD, too, where nobody else does."""
+    """Return the sort key. GET routes also take HEAD, unless another function has a HEAD route."""
     return one.rank, one.shape, _LATER.get(one.method, 0), one.title
 
 
-def _methods(method: str) -> list[str]:
+def _list_methods(method: str) -> list[str]:
     return ["GET", "HEAD"] if method == "GET" else [method]
 
 
-def _written(one: ProjectRoute) -> JsonObject:
-    return {"src": expression_of(one.shape), "caseSensitive": True}
+def _build_route_head(one: ProjectRoute) -> JsonObject:
+    return {"src": build_expression(one.shape), "caseSensitive": True}
 
 
-def expression_of(shape: tuple[str, ...]) -> str:
+def build_expression(shape: tuple[str, ...]) -> str:
     if shape == ("",):
         return "^/$"
-    return "^/" + "/".join(_EXPRESSIONS.get(one) or _literal(one) for one in shape) + "/?$"
+    return "^/" + "/".join(_EXPRESSIONS.get(one) or _escape_literal(one) for one in shape) + "/?$"
 
 
-def _literal(segment: str) -> str:
-    """A path comes as it was sent, and may be sent with escapes: in large letters or small ones."""
-    sent = re.sub(_ESCAPE, _in_both_cases, re.escape(quote(segment)))
+def _escape_literal(segment: str) -> str:
+    """Build the expression of a literal segment, which matches encoded characters in uppercase and
+    lowercase."""
+    sent = re.sub(_ESCAPE, _match_both_cases, re.escape(quote(segment)))
     forms = sorted({re.escape(segment), sent})
     return forms[0] if len(forms) == 1 else f"(?:{'|'.join(forms)})"
 
 
-def _in_both_cases(escape: re.Match[str]) -> str:
+def _match_both_cases(escape: re.Match[str]) -> str:
     signs = (one if one.isdigit() else f"[{one}{one.lower()}]" for one in escape[1])
     return f"%{''.join(signs)}"

@@ -1,4 +1,4 @@
-"""host2's interface: calls with a token, answers as typed values, refusals by its own words."""
+"""Client of the Netlify API: calls with a token, typed responses and error messages."""
 
 from typing import TypeVar
 from urllib.parse import quote
@@ -7,7 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, opened, sent, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_token,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -15,7 +20,7 @@ T = TypeVar("T")
 
 
 class Host2Account(Struct, frozen=True):
-    """One site, at which address, with whose token."""
+    """One site, with its endpoint and token."""
 
     base_url: str
     token: Secret[str]
@@ -27,7 +32,7 @@ class Host2Account(Struct, frozen=True):
 
 
 class Host2Fault(Struct, frozen=True):
-    """What is not as asked for is told by one message, or by many."""
+    """A validation error with one message or several."""
 
     message: str = ""
     errors: object = None
@@ -38,19 +43,20 @@ class Host2Fault(Struct, frozen=True):
 
 
 class Host2Api:
-    """Thread-safe."""
+    """Thread-safe API client."""
 
     def __init__(self, account: Host2Account, http: Http | None = None) -> None:
         self.account = account
-        self._http = http or opened("host2")
+        self._http = http or open_provider_http("host2")
 
     def close(self) -> None:
         self._http.close()
 
     def once(self, call: ProviderCall, kind: type[T]) -> T:
-        """TransientError where nobody knows what became of it; RefusedCallError for a no."""
-        reply = sent(self._http, self.account.base_url, self.account.token, call)
+        """Make a call once. Raises a TransientError if the outcome is unknown, otherwise a
+        RefusedCallError."""
+        reply = send_with_token(self._http, self.account.base_url, self.account.token, call)
         if reply.ok:
-            return understood(call, replace(reply, content=reply.content or b"null"), kind)
-        refusal = understood(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
+            return decode_reply(call, replace(reply, content=reply.content or b"null"), kind)
+        refusal = decode_reply(call, replace(reply, content=reply.content or b"{}"), Host2Fault)
         raise RefusedCallError(reply.status, refusal.words, call.title)

@@ -1,8 +1,8 @@
-"""Schedules as host2 reads them: five fields, in UTC, one for a function. No effects."""
+"""Schedules on Netlify: five cron fields in UTC, one schedule per deployed function. No effects."""
 
-from fabric.providers.five_fields import in_utc
+from fabric.providers.five_fields import convert_utc_schedule
 
 
-def own_cron(schedule: str, zone: str = "") -> str:
-    """A ValueError says what host2 cannot say."""
-    return in_utc(schedule, zone, "Netlify")
+def convert_own_cron(schedule: str, zone: str = "") -> str:
+    """Convert a schedule. Raises a ValueError if Netlify cannot express it."""
+    return convert_utc_schedule(schedule, zone, "Netlify")

@@ -1,4 +1,4 @@
-"""host2 by its own interface: one site for a service, and one deploy for all of its functions."""
+"""The built-in deployer for Netlify: one site per service, and one deploy for all its functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,34 +9,37 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
 from fabric.providers.guarded_deployer import GuardedDeployer, Operations
 from fabric.providers.host2.api import Host2Api
+from fabric.providers.host2.capability_checks import find_unsupported
 from fabric.providers.host2.deploy_plan import refuse_orders
 from fabric.providers.host2.deploys import Host2Work
-from fabric.providers.host2.identity import identity
-from fabric.providers.host2.kept import other_site
-from fabric.providers.host2.looking import found, kept_under, lost
-from fabric.providers.host2.making import made
+from fabric.providers.host2.identity import fetch_identity
+from fabric.providers.host2.inspection import find_function, find_missing, find_versions_by_marks
+from fabric.providers.host2.making import deploy_orders
 from fabric.providers.host2.own_settings import Host2Place
-from fabric.providers.host2.refusals import judged
-from fabric.providers.host2.releasing import released
-from fabric.providers.host2.removing import dissolved, refuse_single
-from fabric.providers.host2.unfit import unfit_drafts
+from fabric.providers.host2.refusals import classify_refusal
+from fabric.providers.host2.release_state import find_site_conflict
+from fabric.providers.host2.releasing import release_service
+from fabric.providers.host2.removing import delete_service, refuse_single
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, told
+from fabric.providers.refused_calls import Quoted, convert_call_errors
 
-_OPERATIONS = Operations(made, released, refuse_single, dissolved, found)
+_OPERATIONS = Operations(
+    deploy_orders, release_service, refuse_single, delete_service, find_function
+)
 
 
 class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
-    """`connect` gives the interface, `place` is the site that the environment names."""
+    """The Netlify deployer. `connect` returns the client; `place` is the site in the
+    environment."""
 
     connect: Callable[[], Host2Api]
     place: Host2Place = Host2Place()
@@ -49,8 +52,10 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
     def operations(self) -> Operations[Host2Work]:
         return _OPERATIONS
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> Host2Work:
-        """Raises for a record of another site."""
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> Host2Work:
+        """Open the context of one call. Raises for a record of another site."""
         said = self.elsewhere(address.previous) if address.previous else None
         if said is not None:
             raise FabricError(said)
@@ -63,7 +68,7 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         self.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        return other_site(record, self.place.site)
+        return find_site_conflict(record, self.place.site)
 
     @property
     def sole_place(self) -> str:
@@ -71,14 +76,14 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions))
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions))
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
         with self._call(f"`{address.service}`", address) as work:
-            return kept_under(work, address, marks)
+            return find_versions_by_marks(work, address, marks)
 
     def missing(
         self,
@@ -86,14 +91,14 @@ class Host2Sites(GuardedDeployer[Host2Work], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - they are in the one deploy
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(lost(work, address))
+            return tuple(find_missing(work, address))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call("`host2`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, judged, self.hide, orders)
+        return convert_call_errors(whose, classify_refusal, self.hide, orders)

@@ -1,4 +1,4 @@
-"""Deploys of a site at host2: looked for by their titles, made, brought, published."""
+"""Deploys of a Netlify site: find them by title, create, upload and publish them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.host2.api import Host2Api
-from fabric.providers.host2.refusals import judged
-from fabric.providers.http_calls import ProviderCall, patient, sending
+from fabric.providers.host2.refusals import classify_refusal
+from fabric.providers.http_calls import ProviderCall, build_json_call, retry_transient
 from fabric.providers.refused_calls import (
     Quoted,
     RefusedCallError,
-    explained,
-    own_words,
-    unless_gone,
+    convert_refusals,
+    format_generic_hint,
+    ignore_missing,
 )
-from fabric.providers.waiting import WAITING, Waiting, until
+from fabric.providers.waiting import WAITING, RetryPolicy, poll_until
 
 T = TypeVar("T")
 _PAGE = 100
@@ -32,7 +32,7 @@ _LONGER = 10
 
 
 class DeployRow(Struct, frozen=True):
-    """`required_functions` are digests of what host2 does not have yet."""
+    """A deploy. `required_functions` are hashes of functions that Netlify still needs."""
 
     id: str
     state: str = ""
@@ -61,13 +61,12 @@ class SiteRow(Struct, frozen=True):
 
 
 class Host2Work(Struct, frozen=True):
-    """What every call needs: the interface, who watches, how host2's words are shown, and how
-    long to wait."""
+    """The context of every call: client, watch, redaction and waiting limits."""
 
     api: Host2Api
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     @property
     def site(self) -> str:
@@ -77,61 +76,61 @@ class Host2Work(Struct, frozen=True):
         return self.api.account.site_path + rest
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, classify_refusal)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Netlify", self.waiting, self.watch)
+        return retry_transient(act, "Netlify", self.waiting, self.watch)
 
 
-def site_of(work: Host2Work) -> SiteRow:
+def fetch_site(work: Host2Work) -> SiteRow:
     return work.ask(ProviderCall("GET", work.path()), SiteRow)
 
 
-def deploy_of(work: Host2Work, ident: str) -> DeployRow | None:
-    """host2 takes away what was not published for long."""
+def fetch_deploy(work: Host2Work, ident: str) -> DeployRow | None:
+    """Fetch a deploy. Netlify deletes deploys that stay unpublished for long."""
     try:
-        return work.ask(_looking(work, ident), DeployRow)
+        return work.ask(_build_fetch_call(work, ident), DeployRow)
     except RefusedCallError as error:
         if error.is_gone:
             return None
         raise
 
 
-def _looking(work: Host2Work, ident: str) -> ProviderCall:
+def _build_fetch_call(work: Host2Work, ident: str) -> ProviderCall:
     return ProviderCall("GET", work.path(f"/deploys/{quote(ident, safe='')}"))
 
 
-def all_deploys(work: Host2Work) -> Iterator[DeployRow]:
-    """The newest first."""
-    page, rows = 1, _page(work, 1)
+def list_deploys(work: Host2Work) -> Iterator[DeployRow]:
+    """Yield all deploys, newest first."""
+    page, rows = 1, _fetch_page(work, 1)
     while rows:
         yield from rows
         page += 1
-        rows = _page(work, page) if len(rows) == _PAGE else ()
+        rows = _fetch_page(work, page) if len(rows) == _PAGE else ()
 
 
-def newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
-    """As many as one call tells."""
-    return _page(work, 1)
+def list_newest_deploys(work: Host2Work) -> tuple[DeployRow, ...]:
+    """Return the newest deploys, as many as one call returns."""
+    return _fetch_page(work, 1)
 
 
-def _page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
-    return work.patient(lambda: _page_once(work, number))
+def _fetch_page(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+    return work.patient(lambda: _fetch_page_once(work, number))
 
 
-def _page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
+def _fetch_page_once(work: Host2Work, number: int) -> tuple[DeployRow, ...]:
     path = work.path(f"/deploys?page={number}&per_page={_PAGE}")
     return work.api.once(ProviderCall("GET", path), tuple[DeployRow, ...])
 
 
 class WantedDeploy(Struct, frozen=True):
-    """`document` holds values of variables: nobody is shown it. `digests` are those of functions
-    that can be brought."""
+    """The desired deploy. `document` contains variable values and must not be shown. `digests` are
+    hashes of uploadable functions."""
 
     title: str
     document: JsonObject
@@ -141,40 +140,42 @@ class WantedDeploy(Struct, frozen=True):
         return next((one for one in rows if self.is_met_by(one)), None)
 
     def is_met_by(self, row: DeployRow) -> bool:
-        """One that waits for what nobody has any more is of no use: the same files, packed
-        elsewhere, may be other bytes."""
+        """Return whether a deploy can be used. A deploy that waits for files with unknown hashes
+        cannot: repacking the same files can give other bytes."""
         can_end = self.digests.issuperset(row.required_functions or ())
         return row.title == self.title and not row.is_failed and can_end
 
 
-def created(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
-    """One that is there under this title, or a new one. What a try has made whose answer was lost
-    is among the newest: the next finds it."""
+def create_deploy(work: Host2Work, wanted: WantedDeploy) -> DeployRow:
+    """Return a deploy with this title, existing or new.
+
+    A deploy from a call with a lost response is among the newest, so the next try finds it.
+    """
     path = work.path(f"/deploys?title={quote(wanted.title)}")
-    call = sending("POST", path, wanted.document)
+    call = build_json_call("POST", path, wanted.document)
 
     def act() -> DeployRow:
-        found = wanted.among(_page_once(work, 1))
+        found = wanted.among(_fetch_page_once(work, 1))
         if found is not None and not found.is_ready:
             # A list does not tell what is still to be brought.
-            found = wanted.among([work.api.once(_looking(work, found.id), DeployRow)])
+            found = wanted.among([work.api.once(_build_fetch_call(work, found.id), DeployRow)])
         return found or work.api.once(call, DeployRow)
 
     return work.patient(act)
 
 
 def is_required(work: Host2Work, ident: str, sha256: str) -> bool:
-    row = work.api.once(_looking(work, ident), DeployRow)
+    row = work.api.once(_build_fetch_call(work, ident), DeployRow)
     return sha256 in (row.required_functions or ())
 
 
-def made_ready(work: Host2Work, row: DeployRow) -> None:
-    """Waits until host2 has taken in all that was brought."""
+def wait_until_processed(work: Host2Work, row: DeployRow) -> None:
+    """Wait until Netlify has processed all uploads."""
     seen = row.state
 
     def look() -> DeployRow | None:
         nonlocal seen
-        found = work.ask(_looking(work, row.id), DeployRow)
+        found = work.ask(_build_fetch_call(work, row.id), DeployRow)
         if found.state != seen:
             work.watch.hear(f"the deploy {row.id} is {found.state}")
             seen = found.state
@@ -183,7 +184,7 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     if not row.is_ready:
         work.watch.hear(f"waiting until the deploy {row.id} is ready")
     longer = replace(work.waiting, most=work.waiting.most * _LONGER)
-    found = row if row.is_ready else until(look, longer, work.watch)
+    found = row if row.is_ready else poll_until(look, longer, work.watch)
     if found is None:
         message = f"timeout: the deploy {row.id} is still {seen} after {longer.most:.0f} s"
         hint = "check it in the Netlify dashboard, then run the command again to continue"
@@ -191,24 +192,24 @@ def made_ready(work: Host2Work, row: DeployRow) -> None:
     if found.is_failed:
         said = work.quoted(found.error_message or found.state)
         message = f"the deploy {row.id} failed: {said}"
-        raise FabricError(Problem("provider/refused", message, own_words("Netlify")))
+        raise FabricError(Problem("provider/refused", message, format_generic_hint("Netlify")))
 
 
-def published(work: Host2Work, ident: str) -> None:
-    """From now on it is what the site's own address leads to."""
+def publish_deploy(work: Host2Work, ident: str) -> None:
+    """Publish a deploy at the site's address."""
     call = ProviderCall("POST", work.path(f"/deploys/{quote(ident, safe='')}/restore"))
     work.ask(call, object)
 
     def look() -> SiteRow | None:
-        site = site_of(work)
+        site = fetch_site(work)
         is_met = site.published_deploy is not None and site.published_deploy.id == ident
         return site if is_met else None
 
-    if until(look, work.waiting, work.watch) is None:
+    if poll_until(look, work.waiting, work.watch) is None:
         message = f"the deploy {ident} was published, but the site does not point to it"
         raise FabricError(Problem("provider/not-ready", message, "run the command again"))
 
 
-def deleted(work: Host2Work, ident: str) -> None:
-    with unless_gone():
+def delete_deploy(work: Host2Work, ident: str) -> None:
+    with ignore_missing():
         work.ask(ProviderCall("DELETE", f"/deploys/{quote(ident, safe='')}"), object)

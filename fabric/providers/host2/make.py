@@ -1,4 +1,4 @@
-"""host2's deployer from what surrounds a run: which site, with whose token, at which address."""
+"""Create the Netlify deployer from the environment: site, token and endpoint."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from fabric.providers.connections import Connections
 from fabric.providers.host2.api import Host2Account, Host2Api
 from fabric.providers.host2.deployer import Host2Sites
 from fabric.providers.host2.own_settings import Host2Place
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 from fabric.providers.run_command import CommandEnvironment
 
@@ -15,21 +15,21 @@ _OFFICIAL = "https://api.netlify.com/api/v1"
 _TOKEN, _SITE = "HOST2_AUTH_TOKEN", "HOST2_SITE_ID"
 
 
-def host2_sites(around: CommandEnvironment, connections: Connections) -> Host2Sites:
+def open_host2_deployer(around: CommandEnvironment, connections: Connections) -> Host2Sites:
     env = around.env.reveal()
     secrets = filter(None, (*around.hide.reveal(), env.get(_TOKEN)))
-    hide = redaction_of(secrets, env.items())
+    hide = build_redaction(secrets, env.items())
 
     def connect() -> Host2Api:
-        """What a config says can be judged without credentials: they are asked for here."""
-        account = _account(env)
+        """Connect and require credentials only here: settings can be checked without them."""
+        account = _read_account(env)
         key = ("host2", account.base_url, account.site, account.token.reveal())
         return connections.shared(key, lambda: Host2Api(account))
 
     return Host2Sites(connect, Host2Place(env.get(_SITE, "")), hide=hide)
 
 
-def _account(env: Mapping[str, str]) -> Host2Account:
+def _read_account(env: Mapping[str, str]) -> Host2Account:
     require_variables("host2", env, (_TOKEN, _SITE))
     base_url = env.get("HOST2_API_BASE_URL") or _OFFICIAL
     refuse_plain("HOST2_API_BASE_URL", base_url)

@@ -1,62 +1,62 @@
-"""A deploy at host2: all functions of a service, brought to a draft that nobody meets yet."""
+"""Deploy to Netlify: upload all functions of a service to a draft deploy without traffic."""
 
 import itertools
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, FunctionOrder, LiveFunction
-from fabric.providers.host2.deploy_plan import DeployPlan, planned
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.host2.deploy_plan import DeployPlan, plan_deploy
 from fabric.providers.host2.deploys import (
     DeployRow,
     Host2Work,
     SiteRow,
-    created,
-    deploy_of,
+    create_deploy,
+    fetch_deploy,
+    fetch_site,
     is_required,
-    made_ready,
-    newest_deploys,
-    site_of,
+    list_newest_deploys,
+    wait_until_processed,
 )
-from fabric.providers.host2.noted import noted_wholes
+from fabric.providers.host2.noted import list_recorded_wholes
 from fabric.providers.host2.own_settings import (
     ServiceOwner,
     SiteVersion,
-    function_name,
+    build_function_name,
+    build_service_owner,
     is_of_nobody,
-    owner_of,
-    version_in,
+    parse_version,
 )
 from fabric.providers.host2.uploads import FunctionUpload
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.only_version import refuse_without_version
-from fabric.providers.refused_calls import untouched
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.refused_calls import mark_untouched
+from fabric.providers.version_pinning import refuse_without_version
 
 _BYTES = "application/octet-stream"
 
 
-def made(
+def deploy_orders(
     work: Host2Work, address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[LiveFunction, ...]:
-    with untouched():
-        plan = planned(address, orders)
-    own_site(work, owner_of(address))
-    row = _then(work, address, plan, orders)
+    with mark_untouched():
+        plan = plan_deploy(address, orders)
+    require_own_site(work, build_service_owner(address))
+    row = _find_earlier_deploy(work, address, plan, orders)
     if row is None:
         for order in orders:
             refuse_without_version(order)
-        row = created(work, plan.wanted)
-    _brought(work, plan, row)
-    made_ready(work, row)
+        row = create_deploy(work, plan.wanted)
+    _upload_functions(work, plan, row)
+    wait_until_processed(work, row)
     work.watch.hear(f"the deploy {row.id} is ready and receives no traffic yet")
     version = SiteVersion(work.site, row.id, len(orders))
-    return tuple(_live(address, order, version) for order in orders)
+    return tuple(_build_live_function(address, order, version) for order in orders)
 
 
-def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
-    """The site, where nobody else has published anything in it."""
-    site = site_of(work)
+def require_own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
+    """Return the site, unless another owner has published in it."""
+    site = fetch_site(work)
     there = site.published_deploy
     if there is None or owner.is_of(there.title) or is_of_nobody(there.title):
         return site
@@ -71,32 +71,34 @@ def own_site(work: Host2Work, owner: ServiceOwner) -> SiteRow:
     )
 
 
-def _then(
+def _find_earlier_deploy(
     work: Host2Work,
     address: DeploymentAddress,
     plan: DeployPlan,
     orders: Sequence[FunctionOrder],
 ) -> DeployRow | None:
-    """On a way back the deploy of then, if it is still there, and is what is ordered: as the record
-    has noted of it, or as its title says, whatever stood around its handlers then."""
-    idents = {version_in(order.version).deploy for order in orders} - {""}
+    """Find the deploy to roll back to, if it still exists and contains the order.
+
+    State or the title shows its content. Its server files can differ.
+    """
+    idents = {parse_version(order.version).deploy for order in orders} - {""}
     if not idents:
         return None
-    owner, marked = owner_of(address), [(order.name, order.mark) for order in orders]
-    noted = frozenset(one.deploy for one in noted_wholes(address.previous, marked))
+    owner, marked = build_service_owner(address), [(order.name, order.mark) for order in orders]
+    noted = frozenset(one.deploy for one in list_recorded_wholes(address.previous, marked))
     for ident in sorted({*noted, *idents}, key=lambda one: (one not in idents, one)):
-        found = deploy_of(work, ident)
+        found = fetch_deploy(work, ident)
         if found is not None and found.is_ready and owner.is_of(found.title):
             counts = {owner.count_in(found.title, *one) for one in marked}
             if ident in noted or counts == {len(marked)}:
                 return found
-    return plan.wanted.among(newest_deploys(work))
+    return plan.wanted.among(list_newest_deploys(work))
 
 
-def _brought(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
+def _upload_functions(work: Host2Work, plan: DeployPlan, row: DeployRow) -> None:
     required = row.required_functions or ()
     uploads = [one for one in plan.uploads if one.sha256 in required]
-    side_by_side(lambda one: _bring(work, row.id, one), uploads)
+    run_parallel(lambda one: _bring(work, row.id, one), uploads)
 
 
 def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
@@ -106,18 +108,20 @@ def _bring(work: Host2Work, ident: str, upload: FunctionUpload) -> None:
     tries = itertools.count()
 
     def act() -> None:
-        """What a try has brought whose answer was lost is not asked for again."""
+        """Upload the file unless an earlier try with a lost response did."""
         if next(tries) == 0 or is_required(work, ident, upload.sha256):
             work.api.once(call, object)
 
-    with concerning(upload.function), work.told(f"function `{upload.function}`"):
+    with attach_error_spot(upload.function), work.told(f"function `{upload.function}`"):
         work.patient(act)
 
 
-def _live(address: DeploymentAddress, order: FunctionOrder, version: SiteVersion) -> LiveFunction:
+def _build_live_function(
+    address: DeploymentAddress, order: FunctionOrder, version: SiteVersion
+) -> LiveFunction:
     return LiveFunction(
         order.name,
-        function_name(address, order.name),
+        build_function_name(address, order.name),
         version.text,
         artifact_sha256=order.artifact.sha256,
         mark=order.mark,

@@ -1,4 +1,4 @@
-"""Paths of routes with their parameters: which requests fit two of them. No effects."""
+"""Route paths with parameters, and which requests match two of them. No effects."""
 
 import re
 
@@ -7,24 +7,24 @@ _NAME = re.compile(r"\{[^{}+]+(\+?)\}")
 ONE, MANY = "{}", "{+}"
 
 
-def shape_of(path: str) -> Shape:
-    """Its segments; parameters lose their names, and a slash at the end says nothing."""
+def parse_shape(path: str) -> Shape:
+    """Return the segments, without parameter names or trailing slash."""
     return tuple(_NAME.sub(r"{\1}", one) for one in path.strip("/").split("/"))
 
 
-def overlap(one: Shape, other: Shape) -> bool:
-    """Whether any path fits both."""
+def is_overlapping(one: Shape, other: Shape) -> bool:
+    """Return whether any path matches both."""
     if not one or not other:
         return one == other
     both = (one[0], other[0])
     if MANY in both:
         return "" not in both
     is_same = one[0] == other[0] or (ONE in both and "" not in both)
-    return is_same and overlap(one[1:], other[1:])
+    return is_same and is_overlapping(one[1:], other[1:])
 
 
 def is_within(one: Shape, other: Shape) -> bool:
-    """Whether each path that fits the first fits the second."""
+    """Return whether each path that matches the first also matches the second."""
     if not one or not other:
         return one == other
     if other[0] == MANY:
@@ -34,7 +34,7 @@ def is_within(one: Shape, other: Shape) -> bool:
     return is_within(one[1:], other[1:])
 
 
-def expression_of(shape: Shape) -> str:
-    """As a regular expression in the common tongue of all engines."""
+def build_expression(shape: Shape) -> str:
+    """Build a regular expression in the syntax that all engines share."""
     parts = {ONE: "[^/]+", MANY: ".+"}
     return "^/" + "/".join(parts.get(one) or re.escape(one) for one in shape) + "/?$"

@@ -1,35 +1,39 @@
-"""A release at host2: the deploy that was made ready is published, with all that is in it."""
+"""Release on Netlify: publish the prepared deploy with everything in it."""
 
 from collections.abc import Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.host2.deploys import Host2Work, published
-from fabric.providers.host2.kept import DEPLOY, SITE
-from fabric.providers.host2.making import own_site
-from fabric.providers.host2.own_settings import function_name, owner_of, version_in
-from fabric.providers.naming import function_endpoint
+from fabric.providers.host2.deploys import Host2Work, publish_deploy
+from fabric.providers.host2.making import require_own_site
+from fabric.providers.host2.own_settings import (
+    build_function_name,
+    build_service_owner,
+    parse_version,
+)
+from fabric.providers.host2.release_state import DEPLOY, SITE
+from fabric.providers.naming import build_function_endpoint
 
 
-def released(
+def release_service(
     work: Host2Work, address: DeploymentAddress, functions: Sequence[LiveFunction]
 ) -> Released:
     # What a deploy has failed to make has no version.
-    functions = [one for one in functions if version_in(one.resource_id).deploy]
-    ident = _one_deploy(address, functions)
+    functions = [one for one in functions if parse_version(one.resource_id).deploy]
+    ident = _require_one_deploy(address, functions)
     # Whatever was noted: somebody may have published another one on the page of the site.
-    site = own_site(work, owner_of(address))
+    site = require_own_site(work, build_service_owner(address))
     endpoint = site.endpoint
     if site.published_deploy is None or site.published_deploy.id != ident:
-        published(work, ident)
+        publish_deploy(work, ident)
         work.watch.hear(f"the deploy {ident} receives all traffic at {endpoint}")
     left = {SITE: work.site, DEPLOY: ident}
-    return Released(endpoint, _outputs(address, endpoint, functions), tuple(left.items()))
+    return Released(endpoint, _build_outputs(address, endpoint, functions), tuple(left.items()))
 
 
-def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
-    versions = {version_in(one.resource_id) for one in functions}
+def _require_one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> str:
+    versions = {parse_version(one.resource_id) for one in functions}
     whole = next(iter(versions), None)
     if whole is not None and len(versions) == 1 and whole.count == len(functions):
         return whole.deploy
@@ -41,12 +45,14 @@ def _one_deploy(address: DeploymentAddress, functions: Sequence[LiveFunction]) -
     raise FabricError(Problem("deploy/incomplete", message, hint))
 
 
-def _outputs(address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Others receive what stays the same from deploy to deploy."""
+def _build_outputs(
+    address: DeploymentAddress, endpoint: str, functions: Sequence[LiveFunction]
+) -> Pairs:
+    """Build the outputs for other services, equal for all deploys."""
     outputs = {"url": endpoint}
     for one in functions:
-        below = function_endpoint(endpoint, one.triggers)
+        below = build_function_endpoint(endpoint, one.triggers)
         if below:
             outputs[f"url_{one.name}"] = below
-        outputs[f"arn_{one.name}"] = function_name(address, one.name)
+        outputs[f"arn_{one.name}"] = build_function_name(address, one.name)
     return tuple((name, text) for name, text in outputs.items() if text)

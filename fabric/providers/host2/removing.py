@@ -1,4 +1,4 @@
-"""What a service has at host2, taken away: an empty deploy in its place, then all of its own."""
+"""Delete a service on Netlify: publish an empty deploy, then delete its own deploys."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from fabric.providers.host2.deploys import (
     DeployRow,
     Host2Work,
     WantedDeploy,
-    all_deploys,
-    created,
-    deleted,
-    made_ready,
-    published,
-    site_of,
+    create_deploy,
+    delete_deploy,
+    fetch_site,
+    list_deploys,
+    publish_deploy,
+    wait_until_processed,
 )
-from fabric.providers.host2.own_settings import ServiceOwner, is_of_nobody, owner_of
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.host2.own_settings import ServiceOwner, build_service_owner, is_of_nobody
+from fabric.providers.parallel_map import run_parallel
 
 _NOTHING: JsonObject = {"files": {}, "functions": {}, "draft": True}
 
@@ -33,29 +33,30 @@ def refuse_single(
     raise FabricError(Problem("remove/whole-service", message, hint))
 
 
-def dissolved(
+def delete_service(
     work: Host2Work,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],  # noqa: ARG001 - titles tell what is ours
 ) -> None:
-    """host2 unpublishes nothing: something has to stand where the service was."""
-    owner = owner_of(address)
+    """Publish an empty deploy and delete the others. Netlify cannot unpublish, so a deploy must
+    replace the service."""
+    owner = build_service_owner(address)
     _put_nothing_there(work, owner)
-    own = [one for one in all_deploys(work) if owner.is_of(one.title)]
-    side_by_side(lambda one: _delete(work, one), own)
+    own = [one for one in list_deploys(work) if owner.is_of(one.title)]
+    run_parallel(lambda one: _delete(work, one), own)
     if own:
         work.watch.hear(f"deleted {len(own)} deploys of {owner.name}")
 
 
 def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
-    site = site_of(work)
+    site = fetch_site(work)
     there = site.published_deploy
     if there is None:
         return
     if owner.is_of(there.title):
-        row = created(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
-        made_ready(work, row)
-        published(work, row.id)
+        row = create_deploy(work, WantedDeploy(owner.title_of_nothing, _NOTHING))
+        wait_until_processed(work, row)
+        publish_deploy(work, row.id)
         work.watch.hear(
             f"the site {site.endpoint} was not deleted; it shows the empty deploy {row.id}"
         )
@@ -67,4 +68,4 @@ def _put_nothing_there(work: Host2Work, owner: ServiceOwner) -> None:
 
 def _delete(work: Host2Work, one: DeployRow) -> None:
     with work.told(f"the deploy {one.id}"):
-        deleted(work, one.id)
+        delete_deploy(work, one.id)

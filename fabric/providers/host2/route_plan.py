@@ -1,8 +1,9 @@
-"""Which requests each function of a site is sent. No effects.
+"""The routes of a site's functions on Netlify. No effects.
 
-host2 says nowhere which of two functions wins where the paths of both fit: so no request fits two.
-A path that one function alone has comes with all methods, and what stands around its handler says
-405, answers browsers of other origins, and takes HEAD for GET.
+Netlify does not define which of two matching functions wins, so no request can match two.
+
+A path of only one function is routed with all methods. The server around its handler answers 405,
+CORS preflights and HEAD.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,13 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.host2.paths import Shape, expression_of, is_within, overlap, shape_of
+from fabric.providers.host2.paths import (
+    Shape,
+    build_expression,
+    is_overlapping,
+    is_within,
+    parse_shape,
+)
 
 ANY = "ANY"
 _OPTIONS = "OPTIONS"
@@ -19,7 +26,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", _OPTIONS)
 
 
 class SiteRoute(Struct, frozen=True):
-    """`number` is that of the trigger; `is_open` to pages of other origins."""
+    """A route. `number` is the number of the trigger; `is_open` means CORS is enabled."""
 
     function: str
     number: int
@@ -29,7 +36,7 @@ class SiteRoute(Struct, frozen=True):
 
     @property
     def shape(self) -> Shape:
-        return shape_of(self.path)
+        return parse_shape(self.path)
 
     @property
     def title(self) -> str:
@@ -42,7 +49,7 @@ class FunctionRoutes(Struct, frozen=True):
 
 
 class _PathOwner(Struct, frozen=True):
-    """One path of one function, with what it takes there."""
+    """One path of one function, with its methods."""
 
     function: str
     shape: Shape
@@ -58,89 +65,90 @@ class _PathOwner(Struct, frozen=True):
         return any(one.method == ANY for one in self.rows)
 
 
-def functions_routes(rows: Sequence[SiteRoute]) -> dict[str, FunctionRoutes]:
-    places = _places(rows)
+def plan_function_routes(rows: Sequence[SiteRoute]) -> dict[str, FunctionRoutes]:
+    places = _group_by_path(rows)
     made: dict[str, FunctionRoutes] = {}
     for name in sorted({one.function for one in rows}):
         own = [one for one in places if one.function == name]
-        left = sorted({other.shape for one in own for other in _left_to(one, places)})
+        left = sorted({other.shape for one in own for other in _list_left_paths(one, places)})
         routes = tuple(_route(one, places) for one in own)
-        made[name] = FunctionRoutes(routes, tuple(map(_written, left)))
+        made[name] = FunctionRoutes(routes, tuple(map(_build_path, left)))
     return made
 
 
-def collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, SiteRoute]]:
-    """Pairs of routes of two functions whose requests host2 cannot tell apart."""
-    places = _places(rows)
+def find_collisions(rows: Sequence[SiteRoute]) -> Iterator[tuple[SiteRoute, SiteRoute]]:
+    """Yield pairs of routes of two functions that Netlify cannot distinguish."""
+    places = _group_by_path(rows)
     for at, one in enumerate(places):
         for other in places[at + 1 :]:
-            if _collide(one, other, places):
+            if _is_collision(one, other, places):
                 yield one.rows[0], other.rows[0]
 
 
-def _places(rows: Sequence[SiteRoute]) -> list[_PathOwner]:
+def _group_by_path(rows: Sequence[SiteRoute]) -> list[_PathOwner]:
     found: dict[tuple[str, Shape], list[SiteRoute]] = {}
     for one in rows:
         found.setdefault((one.function, one.shape), []).append(one)
     return [_PathOwner(name, shape, tuple(found[name, shape])) for name, shape in sorted(found)]
 
 
-def _collide(one: _PathOwner, other: _PathOwner, places: Sequence[_PathOwner]) -> bool:
-    if one.function == other.function or not overlap(one.shape, other.shape):
+def _is_collision(one: _PathOwner, other: _PathOwner, places: Sequence[_PathOwner]) -> bool:
+    if one.function == other.function or not is_overlapping(one.shape, other.shape):
         return False
     if one.shape == other.shape:
-        return bool(_asked(one) & _asked(other))
+        return bool(_list_methods(one) & _list_methods(other))
     if not one.methods & other.methods:
         return False
-    return not (_leaves(one, other, places) or _leaves(other, one, places))
+    return not (_can_leave(one, other, places) or _can_leave(other, one, places))
 
 
-def _asked(one: _PathOwner) -> frozenset[str]:
+def _list_methods(one: _PathOwner) -> frozenset[str]:
     return frozenset(row.method for row in one.rows)
 
 
-def _leaves(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -> bool:
-    """Whether the wider path can leave the closer one to the other function, with all of it."""
+def _can_leave(wide: _PathOwner, close: _PathOwner, places: Sequence[_PathOwner]) -> bool:
+    """Return whether the wider path can leave the narrower one completely to the other function."""
     if not is_within(close.shape, wide.shape) or not wide.methods <= close.methods:
         return False
     own = (one.shape for one in places if one.function == wide.function)
     # What is taken out of a function is taken out of all of its paths.
     return not any(
-        overlap(shape, close.shape) and (shape == close.shape or not is_within(close.shape, shape))
+        is_overlapping(shape, close.shape)
+        and (shape == close.shape or not is_within(close.shape, shape))
         for shape in own
     )
 
 
-def _left_to(wide: _PathOwner, places: Sequence[_PathOwner]) -> Iterator[_PathOwner]:
+def _list_left_paths(wide: _PathOwner, places: Sequence[_PathOwner]) -> Iterator[_PathOwner]:
     for one in places:
         is_other = one.function != wide.function and one.shape != wide.shape
-        if is_other and wide.methods & one.methods and _leaves(wide, one, places):
+        if is_other and wide.methods & one.methods and _can_leave(wide, one, places):
             yield one
 
 
 def _route(one: _PathOwner, places: Sequence[_PathOwner]) -> JsonObject:
-    written = _written(one.shape)
+    written = _build_path(one.shape)
     others = [
         other
         for other in places
-        if other.function != one.function and overlap(one.shape, other.shape)
+        if other.function != one.function and is_overlapping(one.shape, other.shape)
     ]
     if not others:
         return written
     beside = [other for other in others if other.shape == one.shape]
-    taken = frozenset(name for other in beside for name in _asked(other))
+    taken = frozenset(name for other in beside for name in _list_methods(other))
     methods = (one.methods - taken) if one.takes_any else one.methods
-    if _answers_browsers(one, beside):
+    if _is_preflight_owner(one, beside):
         methods |= {_OPTIONS}
     return {**written, "methods": [name for name in METHODS if name in methods]}
 
 
-def _answers_browsers(one: _PathOwner, beside: Sequence[_PathOwner]) -> bool:
-    """Of the functions on one path the first one that may."""
+def _is_preflight_owner(one: _PathOwner, beside: Sequence[_PathOwner]) -> bool:
+    """Return whether this function answers preflights: the first function on a path that can."""
     able = [place.function for place in (one, *beside) if any(row.is_open for row in place.rows)]
-    is_taken = any(_OPTIONS in _asked(place) or place.takes_any for place in beside)
+    is_taken = any(_OPTIONS in _list_methods(place) or place.takes_any for place in beside)
     return bool(able) and min(able) == one.function and not is_taken
 
 
-def _written(shape: Shape) -> JsonObject:
-    return {"pattern": "/" + "/".join(shape), "expression": expression_of(shape)}
+def _build_path(shape: Shape) -> JsonObject:
+    return {"pattern": "/" + "/".join(shape), "expression": build_expression(shape)}

@@ -1,4 +1,4 @@
-"""What is uploaded of a function: its archive, and beside it what calls its handler. No network."""
+"""The upload of a function: its archive and the server files. No network."""
 
 import functools
 import io
@@ -10,13 +10,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fabric.model.conventions import conventions_of
-from fabric.model.cors import cors_row
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.conventions import find_conventions
+from fabric.model.cors import encode_cors
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import ConfigSpot, FabricError, Problem
 from fabric.providers.contract import DeploymentAddress, FunctionOrder
-from fabric.providers.host2.own_settings import clock_name, count_of, function_name
+from fabric.providers.host2.own_settings import build_clock_name, build_function_name, count_of
 from fabric.providers.sources import NO_MODULE
 
 # They are data here: what is in them runs at host2 alone.
@@ -29,7 +29,7 @@ _ENDS = (".js", ".mjs", ".cjs")
 
 
 class FunctionUpload(Struct, frozen=True):
-    """`name` is what host2 calls the function."""
+    """An upload. `name` is the function name on Netlify."""
 
     function: str
     name: str
@@ -38,40 +38,43 @@ class FunctionUpload(Struct, frozen=True):
     sha256: str
 
 
-def uploads_of(
+def build_uploads(
     address: DeploymentAddress, orders: Sequence[FunctionOrder]
 ) -> tuple[FunctionUpload, ...]:
     return tuple(
         _upload(order, *one)
         for order in orders
-        for one in names_of(address, order.name, order.triggers)
+        for one in list_deployed_names(address, order.name, order.triggers)
     )
 
 
-def names_of(
+def list_deployed_names(
     address: DeploymentAddress, function: str, triggers: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """What one function is called at host2, with the schedule that calls it: users meet the first,
-    which has none, and each schedule has one more."""
-    yield function_name(address, function), ""
-    for number, (schedule, _) in enumerate(crons_in(triggers)):
-        yield clock_name(address, function, number), schedule
+    """Yield the deployed names of a function, each with its schedule.
+
+    The first serves requests and has no schedule. Each schedule adds another one.
+    """
+    yield build_function_name(address, function), ""
+    for number, (schedule, _) in enumerate(list_crons(triggers)):
+        yield build_clock_name(address, function, number), schedule
 
 
-def crons_in(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Schedules with their time zones."""
+def list_crons(triggers: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """List the schedules with their time zones."""
     found = (one for one in map(json.loads, triggers) if one.get("type") == "cron")
     return tuple((one["schedule"], one.get("timezone") or "") for one in found)
 
 
 def _upload(order: FunctionOrder, name: str, schedule: str) -> FunctionUpload:
-    content = _packed(order, name, schedule)
-    runtime = site_runtime(order.artifact.runtime)
-    return FunctionUpload(order.name, name, runtime, content, digest_bytes(content))
+    content = _pack_function(order, name, schedule)
+    runtime = choose_site_runtime(order.artifact.runtime)
+    return FunctionUpload(order.name, name, runtime, content, hash_bytes(content))
 
 
-def site_runtime(runtime: str) -> str:
-    """Without a version the site's own choice; empty where host2 has none such."""
+def choose_site_runtime(runtime: str) -> str:
+    """Return the runtime, the site's default if no version is given; empty if Netlify does not
+    support it."""
     found = _NODE.fullmatch(runtime)
     return (f"nodejs{found[1]}.x" if found[1] else "js") if found else ""
 
@@ -79,8 +82,8 @@ def site_runtime(runtime: str) -> str:
 _NODE = re.compile(r"nodejs(?:(\d+)(?:\.x)?)?")
 
 
-def _packed(order: FunctionOrder, name: str, schedule: str) -> bytes:
-    said = json.dumps(_said(order, schedule), sort_keys=True)
+def _pack_function(order: FunctionOrder, name: str, schedule: str) -> bytes:
+    said = json.dumps(_build_server_settings(order, schedule), sort_keys=True)
     made = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(order.artifact.path.read_bytes())) as archive,
@@ -89,9 +92,9 @@ def _packed(order: FunctionOrder, name: str, schedule: str) -> bytes:
         files = [one for one in archive.infolist() if not one.is_dir()]
         _refuse_taken(order, name, frozenset(one.filename for one in files))
         for one in files:
-            packed.writestr(_entry(one.filename, one.external_attr), archive.read(one))
-        for path, text in ((f"{name}.mjs", _ENTRY.format(said=said)), *_around()):
-            packed.writestr(_entry(path), text)
+            packed.writestr(_build_entry(one.filename, one.external_attr), archive.read(one))
+        for path, text in ((f"{name}.mjs", _ENTRY.format(said=said)), *_read_server_files()):
+            packed.writestr(_build_entry(path), text)
     return made.getvalue()
 
 
@@ -101,8 +104,8 @@ export const handler = await lambda({said});
 """
 
 
-def _entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
-    """Equal files are equal bytes, whenever they are packed."""
+def _build_entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
+    """Build an archive entry without a time, so that equal files give equal bytes."""
     entry = zipfile.ZipInfo(path)
     entry.external_attr = attributes or 0o100644 << 16
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -112,7 +115,9 @@ def _entry(path: str, attributes: int = 0o100644 << 16) -> zipfile.ZipInfo:
 def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> None:
     module = order.artifact.handler.rpartition(".")[0]
     if not any(f"{module}{end}" in there for end in _ENDS):
-        raise FabricError(_problem(order, f"its archive has no module `{module}`", NO_MODULE))
+        raise FabricError(
+            _archive_problem(order, f"its archive has no module `{module}`", NO_MODULE)
+        )
     taken = sorted(
         path
         for path in there
@@ -120,16 +125,16 @@ def _refuse_taken(order: FunctionOrder, name: str, there: frozenset[str]) -> Non
     )
     if taken:
         why = f"its archive contains `{taken[0]}`, which fabric creates itself"
-        raise FabricError(_problem(order, why, "rename the file"))
+        raise FabricError(_archive_problem(order, why, "rename the file"))
 
 
-def _problem(order: FunctionOrder, why: str, hint: str) -> Problem:
+def _archive_problem(order: FunctionOrder, why: str, hint: str) -> Problem:
     message, spot = f"function `{order.name}`: {why}", ConfigSpot(order.name)
     return Problem("deploy/unfit-archive", message, hint, about=spot)
 
 
 @functools.cache
-def _around() -> tuple[tuple[str, str], ...]:
+def _read_server_files() -> tuple[tuple[str, str], ...]:
     calling = sorted((_RUNTIME / "calling").glob("*.mjs"))
     own = [*sorted(_SHIM.glob("*.mjs")), *(_RUNTIME / name for name in _SERVING)]
     files = [(one.name, one) for one in own]
@@ -138,18 +143,18 @@ def _around() -> tuple[tuple[str, str], ...]:
 
 
 @functools.cache
-def around_digest() -> str:
-    """What stands around a handler is a part of what is deployed."""
-    return digest_fields((_ENTRY, *(part for pair in _around() for part in pair)))
+def hash_server_files() -> str:
+    """Hash the server files, which are part of a deployment."""
+    return hash_fields((_ENTRY, *(part for pair in _read_server_files() for part in pair)))
 
 
-def _said(order: FunctionOrder, schedule: str) -> JsonObject:
-    """What the module beside the handler is told: what users meet no clock may call, and what a
-    clock calls has no route."""
+def _build_server_settings(order: FunctionOrder, schedule: str) -> JsonObject:
+    """Build the settings for the server. The public function rejects scheduler calls, and a
+    scheduled one has no routes."""
     triggers = [json.loads(text) for text in order.triggers]
     kinds = [str(one.get("type")) for one in triggers]
     http = [one for one in triggers if one.get("type") == "http"]
-    calls = conventions_of("host2").of("nodejs")
+    calls = find_conventions("host2").of("nodejs")
     module, _, name = order.artifact.handler.rpartition(".")
     return {
         "module": module,
@@ -163,13 +168,13 @@ def _said(order: FunctionOrder, schedule: str) -> JsonObject:
         "kinds": list(kinds),
         "path": next((str(one.get("path") or "/") for one in http), "/"),
         "schedule": schedule,
-        "routes": [] if schedule else [_row(one) for one in http],
+        "routes": [] if schedule else [_build_route_row(one) for one in http],
     }
 
 
-def _row(trigger: Mapping[str, object]) -> JsonObject:
+def _build_route_row(trigger: Mapping[str, object]) -> JsonObject:
     return {
         "method": str(trigger.get("method") or "GET").upper(),
         "path": str(trigger.get("path") or "/"),
-        "cors": cors_row(trigger.get("cors")),
+        "cors": encode_cors(trigger.get("cors")),
     }

@@ -1,4 +1,4 @@
-"""PowerDNS' interface: zones and sets of records, as typed values, under a key."""
+"""Client of the PowerDNS API: zones and record sets as typed values."""
 
 from collections.abc import Sequence
 from urllib.parse import quote
@@ -7,10 +7,10 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, sending, understood
+from fabric.providers.http_calls import ProviderCall, build_json_call, decode_reply
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http, HttpReply, HttpRequest
-from fabric.system.retry import Patience, patiently
+from fabric.system.retry import Patience, retry
 
 # One server that answers at once, or is not well: whoever waits for it has a name to lead.
 _SECONDS = 8.0
@@ -61,7 +61,7 @@ class PdnsServer(Struct, frozen=True):
 
 
 class PdnsApi:
-    """One server. What it is told to hold it may be told again: every call can be repeated."""
+    """Client of one server. Every call is idempotent."""
 
     def __init__(self, server: PdnsServer, http: Http) -> None:
         self.server = server
@@ -71,27 +71,27 @@ class PdnsApi:
         self._http.close()
 
     def record_sets(self, zone: str, name: str) -> tuple[RecordSet, ...] | None:
-        """Those of one name; None where there is no such zone."""
-        call = ProviderCall("GET", f"{self._zone(zone)}?rrset_name={quote(name)}")
-        return patiently(lambda: self._found(call), _PATIENCE)
+        """Fetch the record sets of a name, or None if the zone does not exist."""
+        call = ProviderCall("GET", f"{self._build_zone_path(zone)}?rrset_name={quote(name)}")
+        return retry(lambda: self._fetch_record_sets(call), _PATIENCE)
 
-    def _found(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
-        """An answer that breaks off is asked for again."""
-        reply = self._sent(call)
+    def _fetch_record_sets(self, call: ProviderCall) -> tuple[RecordSet, ...] | None:
+        """Fetch record sets, again after a truncated response."""
+        reply = self._send_call(call)
         if reply.status in (404, 422):
             return None
-        return understood(call, self._good(call, reply), _Zone).rrsets
+        return decode_reply(call, self._require_ok(call, reply), _Zone).rrsets
 
     def change(self, zone: str, changes: Sequence[RecordSetChange]) -> None:
-        """All of them or none."""
-        call = sending("PATCH", self._zone(zone), {"rrsets": changes})
-        patiently(lambda: self._good(call, self._sent(call)), _PATIENCE)
+        """Change record sets in one atomic call."""
+        call = build_json_call("PATCH", self._build_zone_path(zone), {"rrsets": changes})
+        retry(lambda: self._require_ok(call, self._send_call(call)), _PATIENCE)
 
-    def _zone(self, zone: str) -> str:
+    def _build_zone_path(self, zone: str) -> str:
         server = quote(self.server.server, safe="")
         return f"/api/v1/servers/{server}/zones/{quote(zone, safe='')}"
 
-    def _sent(self, call: ProviderCall) -> HttpReply:
+    def _send_call(self, call: ProviderCall) -> HttpReply:
         headers = {"X-API-Key": self.server.key.reveal()}
         if call.content:
             headers["Content-Type"] = call.content_type
@@ -100,7 +100,7 @@ class PdnsApi:
             HttpRequest(call.method, url, Secret(headers), call.content, _SECONDS)
         )
 
-    def _good(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
+    def _require_ok(self, call: ProviderCall, reply: HttpReply) -> HttpReply:
         if reply.ok:
             return reply
         try:

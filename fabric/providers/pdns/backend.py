@@ -1,4 +1,4 @@
-"""A name kept by PowerDNS: one look for what is there, one change that is whole or not at all."""
+"""The PowerDNS backend: one read of existing records, and one atomic change."""
 
 import contextlib
 import re
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.providers.pdns.api import PdnsApi, PdnsComment, PdnsRecord, RecordSet, RecordSetChange
-from fabric.providers.pdns.wanted import content, record_type, wanted_rrset
+from fabric.providers.pdns.wanted import format_content, plan_rrset, record_type
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
 
 _ACCOUNT = "fabric"
 # Of these one name has one kind only.
@@ -20,7 +20,7 @@ _FORBIDDEN = (401, 403)
 
 
 class PdnsBackend:
-    """`hide` is what no message may show."""
+    """The PowerDNS backend. `hide` holds values that no message can show."""
 
     kind = "pdns"
 
@@ -31,73 +31,75 @@ class PdnsBackend:
 
     @property
     def place(self) -> str:
-        return without_userinfo(self._api.server.base_url)
+        return redact_userinfo(self._api.server.base_url)
 
     def close(self) -> None:
         self._api.close()
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        return wanted_rrset(desired)
+        return plan_rrset(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         name = f"{desired.hostname}."
-        with self._told(name):
-            sets = [one for one in self._sets(name) if one.type in _ADDRESSES]
-        return tuple(_part(one, desired) for one in sets)
+        with self._convert_errors(name):
+            sets = [one for one in self._fetch_sets(name) if one.type in _ADDRESSES]
+        return tuple(_build_part(one, desired) for one in sets)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """The answer of another kind that is ours gives way in the same breath. The server takes
-        every change: what somebody else has put there since it was looked at is looked for."""
+        """Apply the records and replace records of ours of the other type in the same call.
+
+        The server accepts every change, so records that others added meanwhile are checked for.
+        """
         if not any(one.changes for one in actions):
             return
         name, kind = f"{desired.hostname}.", record_type(desired)
-        with self._told(name):
-            there = [one for one in self._sets(name) if one.type in _ADDRESSES]
+        with self._convert_errors(name):
+            there = [one for one in self._fetch_sets(name) if one.type in _ADDRESSES]
             _refuse_foreign(there, desired)
             others = [
                 RecordSetChange(one.name, one.type, "DELETE") for one in there if one.type != kind
             ]
             self._api.change(self._zones[name], (*others, _change(desired, name, kind)))
 
-    def _sets(self, name: str) -> tuple[RecordSet, ...]:
-        """The zone is the closest one above the name that the server has."""
+    def _fetch_sets(self, name: str) -> tuple[RecordSet, ...]:
+        """Fetch the record sets from the closest zone above the name."""
         known = self._zones.get(name)
-        for zone in (known,) if known else _zones_above(name):
+        for zone in (known,) if known else _list_parent_zones(name):
             found = self._api.record_sets(zone, name)
             if found is not None:
                 self._zones[name] = zone
                 return tuple(one for one in found if one.name.lower() == name)
         if self._api.record_sets(name, name) is not None:
-            raise FabricError(_apex(name))
-        raise FabricError(_no_zone(name))
+            raise FabricError(_apex_problem(name))
+        raise FabricError(_missing_zone_problem(name))
 
     @contextlib.contextmanager
-    def _told(self, name: str) -> Iterator[None]:
-        with explained(
-            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quoted, _judged
+    def _convert_errors(self, name: str) -> Iterator[None]:
+        with convert_refusals(
+            f"the hostname `{name.rstrip('.')}` at PowerDNS", self._hide.quoted, _classify_refusal
         ):
             yield
 
 
-def _zones_above(name: str) -> Iterator[str]:
-    """Those above the name: at the top of a zone there is no alias."""
+def _list_parent_zones(name: str) -> Iterator[str]:
+    """Yield the zones above a name. At the zone apex, CNAME records are impossible."""
     labels = name.rstrip(".").split(".")
     for start in range(1, len(labels)):
         yield ".".join(labels[start:]) + "."
 
 
-def _part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
+def _build_part(found: RecordSet, desired: DesiredRouting) -> RouterPart:
     texts = sorted(one.content for one in found.records if not one.disabled)
     detail = f"{found.ttl} {found.type} {' '.join(texts)}"
     is_ours = _is_ours(found, desired.owner)
-    weights = _weights(texts, desired) if is_ours else ()
+    weights = _read_weights(texts, desired) if is_ours else ()
     return RouterPart(
         RouterResource.DNS_RECORD, found.name.lower(), detail, is_ours, found.type, weights
     )
 
 
-def _weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
-    """The record names hosts; whose they are is known from the endpoints of today."""
+def _read_weights(texts: Sequence[str], desired: DesiredRouting) -> Weights:
+    """Read the weights. A record contains hosts, which the current endpoints map to labels."""
     labels = {f"{one.host}.": one.label for one in desired.shares}
     found = (pair for text in texts for pair in _CHOICE.findall(text))
     return tuple((labels[host], int(weight)) for weight, host in found if host in labels)
@@ -108,7 +110,7 @@ def _is_ours(found: RecordSet, owner: str) -> bool:
 
 
 def _refuse_foreign(there: Sequence[RecordSet], desired: DesiredRouting) -> None:
-    parts = (_part(one, desired) for one in there)
+    parts = (_build_part(one, desired) for one in there)
     foreign = [one for one in parts if not one.is_ours]
     if foreign:
         named = ", ".join(f"`{one.name}` {one.detail}" for one in foreign)
@@ -123,23 +125,23 @@ def _change(desired: DesiredRouting, name: str, kind: str) -> RecordSetChange:
         kind,
         "REPLACE",
         desired.ttl,
-        (PdnsRecord(content(desired)),),
+        (PdnsRecord(format_content(desired)),),
         (PdnsComment(desired.owner, _ACCOUNT),),
     )
 
 
-def _apex(name: str) -> Problem:
+def _apex_problem(name: str) -> Problem:
     plain = name.rstrip(".")
     message = f"`{plain}` is the apex of its zone, where no alias is possible"
     return Problem("router/apex", message, f"choose a name below it, such as `api.{plain}`")
 
 
-def _no_zone(name: str) -> Problem:
+def _missing_zone_problem(name: str) -> Problem:
     message = f"no zone of the server contains `{name.rstrip('.')}`"
     return Problem("router/no-zone", message, "create the zone, or correct `hostname`")
 
 
-def _judged(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+def _classify_refusal(whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
     said = quoted(error.words)
     if error.status in _FORBIDDEN:
         message = f"{whose}: the server rejected the API key (`{error.call}`: {said})"

@@ -1,23 +1,23 @@
-"""The back end `pdns` from what surrounds a run."""
+"""Create the PowerDNS backend from the environment."""
 
 from collections.abc import Mapping
 
 from fabric.model.secret import Secret
 from fabric.providers.connections import Connections
-from fabric.providers.http_calls import opened
+from fabric.providers.http_calls import open_provider_http
 from fabric.providers.pdns.api import PdnsApi, PdnsServer
 from fabric.providers.pdns.backend import PdnsBackend
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.refused_calls import refuse_plain, require_variables
 
 
-def pdns_backend(env: Mapping[str, str], connections: Connections) -> PdnsBackend:
+def open_pdns_backend(env: Mapping[str, str], connections: Connections) -> PdnsBackend:
     require_variables("pdns", env, ("PDNS_API_BASE_URL", "PDNS_API_KEY"))
     url, key = env["PDNS_API_BASE_URL"], env["PDNS_API_KEY"]
     refuse_plain("PDNS_API_BASE_URL", url)
     server = PdnsServer(url, Secret(key), env.get("PDNS_SERVER_ID") or "localhost")
-    hide = redaction_of((key,), env.items())
+    hide = build_redaction((key,), env.items())
     api = connections.shared(
-        ("pdns", url, server.server, key), lambda: PdnsApi(server, opened("pdns"))
+        ("pdns", url, server.server, key), lambda: PdnsApi(server, open_provider_http("pdns"))
     )
     return PdnsBackend(api, hide)

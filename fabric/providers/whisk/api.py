@@ -1,4 +1,4 @@
-"""A namespace of OpenWhisk by its interface."""
+"""Client of an OpenWhisk namespace."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,12 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from fabric.model.secret import Secret
-from fabric.providers.http_calls import ProviderCall, admitted, opened, understood
+from fabric.providers.http_calls import (
+    ProviderCall,
+    decode_reply,
+    open_provider_http,
+    send_with_login,
+)
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.http_client import Http
 
@@ -19,7 +24,7 @@ _API = "/api/v1/namespaces"
 
 
 class WhiskDoor(Struct, frozen=True):
-    """Where a namespace is: `login` is the whole of what a call says of who calls, `key` its secret
+    """The endpoint of a namespace: `login` is the whole authorization value, `key` its secret
     part."""
 
     base_url: str
@@ -29,7 +34,7 @@ class WhiskDoor(Struct, frozen=True):
 
     @property
     def web(self) -> str:
-        """What the addresses of its web actions begin with."""
+        """The base URL of its web actions."""
         return f"{self.base_url.rstrip('/')}{_WEB}/{quote(self.namespace, safe='')}"
 
 
@@ -38,12 +43,13 @@ class _WhiskRefusal(Struct, frozen=True):
 
 
 class WhiskApi:
-    """Thread-safe. `find` gives the door, and may have to ask somebody for it: once."""
+    """Thread-safe client. `find` returns the endpoint, possibly with an API call, and is called
+    once."""
 
     def __init__(
         self, provider: str, find: Callable[[Http], WhiskDoor], http: Http | None = None
     ) -> None:
-        self.http = http or opened(provider)
+        self.http = http or open_provider_http(provider)
         self._find = find
         self._guard = threading.Lock()
         self._door: WhiskDoor | None = None
@@ -60,22 +66,26 @@ class WhiskApi:
             return self._door
 
     def has_seen(self, package: str) -> bool:
-        """Whether it was ours when it was looked at: it tells all of its actions each time."""
+        """Return whether the package was ours when last read. The answer avoids listing all its
+        actions again."""
         return package in self._seen
 
     def see(self, package: str, *, is_own: bool) -> None:
         (self._seen.add if is_own else self._seen.discard)(package)
 
     def once(self, call: ProviderCall, kind: type[T], namespace: str = "") -> T:
-        """TransientError where another look may help; RefusedCallError for a no. Paths begin
-        behind that of the namespace: the door's, where none is named."""
+        """Make a call once. Raises a TransientError if a retry can help, otherwise a
+        RefusedCallError.
+
+        Paths are relative to a namespace, by default that of the endpoint.
+        """
         door = self.door
         path = f"{_API}/{quote(namespace or door.namespace, safe='')}{call.path}"
         asked = ProviderCall(call.method, path, call.content, call.content_type)
-        reply = admitted(self.http, door.base_url, door.login, asked)
+        reply = send_with_login(self.http, door.base_url, door.login, asked)
         if reply.ok:
-            return understood(asked, reply, kind)
-        words = understood(asked, reply, _WhiskRefusal).error
+            return decode_reply(asked, reply, kind)
+        words = decode_reply(asked, reply, _WhiskRefusal).error
         for secret in (door.login.reveal().partition(" ")[2], door.key.reveal()):
             words = words.replace(secret, _HIDDEN) if secret else words
         raise RefusedCallError(reply.status, words, asked.title)

@@ -1,4 +1,4 @@
-"""One call of an action, and what became of it: its end is looked for, so none is made twice."""
+"""Invoke an action and poll for its result, so that no invocation runs twice."""
 
 import time
 
@@ -8,15 +8,15 @@ from msgspec import Struct
 from fabric.model.outcomes.json_struct import Json, JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionAnswer, LiveFunction
-from fabric.providers.http_calls import sending
-from fabric.providers.payloads import as_json
-from fabric.providers.waiting import Waiting, until
+from fabric.providers.http_calls import build_json_call
+from fabric.providers.payloads import format_json
+from fabric.providers.waiting import RetryPolicy, poll_until
 from fabric.providers.whisk.clocks import EVENT
 from fabric.providers.whisk.work import WhiskWork
 
 # A function may take so long, and a record of it comes a moment later.
-_CALLING = Waiting(base=0.1, cap=2.0, most=930.0)
-_TO_TELL = Waiting(base=0.1, cap=1.0, most=3.0)
+_CALLING = RetryPolicy(base=0.1, cap=2.0, most=930.0)
+_TO_TELL = RetryPolicy(base=0.1, cap=1.0, most=3.0)
 
 
 class _Begun(Struct, frozen=True, rename="camel"):
@@ -30,7 +30,8 @@ class _Result(Struct, frozen=True):
 
 
 class Activation(Struct, frozen=True, rename="camel"):
-    """`logs` are lines; those of a sequence are the ids of what it called."""
+    """The result of an invocation. `logs` are lines; for a sequence, they are ids of its
+    invocations."""
 
     activation_id: str
     response: _Result = _Result()
@@ -43,20 +44,20 @@ class Activation(Struct, frozen=True, rename="camel"):
 
     @property
     def failure(self) -> str:
-        """Empty where it went well."""
+        """The error message; empty if it succeeded."""
         if self.response.success:
             return ""
         said = self.answer
         error = said.get("error", said) if isinstance(said, dict) else said
-        return error if isinstance(error, str) else as_json(error)
+        return error if isinstance(error, str) else format_json(error)
 
 
-def activated(
+def activate_action(
     work: WhiskWork, path: str, parameters: JsonObject, namespace: str = ""
 ) -> Activation:
-    call = sending("POST", f"/actions/{path}?blocking=false", parameters)
+    call = build_json_call("POST", f"/actions/{path}?blocking=false", parameters)
     begun = work.api.once(call, _Begun, namespace)
-    found = until(lambda: _ended(work, begun.activation_id), _CALLING, work.watch)
+    found = poll_until(lambda: _fetch_activation(work, begun.activation_id), _CALLING, work.watch)
     if found is None:
         message = f"timeout: `{path}` did not end within {_CALLING.most:.0f} s"
         hint = "check its activations, then run the command again: it might still end"
@@ -64,24 +65,24 @@ def activated(
     return found
 
 
-def _ended(work: WhiskWork, ident: str) -> Activation | None:
+def _fetch_activation(work: WhiskWork, ident: str) -> Activation | None:
     return work.look(f"/activations/{ident}", Activation)
 
 
-def invoked(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
+def invoke_function(work: WhiskWork, function: LiveFunction, event: bytes) -> FunctionAnswer:
     began = time.perf_counter()
     parameters: JsonObject = {EVENT: msgspec.json.decode(event or b"null", type=Json)}
-    ended = activated(work, function.resource_name, parameters)
+    ended = activate_action(work, function.resource_name, parameters)
     ms = round((time.perf_counter() - began) * 1000)
     said = ended.answer
     response = said.get("response") if isinstance(said, dict) else said
-    return FunctionAnswer(as_json(response), _lines(work, ended), ms, ended.failure)
+    return FunctionAnswer(format_json(response), _fetch_lines(work, ended), ms, ended.failure)
 
 
-def _lines(work: WhiskWork, ended: Activation) -> str:
-    """Of the version that the sequence has called; `when stream: line` each."""
+def _fetch_lines(work: WhiskWork, ended: Activation) -> str:
+    """Fetch the log of the version that the sequence called; each line has time and stream."""
     if not ended.logs:
         return ""
-    called = until(lambda: _ended(work, ended.logs[0]), _TO_TELL, work.watch)
+    called = poll_until(lambda: _fetch_activation(work, ended.logs[0]), _TO_TELL, work.watch)
     lines = called.logs if called else ()
     return "".join(f"{line.partition(': ')[2] or line}\n" for line in lines)

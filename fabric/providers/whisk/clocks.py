@@ -1,4 +1,4 @@
-"""Clocks that call a function: how each is made is the provider's own."""
+"""Schedules of functions; each provider creates them its own way."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,11 +6,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.sample_events import sample_event
-from fabric.providers.five_fields import UTC_ZONES, five_fields
-from fabric.providers.payloads import as_json
+from fabric.providers.five_fields import UTC_ZONES, convert_to_five_fields
+from fabric.providers.payloads import format_json
 from fabric.providers.whisk.work import WhiskWork
 
 EVENT = "__fabric_event"
@@ -18,8 +18,8 @@ _DIGEST = 8
 
 
 class WhiskClock(Struct, frozen=True):
-    """`function` is the action that it calls, with its package; `event` is what that is given,
-    and `number` that of the trigger in the config."""
+    """A schedule. `function` is the called action with its package. `event` is its argument, and
+    `number` is the number of the config trigger."""
 
     id: str
     function: str
@@ -38,34 +38,36 @@ class WhiskClock(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        fields = (self.id, self.function, self.schedule, self.zone, as_json(self.event))
-        return digest_fields(fields)[:16]
+        fields = (self.id, self.function, self.schedule, self.zone, format_json(self.event))
+        return hash_fields(fields)[:16]
 
 
 class Clocks(Protocol):
-    """Thread-safe. Every call may be repeated."""
+    """A provider's schedules. Thread-safe; every call is idempotent."""
 
     def there(self, work: WhiskWork, package: str) -> Mapping[str, str]:
-        """All that call something of this package: their names, and the actions that they call,
-        with the package."""
+        """List the schedules that call actions of this package: their names and actions."""
 
     def set(self, work: WhiskWork, clock: WhiskClock) -> None:
-        """Made, or made what it is to be."""
+        """Create or update a schedule."""
 
     def delete(self, work: WhiskWork, ident: str) -> None:
-        """What is gone already is no error."""
+        """Delete a schedule. A missing one is not an error."""
 
 
-def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
-    """Each schedule once."""
+def plan_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[str, WhiskClock]:
+    """Plan one clock per distinct schedule."""
     found: dict[str, WhiskClock] = {}
     for number, text in enumerate(triggers):
         trigger = json.loads(text)
         if trigger.get("type") != "cron":
             continue
-        schedule, zone = five_fields(str(trigger.get("schedule", ""))), own_zone(trigger)
+        schedule, zone = (
+            convert_to_five_fields(str(trigger.get("schedule", ""))),
+            read_zone(trigger),
+        )
         # Hyphens may stand in all parts: what is before the digest may read the same for two.
-        digest = digest_fields((package, function, schedule, zone))[:_DIGEST]
+        digest = hash_fields((package, function, schedule, zone))[:_DIGEST]
         ident = f"{package}-{function}-{digest}"
         event = sample_event("cron", trigger)
         called = f"{package}/{function}"
@@ -73,11 +75,11 @@ def wanted_clocks(package: str, function: str, triggers: Sequence[str]) -> dict[
     return found
 
 
-def own_zone(trigger: Mapping[str, object]) -> str:
-    """Empty for UTC."""
+def read_zone(trigger: Mapping[str, object]) -> str:
+    """Return the time zone; empty for UTC."""
     zone = str(trigger.get("timezone") or "")
     return "" if zone in UTC_ZONES else zone
 
 
-def clocks_text(clocks: Mapping[str, WhiskClock]) -> str:
+def format_whisk_clocks(clocks: Mapping[str, WhiskClock]) -> str:
     return " ".join(sorted(f"{one.id}={one.digest}" for one in clocks.values()))

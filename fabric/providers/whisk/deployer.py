@@ -1,5 +1,5 @@
-"""A namespace of OpenWhisk by its own interface: an action for each version of a function, and one
-that users meet."""
+"""The built-in deployer for OpenWhisk namespaces: an action per version, and an active one per
+function."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,34 +12,34 @@ from fabric.model.catalog import DeployUnit
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record
 from fabric.providers.contract import (
-    CallWatch,
+    CallContext,
     DeploymentAddress,
     FunctionAnswer,
     FunctionDraft,
     FunctionOrder,
     LiveFunction,
-    Unfit,
+    Unsupported,
 )
-from fabric.providers.found_versions import found_versions
-from fabric.providers.guarded_deployer import GuardedDeployer, Operations, one_by_one
+from fabric.providers.found_versions import find_versions
+from fabric.providers.guarded_deployer import GuardedDeployer, Operations, deploy_one_by_one
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Judged, Quoted, told
-from fabric.providers.trigger_kinds import public_ones
-from fabric.providers.whisk.actions import found, made
+from fabric.providers.refused_calls import Judged, Quoted, convert_call_errors
+from fabric.providers.trigger_kinds import list_public_functions
+from fabric.providers.whisk.actions import deploy_function, find_function
 from fabric.providers.whisk.api import WhiskApi
-from fabric.providers.whisk.calling import invoked
+from fabric.providers.whisk.calling import invoke_function
+from fabric.providers.whisk.capability_checks import WhiskLimits, find_unsupported
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.kept import other_place
-from fabric.providers.whisk.looking import identity, lost
+from fabric.providers.whisk.inspection import fetch_identity, find_missing
 from fabric.providers.whisk.own_names import WhiskPlace
-from fabric.providers.whisk.releasing import released
-from fabric.providers.whisk.removing import dissolved, removed
-from fabric.providers.whisk.unfit import WhiskLimits, unfit_drafts
+from fabric.providers.whisk.release_state import find_place_conflict
+from fabric.providers.whisk.releasing import release_service
+from fabric.providers.whisk.removing import delete_functions, delete_service
 from fabric.providers.whisk.work import WhiskTitles, WhiskWork
 
 
 class WhiskProvider(Struct, frozen=True):
-    """What is a provider's own. `connect` gives the interface."""
+    """The parts that differ between providers. `connect` returns the client."""
 
     titles: WhiskTitles
     limits: WhiskLimits
@@ -49,7 +49,7 @@ class WhiskProvider(Struct, frozen=True):
 
 
 class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
-    """`place` is what the environment names."""
+    """The OpenWhisk deployer. `place` comes from the environment."""
 
     provider: WhiskProvider
     place: WhiskPlace
@@ -62,16 +62,18 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
     def operations(self) -> Operations[WhiskWork]:
         one = self.provider
         return Operations(
-            one_by_one(partial(made, runtimes=one.limits.runtimes)),
-            partial(released, clocks=one.clocks),
-            partial(removed, clocks=one.clocks),
-            partial(dissolved, clocks=one.clocks),
-            found,
+            deploy_one_by_one(partial(deploy_function, runtimes=one.limits.runtimes)),
+            partial(release_service, clocks=one.clocks),
+            partial(delete_functions, clocks=one.clocks),
+            partial(delete_service, clocks=one.clocks),
+            find_function,
         )
 
-    def _opened(self, address: DeploymentAddress, watch: CallWatch, quoted: Quoted) -> WhiskWork:
-        """Raises for a record of another place."""
-        said = other_place(address.previous, self.place) if address.previous else None
+    def _open_client(
+        self, address: DeploymentAddress, watch: CallContext, quoted: Quoted
+    ) -> WhiskWork:
+        """Open the context of one call. Raises for a record of another namespace."""
+        said = find_place_conflict(address.previous, self.place) if address.previous else None
         if said is not None:
             raise FabricError(said)
         one = self.provider
@@ -89,26 +91,26 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
         self.provider.connect()
 
     def elsewhere(self, record: Record) -> Problem | None:
-        return other_place(record, self.place)
+        return find_place_conflict(record, self.place)
 
     def public(self, functions: Sequence[FunctionDraft]) -> Sequence[str]:
-        return public_ones(functions)
+        return list_public_functions(functions)
 
     def unfit(
         self, address: DeploymentAddress, functions: Sequence[FunctionDraft]
-    ) -> Sequence[Unfit]:
-        return tuple(unfit_drafts(address, functions, self.provider.limits))
+    ) -> Sequence[Unsupported]:
+        return tuple(find_unsupported(address, functions, self.provider.limits))
 
     def kept_versions(
         self, address: DeploymentAddress, marks: Mapping[str, str]
     ) -> Mapping[str, str]:
-        return found_versions(self.find, address, marks)
+        return find_versions(self.find, address, marks)
 
     def call(
         self, address: DeploymentAddress, function: LiveFunction, event: bytes
     ) -> FunctionAnswer:
         with self._call(f"function `{function.name}`", address) as work:
-            return invoked(work, function, event)
+            return invoke_function(work, function, event)
 
     def missing(
         self,
@@ -116,14 +118,14 @@ class WhiskFunctions(GuardedDeployer[WhiskWork], frozen=True):
         functions: Sequence[LiveFunction],  # noqa: ARG002 - what is kept of them says it
     ) -> Sequence[str]:
         with self._call(f"`{address.service}`", address) as work:
-            return tuple(lost(work, address, self.provider.clocks))
+            return tuple(find_missing(work, address, self.provider.clocks))
 
     def identity(self, address: DeploymentAddress) -> str:
-        """Somebody sits and waits for it: not for long."""
+        """Fetch the identity with short waits, because a user waits for it."""
         with self._call(f"`{self.provider.titles.id}`", address) as work:
-            return identity(replace(work, waiting=self._hurried()))
+            return fetch_identity(replace(work, waiting=self._shorten_waiting()))
 
-    def _guarded(
+    def _translate_errors(
         self, whose: str, orders: Sequence[FunctionOrder] = ()
     ) -> AbstractContextManager[Redaction]:
-        return told(whose, self.provider.judged, self.hide, orders)
+        return convert_call_errors(whose, self.provider.judged, self.hide, orders)

@@ -1,5 +1,4 @@
-"""Actions as they are sent: one for each version of a function, and the one that users meet. No
-effects."""
+"""Actions as API documents: one per version, and the active one of each function. No effects."""
 
 import base64
 import json
@@ -10,8 +9,8 @@ from fabric.model.outcomes.json_struct import JsonObject
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
 from fabric.providers.contract import FunctionOrder, LiveFunction
-from fabric.providers.sources import LESS_CODE, TOO_LARGE, memory_of, seconds_of
-from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, annotations_of
+from fabric.providers.sources import LESS_CODE, TOO_LARGE, read_memory, read_timeout
+from fabric.providers.whisk.own_names import ARCHIVE, AROUND, MARK, MET, OWNER, build_annotations
 
 CODE_BYTES = 48 * 1024 * 1024
 _VARIABLES_BYTES = 1024 * 1024
@@ -29,7 +28,7 @@ _RESERVED = frozenset(("http",))
 
 
 class VersionPlan(Struct, frozen=True):
-    """An order with what follows from it; `kind` is what runs it there."""
+    """An order with values computed from it; `kind` is its OpenWhisk runtime."""
 
     order: FunctionOrder
     name: str
@@ -39,7 +38,7 @@ class VersionPlan(Struct, frozen=True):
 
 
 class MetPlan(Struct, frozen=True):
-    """What a function's own action says: which version is met, and by whom."""
+    """The active action of a function: its version and its callers."""
 
     live: LiveFunction
     version: str
@@ -55,7 +54,7 @@ class MetPlan(Struct, frozen=True):
 
 
 def is_reserved(name: str) -> bool:
-    """A variable goes as a parameter, and takes the place of one of this name."""
+    """Return whether a parameter of this name is reserved: variables are sent as parameters."""
     return name in _RESERVED or name.lower().startswith(_RESERVED_BEGINS)
 
 
@@ -63,8 +62,9 @@ def is_own_annotation(name: str) -> bool:
     return name in _OWN_ANNOTATIONS
 
 
-def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
-    """Variables are parameters that the code is given when it begins, and not with a call."""
+def build_version_document(plan: VersionPlan, source: bytes) -> JsonObject:
+    """Build the action of a version. Variables are bound parameters, passed at start and not with a
+    call."""
     order = plan.order
     own: JsonObject = {
         OWNER: plan.owner,
@@ -81,18 +81,19 @@ def version_document(plan: VersionPlan, source: bytes) -> JsonObject:
         "parameters": [
             {"key": name, "value": value, "init": True} for name, value in order.env.reveal()
         ],
-        "limits": _limits(order),
-        "annotations": annotations_of(texts),
+        "limits": _build_limits(order),
+        "annotations": build_annotations(texts),
     }
 
 
-def _limits(order: FunctionOrder) -> JsonObject:
-    wanted = {"memory": memory_of(order), "timeout": seconds_of(order) * 1000}
+def _build_limits(order: FunctionOrder) -> JsonObject:
+    wanted = {"memory": read_memory(order), "timeout": read_timeout(order) * 1000}
     return {name: value for name, value in wanted.items() if value}
 
 
-def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
-    """A sequence of one: what it was told before adds up, so that it is told all of it."""
+def build_active_document(plan: MetPlan, component: str, archive: str, mark: str) -> JsonObject:
+    """Build the active action, a sequence of one version. The API merges annotations, so all are
+    written."""
     texts: JsonObject = {
         OWNER: plan.owner,
         MARK: mark,
@@ -104,22 +105,22 @@ def met_document(plan: MetPlan, component: str, archive: str, mark: str) -> Json
     }
     return {
         "exec": {"kind": "sequence", "components": [component]},
-        "annotations": annotations_of(texts),
+        "annotations": build_annotations(texts),
     }
 
 
 def refuse_order(order: FunctionOrder, source: bytes) -> None:
-    """Before anything is called: contents are known now for the first time."""
+    """Raise for an unsupported order before any API call: variable values are first known here."""
     whose = f"function `{order.name}`"
     encoded = -(-len(source) // 3) * 4
     if encoded > CODE_BYTES:
         message = f"{whose}: its archive has {encoded:,} bytes in base64, of {CODE_BYTES:,}"
         raise FabricError(Problem("deploy/archive-too-large", message, LESS_CODE))
-    size = _size(order.env.reveal())
+    size = _count_bytes(order.env.reveal())
     if size > _VARIABLES_BYTES:
         message = f"{whose}: its environment has {size:,} bytes, of {_VARIABLES_BYTES:,}"
         raise FabricError(Problem("deploy/environment-too-large", message, TOO_LARGE))
 
 
-def _size(pairs: Pairs) -> int:
+def _count_bytes(pairs: Pairs) -> int:
     return sum(len(name.encode()) + len(text.encode()) for name, text in pairs)

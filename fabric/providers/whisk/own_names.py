@@ -1,14 +1,14 @@
-"""What things of a service are called in a namespace, and whose they are. No effects."""
+"""Names and owners of a service's resources in a namespace. No effects."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.outcomes.json_struct import Json
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.naming import shortened
+from fabric.providers.naming import shorten_name
 
 # Names there have 256 letters; ours have other names behind them.
 _LONGEST = 200
@@ -21,7 +21,7 @@ OWNER, MARK, AROUND, ARCHIVE, MET = (
 
 
 class WhiskPlace(Struct, frozen=True):
-    """A namespace; `host` tells those of several installations apart that have one name."""
+    """A namespace; `host` distinguishes equal names at several installations."""
 
     namespace: str
     host: str = ""
@@ -32,7 +32,7 @@ class WhiskPlace(Struct, frozen=True):
 
 
 def refuse_ways_out(variable: str, namespace: str) -> None:
-    """In an address such a part would mean the folder above, whatever is done to it."""
+    """Raise for a path part such as `..`, which escaping cannot make safe."""
     if namespace.strip(".") == "":
         message = f"`{variable}` is `{namespace}`, which is not a valid namespace"
         raise FabricError(Problem("credentials/unreadable", message))
@@ -46,42 +46,42 @@ class WhiskAnnotation(Struct, frozen=True):
 Annotations = Sequence[WhiskAnnotation]
 
 
-def said_in(annotations: Annotations, name: str) -> str:
-    """A text, and an empty one for whatever else is there."""
+def read_annotation(annotations: Annotations, name: str) -> str:
+    """Return the text of an annotation, or an empty text for any other value."""
     found = next((one.value for one in annotations if one.key == name), "")
     return found if isinstance(found, str) else ""
 
 
-def annotations_of(texts: Mapping[str, Json]) -> list[Json]:
+def build_annotations(texts: Mapping[str, Json]) -> list[Json]:
     return [{"key": name, "value": value} for name, value in texts.items()]
 
 
 def package_name(address: DeploymentAddress) -> str:
-    return shortened(f"{address.service}-{address.stage}", _LONGEST)
+    return shorten_name(f"{address.service}-{address.stage}", _LONGEST)
 
 
 def package_owner(address: DeploymentAddress) -> str:
     return f"{address.service}/{address.stage}"
 
 
-def action_owner(address: DeploymentAddress, function: str) -> str:
+def format_action_owner(address: DeploymentAddress, function: str) -> str:
     return f"{package_owner(address)}/{function}"
 
 
-def version_name(function: str, mark: str, around: str) -> str:
-    return f"{function}{_BETWEEN}{digest_fields((mark, around))[:_DIGEST]}"
+def build_version_name(function: str, mark: str, around: str) -> str:
+    return f"{function}{_BETWEEN}{hash_fields((mark, around))[:_DIGEST]}"
 
 
-def resource_id(place: WhiskPlace, package: str, version: str) -> str:
+def format_resource_id(place: WhiskPlace, package: str, version: str) -> str:
     return f"{place.id}/{package}/{version}"
 
 
 def place_in(resource: str) -> str:
-    """Empty for an id of something else."""
+    """Return the place in a resource id; empty for another kind of id."""
     parts = resource.rsplit("/", 2)
     return parts[0] if len(parts) > 2 else ""  # noqa: PLR2004 - place, package, version
 
 
-def version_in(resource: str) -> str:
-    """The name of the action that is that version; empty for an id that names none."""
+def read_version(resource: str) -> str:
+    """Return the name of the version's action; empty if the id names none."""
     return resource.rpartition("/")[2]

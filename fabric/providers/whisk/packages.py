@@ -1,18 +1,18 @@
-"""A service is a package of a namespace: all of its actions are told at once."""
+"""The OpenWhisk package of a service, which lists all its actions in one call."""
 
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import DeploymentAddress
-from fabric.providers.http_calls import ProviderCall, sending
-from fabric.providers.refused_calls import RefusedCallError, unless_gone
+from fabric.providers.http_calls import ProviderCall, build_json_call
+from fabric.providers.refused_calls import RefusedCallError, ignore_missing
 from fabric.providers.whisk.own_names import (
     OWNER,
     WhiskAnnotation,
-    annotations_of,
+    build_annotations,
     package_name,
     package_owner,
-    said_in,
+    read_annotation,
 )
 from fabric.providers.whisk.refusals import CONFLICT
 from fabric.providers.whisk.work import WhiskWork
@@ -23,10 +23,10 @@ class ActionRow(Struct, frozen=True):
     annotations: tuple[WhiskAnnotation, ...] = ()
 
     def said(self, name: str) -> str:
-        return said_in(self.annotations, name)
+        return read_annotation(self.annotations, name)
 
 
-def action_row(work: WhiskWork, address: DeploymentAddress, name: str) -> ActionRow | None:
+def fetch_action(work: WhiskWork, address: DeploymentAddress, name: str) -> ActionRow | None:
     return work.look(f"/actions/{package_name(address)}/{name}?code=false", ActionRow)
 
 
@@ -36,7 +36,7 @@ class PackageRow(Struct, frozen=True):
     actions: tuple[ActionRow, ...] = ()
 
     def is_of(self, address: DeploymentAddress) -> bool:
-        return said_in(self.annotations, OWNER) == package_owner(address)
+        return read_annotation(self.annotations, OWNER) == package_owner(address)
 
     def action(self, name: str) -> ActionRow | None:
         return next((one for one in self.actions if one.name == name), None)
@@ -46,19 +46,19 @@ def package_row(work: WhiskWork, address: DeploymentAddress) -> PackageRow | Non
     return work.look(f"/packages/{package_name(address)}", PackageRow)
 
 
-def own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
-    """Ours, or none."""
+def fetch_own_package(work: WhiskWork, address: DeploymentAddress) -> PackageRow | None:
+    """Return the package, or None if it is missing or not ours."""
     row = package_row(work, address)
     if row is not None and not row.is_of(address):
-        raise FabricError(foreign("package", row.name, package_owner(address)))
+        raise FabricError(foreign_resource_problem("package", row.name, package_owner(address)))
     return row
 
 
-def have_package(work: WhiskWork, address: DeploymentAddress) -> None:
+def ensure_package(work: WhiskWork, address: DeploymentAddress) -> None:
     name = package_name(address)
     if work.api.has_seen(name):
         return
-    if own_package(work, address) is None:
+    if fetch_own_package(work, address) is None:
         _make_package(work, address)
         if address.previous is not None and address.previous.functions:
             work.watch.hear(
@@ -70,17 +70,17 @@ def have_package(work: WhiskWork, address: DeploymentAddress) -> None:
 
 def _make_package(work: WhiskWork, address: DeploymentAddress) -> None:
     name = package_name(address)
-    document = {"annotations": annotations_of({OWNER: package_owner(address)})}
-    work.change(sending("PUT", f"/packages/{name}?overwrite=false", document))
+    document = {"annotations": build_annotations({OWNER: package_owner(address)})}
+    work.change(build_json_call("PUT", f"/packages/{name}?overwrite=false", document))
     work.watch.hear(f"{address.service}: the package {name} exists")
 
 
 def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
-    """Once nothing is in it any more: what somebody else has put there stays, and so does it."""
+    """Delete the package if it is empty. Actions of other owners keep it in place."""
     name = package_name(address)
     work.api.see(name, is_own=False)
     try:
-        with unless_gone():
+        with ignore_missing():
             work.ask(ProviderCall("DELETE", f"/packages/{name}"), object)
     except RefusedCallError as error:
         if error.status != CONFLICT:
@@ -88,7 +88,7 @@ def delete_package(work: WhiskWork, address: DeploymentAddress) -> None:
         work.watch.hear(f"the package {name} has actions of other owners and was not deleted")
 
 
-def foreign(kind: str, name: str, owner: str) -> Problem:
+def foreign_resource_problem(kind: str, name: str, owner: str) -> Problem:
     message = f"the {kind} `{name}` already exists and does not belong to {owner}"
     hint = "delete it manually, or rename the service; it was not changed"
     return Problem("deploy/foreign", message, hint)

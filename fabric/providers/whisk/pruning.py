@@ -1,46 +1,52 @@
-"""Versions that nobody can go back to any more, taken away."""
+"""Delete versions that no rollback can need."""
 
 from collections.abc import Iterator, Sequence
 
 from fabric.providers.contract import DeploymentAddress, LiveFunction
 from fabric.providers.http_calls import ProviderCall
-from fabric.providers.kept_texts import kept_texts
-from fabric.providers.refused_calls import unless_gone
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.whisk.actions import versions_of
-from fabric.providers.whisk.kept import MET_NOW
-from fabric.providers.whisk.own_names import action_owner, package_name, version_in
-from fabric.providers.whisk.packages import own_package
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.refused_calls import ignore_missing
+from fabric.providers.release_state import read_kept_texts
+from fabric.providers.whisk.actions import list_versions
+from fabric.providers.whisk.own_names import format_action_owner, package_name, read_version
+from fabric.providers.whisk.packages import fetch_own_package
+from fabric.providers.whisk.release_state import MET_NOW
 from fabric.providers.whisk.work import WhiskWork
 
 
-def pruned(work: WhiskWork, address: DeploymentAddress, functions: Sequence[LiveFunction]) -> None:
-    """Also what was made by a run that never came to its release. A function that leaves goes with
-    all of its versions."""
-    named = frozenset(_named(address, functions))
-    package = own_package(work, address)
+def prune_versions(
+    work: WhiskWork, address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> None:
+    """Delete stale versions, including those of runs without a release. A deleted function loses
+    all its versions."""
+    named = frozenset(_list_needed_versions(address, functions))
+    package = fetch_own_package(work, address)
     stale = [
         one.name
         for function in functions
-        for one in (versions_of(package, action_owner(address, function.name)) if package else ())
+        for one in (
+            list_versions(package, format_action_owner(address, function.name)) if package else ()
+        )
         if one.name not in named
     ]
-    side_by_side(lambda name: delete_action(work, package_name(address), name), stale)
+    run_parallel(lambda name: delete_action(work, package_name(address), name), stale)
     if stale:
         work.watch.hear(f"{address.service}: deleted {len(stale)} old versions")
 
 
-def _named(address: DeploymentAddress, functions: Sequence[LiveFunction]) -> Iterator[str]:
-    """Versions that somebody meets, or has met until now, or that a record can go back to."""
-    yield from (version_in(one.resource_id) for one in functions)
-    texts = kept_texts(address).texts
+def _list_needed_versions(
+    address: DeploymentAddress, functions: Sequence[LiveFunction]
+) -> Iterator[str]:
+    """Yield versions with current or previous traffic, and the rollback targets of records."""
+    yield from (read_version(one.resource_id) for one in functions)
+    texts = read_kept_texts(address).texts
     yield from (text.partition(" ")[0] for name, text in texts.items() if name.startswith(MET_NOW))
     record = address.previous
     if record is not None:
         rows = (*record.functions, *(one for past in record.history for one in past.functions))
-        yield from (version_in(one.resource_id) for one in rows)
+        yield from (read_version(one.resource_id) for one in rows)
 
 
 def delete_action(work: WhiskWork, package: str, name: str) -> None:
-    with unless_gone():
+    with ignore_missing():
         work.ask(ProviderCall("DELETE", f"/actions/{package}/{name}"), object)

@@ -1,4 +1,4 @@
-"""A release: the moment when users and clocks meet what deploys have made ready."""
+"""Release on OpenWhisk: switch traffic and schedules to the deployed versions."""
 
 from collections.abc import Sequence
 
@@ -7,30 +7,30 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.task import Pairs
-from fabric.providers.concerning import concerning
 from fabric.providers.contract import DeploymentAddress, LiveFunction, Released
-from fabric.providers.http_calls import sending
-from fabric.providers.kept_texts import KeptTexts, kept_texts
-from fabric.providers.naming import base_of
-from fabric.providers.side_by_side import side_by_side
-from fabric.providers.whisk.actions import action_endpoint, is_of
-from fabric.providers.whisk.clocks import Clocks, WhiskClock, clocks_text, wanted_clocks
-from fabric.providers.whisk.documents import MetPlan, met_document
-from fabric.providers.whisk.kept import CLOCKS, MET_NOW
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.http_calls import build_json_call
+from fabric.providers.naming import strip_endpoint_path
+from fabric.providers.parallel_map import run_parallel
+from fabric.providers.release_state import ReleaseState, read_kept_texts
+from fabric.providers.whisk.actions import build_action_endpoint, is_of
+from fabric.providers.whisk.clocks import Clocks, WhiskClock, format_whisk_clocks, plan_clocks
+from fabric.providers.whisk.documents import MetPlan, build_active_document
 from fabric.providers.whisk.own_names import (
     ARCHIVE,
     MARK,
-    action_owner,
+    format_action_owner,
     package_name,
-    version_in,
+    read_version,
 )
-from fabric.providers.whisk.packages import PackageRow, foreign, own_package
-from fabric.providers.whisk.pruning import pruned
+from fabric.providers.whisk.packages import PackageRow, fetch_own_package, foreign_resource_problem
+from fabric.providers.whisk.pruning import prune_versions
+from fabric.providers.whisk.release_state import CLOCKS, MET_NOW
 from fabric.providers.whisk.work import WhiskWork
 
 
 class _FunctionRelease(Struct, frozen=True):
-    """What a function is to be."""
+    """The desired state of a function."""
 
     met: MetPlan
     clocks: dict[str, WhiskClock]
@@ -41,14 +41,17 @@ class _FunctionRelease(Struct, frozen=True):
 
     @property
     def kept(self) -> dict[str, str]:
-        texts = {MET_NOW + self.name: self.met.text, CLOCKS + self.name: clocks_text(self.clocks)}
+        texts = {
+            MET_NOW + self.name: self.met.text,
+            CLOCKS + self.name: format_whisk_clocks(self.clocks),
+        }
         return {key: text for key, text in texts.items() if text}
 
-    def is_met(self, kept: KeptTexts) -> bool:
+    def is_met(self, kept: ReleaseState) -> bool:
         return kept.sure(MET_NOW + self.name) == self.met.text
 
 
-def released(
+def release_service(
     work: WhiskWork,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
@@ -56,67 +59,67 @@ def released(
 ) -> Released:
     # What a deploy has failed to make has no version, and is met by nobody.
     functions = [
-        replace(one, endpoint=action_endpoint(work, address, one))
+        replace(one, endpoint=build_action_endpoint(work, address, one))
         for one in functions
-        if version_in(one.resource_id)
+        if read_version(one.resource_id)
     ]
-    kept = kept_texts(address)
+    kept = read_kept_texts(address)
     plans = [_plan(address, one) for one in functions]
     moved = [one for one in plans if not one.is_met(kept)]
-    package = own_package(work, address) if moved else None
+    package = fetch_own_package(work, address) if moved else None
 
     def release(one: _FunctionRelease) -> dict[str, str]:
-        with concerning(one.name), work.told(f"function `{one.name}`"):
+        with attach_error_spot(one.name), work.told(f"function `{one.name}`"):
             if one in moved:
                 _cut_over(work, one, package)
-            _timed(work, address, one, kept, clocks)
+            _update_clocks(work, address, one, kept, clocks)
         return one.kept
 
     left = kept.of_leaving(address, frozenset(one.name for one in functions))
-    for texts in side_by_side(release, plans):
+    for texts in run_parallel(release, plans):
         left |= texts
     if moved:
-        pruned(work, address, functions)
-    bases = [base_of(one.endpoint, one.triggers) for one in functions if one.endpoint]
+        prune_versions(work, address, functions)
+    bases = [strip_endpoint_path(one.endpoint, one.triggers) for one in functions if one.endpoint]
     only = bases[0] if len(bases) == 1 else ""
-    return Released(only, _outputs(only, functions), tuple(left.items()))
+    return Released(only, _build_outputs(only, functions), tuple(left.items()))
 
 
 def _plan(address: DeploymentAddress, one: LiveFunction) -> _FunctionRelease:
-    met = MetPlan(one, version_in(one.resource_id), action_owner(address, one.name))
-    return _FunctionRelease(met, wanted_clocks(package_name(address), one.name, one.triggers))
+    met = MetPlan(one, read_version(one.resource_id), format_action_owner(address, one.name))
+    return _FunctionRelease(met, plan_clocks(package_name(address), one.name, one.triggers))
 
 
 def _cut_over(work: WhiskWork, plan: _FunctionRelease, package: PackageRow | None) -> None:
-    """One call moves all of it: code, variables, and who may call."""
+    """Switch code, variables and callers in one call."""
     met = plan.met
     version = package.action(met.version) if package else None
     if package is None or version is None:
-        raise FabricError(_gone(met))
+        raise FabricError(_missing_action_problem(met))
     there = package.action(plan.name)
     if there is not None and not is_of(there, met.owner):
-        raise FabricError(foreign("action", there.name, met.owner))
+        raise FabricError(foreign_resource_problem("action", there.name, met.owner))
     component = f"/{work.place.namespace}/{package.name}/{met.version}"
-    document = met_document(met, component, version.said(ARCHIVE), version.said(MARK))
-    call = sending("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
+    document = build_active_document(met, component, version.said(ARCHIVE), version.said(MARK))
+    call = build_json_call("PUT", f"/actions/{package.name}/{plan.name}?overwrite=true", document)
     work.ask(call, object)
     work.watch.hear(f"{plan.name}: {met.version} receives all traffic")
 
 
-def _gone(met: MetPlan) -> Problem:
+def _missing_action_problem(met: MetPlan) -> Problem:
     message = f"the action `{met.version}` no longer exists"
     return Problem("provider/gone", message, "run: fabric deploy --force")
 
 
-def _timed(
+def _update_clocks(
     work: WhiskWork,
     address: DeploymentAddress,
     plan: _FunctionRelease,
-    kept: KeptTexts,
+    kept: ReleaseState,
     clocks: Clocks,
 ) -> None:
     text = kept.sure(CLOCKS + plan.name)
-    if text == clocks_text(plan.clocks):
+    if text == format_whisk_clocks(plan.clocks):
         return
     then = dict(pair.rpartition("=")[::2] for pair in (text or "").split())
     package = package_name(address)
@@ -128,16 +131,16 @@ def _timed(
     for clock in plan.clocks.values():
         if then.get(clock.id) != clock.digest:
             whose = f"function `{plan.name}`, {clock.title}"
-            with concerning(plan.name, clock.number), work.told(whose):
+            with attach_error_spot(plan.name, clock.number), work.told(whose):
                 clocks.set(work, clock)
             work.watch.hear(f"{plan.name}: created the trigger {clock.id}")
     for ident in set(there) - set(plan.clocks):
         clocks.delete(work, ident)
 
 
-def _outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
-    """Each function has an address of its own; the service has one where just one of them is
-    public: what all of its paths are below."""
+def _build_outputs(only: str, functions: Sequence[LiveFunction]) -> Pairs:
+    """Build the outputs. Each function has an endpoint; the service has one only if exactly one
+    function is public."""
     outputs = {"url": only}
     for one in functions:
         outputs[f"url_{one.name}"] = one.endpoint

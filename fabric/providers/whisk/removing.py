@@ -1,40 +1,40 @@
-"""What a service has in a namespace, taken away: clocks first, then what they call."""
+"""Delete a service in a namespace: schedules first, then actions."""
 
 from collections.abc import Callable, Sequence
 
-from fabric.model.amounts import plural
+from fabric.model.amounts import format_count
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 from fabric.providers.whisk.clocks import Clocks
-from fabric.providers.whisk.own_names import OWNER, action_owner, package_name, package_owner
+from fabric.providers.whisk.own_names import OWNER, format_action_owner, package_name, package_owner
 from fabric.providers.whisk.packages import ActionRow, delete_package, package_row
 from fabric.providers.whisk.pruning import delete_action
 from fabric.providers.whisk.work import WhiskWork
 
 
-def removed(
+def delete_functions(
     work: WhiskWork,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],
     clocks: Clocks,
 ) -> None:
-    """These functions, with all of their versions."""
-    owners = frozenset(action_owner(address, one.name) for one in functions)
-    _taken_away(work, address, clocks, owners.__contains__)
+    """Delete these functions with all their versions."""
+    owners = frozenset(format_action_owner(address, one.name) for one in functions)
+    _delete_matching(work, address, clocks, owners.__contains__)
 
 
-def dissolved(
+def delete_service(
     work: WhiskWork,
     address: DeploymentAddress,
     functions: Sequence[LiveFunction],  # noqa: ARG001 - what is there says whose it is
     clocks: Clocks,
 ) -> None:
-    """All that says that it is of this service, and the package once nothing is in it."""
+    """Delete all resources of the service, and the package if it is empty then."""
     begin = f"{package_owner(address)}/"
-    _taken_away(work, address, clocks, lambda owner: owner.startswith(begin))
+    _delete_matching(work, address, clocks, lambda owner: owner.startswith(begin))
 
 
-def _taken_away(
+def _delete_matching(
     work: WhiskWork, address: DeploymentAddress, clocks: Clocks, is_meant: Callable[[str], bool]
 ) -> None:
     package = package_row(work, address)
@@ -44,16 +44,16 @@ def _taken_away(
     for ident, called in clocks.there(work, name).items():
         action = called.rpartition("/")[2]
         # In a package of others what it calls has to say itself that it is ours.
-        owner = own.get(action, "") if is_others else action_owner(address, action)
+        owner = own.get(action, "") if is_others else format_action_owner(address, action)
         if is_meant(owner):
             clocks.delete(work, ident)
     if package is None:
         return
     going = [one for one in package.actions if is_meant(one.said(OWNER))]
-    side_by_side(lambda one: delete_action(work, name, one.name), sorted(going, key=_in_turn))
-    work.watch.hear(f"{name}: {plural(len(going), 'action')} deleted")
+    run_parallel(lambda one: delete_action(work, name, one.name), sorted(going, key=_rank_deletion))
+    work.watch.hear(f"{name}: {format_count(len(going), 'action')} deleted")
     begin = f"{package_owner(address)}/"
-    for one in sorted(package.actions, key=_in_turn):
+    for one in sorted(package.actions, key=_rank_deletion):
         if not one.said(OWNER).startswith(begin):
             work.watch.hear(
                 f"{name}: the action `{one.name}` does not belong to this service "
@@ -68,6 +68,6 @@ def _taken_away(
         delete_package(work, address)
 
 
-def _in_turn(row: ActionRow) -> int:
-    """What users meet goes first."""
+def _rank_deletion(row: ActionRow) -> int:
+    """Order active actions before versions."""
     return len(row.name)

@@ -1,4 +1,4 @@
-"""What an action is made of: a function's archive, and what stands around it."""
+"""The source of an action: the function's archive and the server files."""
 
 import functools
 import json
@@ -9,7 +9,13 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import SourceRuntime, Texts, packed_source, said_of, serving_files
+from fabric.providers.sources import (
+    SourceRuntime,
+    Texts,
+    build_server_settings,
+    list_server_files,
+    pack_source,
+)
 
 _ENTRY = Path(__file__).with_name("entry")
 _RUNTIME = re.compile(r"(nodejs|python)(\d[\d.]*?)?(?:\.x)?")
@@ -18,21 +24,21 @@ _BEGIN = "activations"
 
 
 class WhiskRuntimes(Struct, frozen=True):
-    """Versions that a provider has; `words` are those for who asks for another."""
+    """The runtime versions of a provider; `words` lists them for error messages."""
 
     nodejs: tuple[str, ...]
     python: tuple[str, ...]
     words: str
 
     def of(self, runtime: str) -> SourceRuntime | None:
-        """None where there is no such runtime; one without a version is the provider's choice."""
+        """Return a runtime, or None if it is unknown. Without a version, the provider chooses."""
         found = _RUNTIME.fullmatch(runtime)
         if found is None:
             return None
         language, version = found[1], found[2] or ""
         if version and version not in (self.python if language == "python" else self.nodejs):
             return None
-        files = _python_files() if language == "python" else _node_files()
+        files = _list_python_files() if language == "python" else _list_node_files()
         return SourceRuntime(f"{language}:{version or 'default'}", language, files)
 
     def require(self, order: FunctionOrder, provider: str) -> SourceRuntime:
@@ -49,19 +55,19 @@ class WhiskRuntimes(Struct, frozen=True):
 
 
 @functools.cache
-def _node_files() -> Texts:
+def _list_node_files() -> Texts:
     return (
         ("main.cjs", (_ENTRY / "main.cjs").read_text()),
         ("package.json", json.dumps(_PACKAGE, indent=2)),
-        *serving_files("nodejs", _BEGIN),
+        *list_server_files("nodejs", _BEGIN),
     )
 
 
 @functools.cache
-def _python_files() -> Texts:
+def _list_python_files() -> Texts:
     main = ("__main__.py", (_ENTRY / "main.py.txt").read_text())
-    return (main, *serving_files("python", _BEGIN))
+    return (main, *list_server_files("python", _BEGIN))
 
 
-def action_source(order: FunctionOrder, runtime: SourceRuntime, provider: str) -> bytes:
-    return packed_source(order, runtime, said_of(order, provider, runtime.language, ""))
+def build_action_source(order: FunctionOrder, runtime: SourceRuntime, provider: str) -> bytes:
+    return pack_source(order, runtime, build_server_settings(order, provider, runtime.language, ""))

@@ -1,4 +1,4 @@
-"""What every call in a namespace of OpenWhisk needs."""
+"""The context of OpenWhisk calls."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -7,44 +7,44 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
-from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, explained
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.http_calls import ProviderCall, retry_transient
+from fabric.providers.refused_calls import Judged, Quoted, RefusedCallError, convert_refusals
+from fabric.providers.waiting import WAITING, RetryPolicy
 from fabric.providers.whisk.api import WhiskApi
 from fabric.providers.whisk.own_names import WhiskPlace
 from fabric.providers.whisk.refusals import CONFLICT
 from fabric.system.retry import TransientError
 
 T = TypeVar("T")
-ONCE = Waiting(most=0)
+ONCE = RetryPolicy(most=0)
 
 
 class WhiskTitles(Struct, frozen=True):
-    """A provider by its names: its id, and how it is spoken of."""
+    """The names of a provider: its id and its display name."""
 
     id: str
     name: str
 
 
 class WhiskWork(Struct, frozen=True):
-    """`quoted` is how words of others are shown, and `judged` what their refusals are as
-    problems."""
+    """The context of one call. `quoted` redacts provider messages, and `judged` converts rejections
+    to problems."""
 
     api: WhiskApi
     place: WhiskPlace
     titles: WhiskTitles
-    watch: CallWatch
+    watch: CallContext
     quoted: Quoted
     judged: Judged
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def ask(self, call: ProviderCall, kind: type[T]) -> T:
-        """For calls that may be made twice without harm."""
+        """Make an idempotent call, with retries."""
         return self.patient(lambda: self.api.once(call, kind))
 
     def look(self, path: str, kind: type[T]) -> T | None:
-        """None where there is no such thing."""
+        """Fetch a resource, or return None if it does not exist."""
         try:
             return self.ask(ProviderCall("GET", path), kind)
         except RefusedCallError as error:
@@ -53,7 +53,7 @@ class WhiskWork(Struct, frozen=True):
             raise
 
     def change(self, call: ProviderCall) -> None:
-        """TransientError where somebody was there before: look again."""
+        """Make a change. Raises a TransientError on a conflict, so that the caller looks again."""
         try:
             self.api.once(call, object)
         except RefusedCallError as error:
@@ -62,12 +62,12 @@ class WhiskWork(Struct, frozen=True):
             raise
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, self.titles.name, self.waiting, self.watch)
+        return retry_transient(act, self.titles.name, self.waiting, self.watch)
 
     def trying(self, act: Callable[["WhiskWork"], T]) -> T:
-        """For changes: `act` looks first, and is begun again as a whole."""
+        """Retry a change as a whole; `act` must look first."""
         return self.patient(lambda: act(replace(self, waiting=ONCE)))
 
     def told(self, whose: str) -> AbstractContextManager[None]:
-        """Around what is done for this thing: what goes wrong is told of it."""
-        return explained(whose, self.quoted, self.judged)
+        """Convert errors inside to problems of this resource."""
+        return convert_refusals(whose, self.quoted, self.judged)

@@ -1,4 +1,4 @@
-"""A name kept in a file: the back end `local`, and every other one while deploys are simulated."""
+"""The zone file backend `local`, which also replaces every other backend in simulated mode."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,8 +10,8 @@ from msgspec.json import format as formatted
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.routing import DesiredRouting, RouterAction, RouterPart, RouterResource, Weights
-from fabric.providers.zone_file.records import ZoneLines, compared, with_foreign, zone_text
-from fabric.system.disk import file_lock, read_bytes, write_atomic
+from fabric.providers.zone_file.records import ZoneLines, compare_zone, format_zone, with_foreign
+from fabric.system.disk import lock_file, read_bytes, write_atomic
 
 Wanted: TypeAlias = Callable[[DesiredRouting], tuple[RouterPart, ...]]
 _VERSION = 1
@@ -19,7 +19,7 @@ _MOST_SERIAL = 0xFFFFFFFF
 
 
 class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing in the file, and the service and stage that it belongs to."""
+    """One record in the file, with its service and stage."""
 
     resource: RouterResource
     name: str
@@ -33,7 +33,7 @@ class ZoneRow(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ZoneDocument(Struct, frozen=True):
-    """`serial` counts changes: by it others see that their copy is an old one."""
+    """The zone file. `serial` counts changes, so that readers notice an outdated copy."""
 
     version: int
     hostname: str
@@ -49,8 +49,8 @@ _DECODER = Decoder(ZoneDocument)
 
 
 class ZoneFile:
-    """`wanted` are the things that the back end of this kind would hold. With a `zone` path the
-    records are written there too, for name servers."""
+    """The zone file backend. `wanted` computes the records of the simulated kind. With a `zone`
+    path, a zone file for name servers is written too."""
 
     def __init__(self, kind: str, path: Path, wanted: Wanted, zone: Path | None = None) -> None:
         self.kind = kind
@@ -66,23 +66,23 @@ class ZoneFile:
         return self._wanted(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        document = self._document()
-        parts = tuple(_part(row, desired.owner) for row in document.records)
+        document = self._read_document()
+        parts = tuple(_build_part(row, desired.owner) for row in document.records)
         if self._zone is None:
             return parts
-        lines = self._lines(document)
-        in_the_way = tuple(_in_the_way(lines, self.want(desired)))
+        lines = self._compare_lines(document)
+        in_the_way = tuple(_find_conflicts(lines, self.want(desired)))
         # Only records that are missing or changed in the file of the name servers differ.
         stale = f"differs from {self._zone.name}"
-        own = (_stale(one, stale) if _is_lost(one, lines) else one for one in parts)
+        own = (_mark_stale(one, stale) if _is_lost(one, lines) else one for one in parts)
         return (*own, *in_the_way)
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
         wanted = {part.key: part for part in self.want(desired)}
         changed = [one for one in actions if one.changes]
-        with file_lock(self._path.with_name(f".{self._path.name}.lock")):
-            before = self._document()
-            lines = self._lines(before)
+        with lock_file(self._path.with_name(f".{self._path.name}.lock")):
+            before = self._read_document()
+            lines = self._compare_lines(before)
             rows = {row.key: row for row in before.records}
             for one in changed:
                 part = wanted[one.resource, one.name]
@@ -96,56 +96,56 @@ class ZoneFile:
                 self._path, formatted(encode(document), indent=2) + b"\n", mode=0o600, durable=True
             )
             if self._zone is not None:
-                parts = tuple(_part(row, desired.owner) for row in rows.values())
-                text = zone_text(desired.hostname, parts, document.serial)
+                parts = tuple(_build_part(row, desired.owner) for row in rows.values())
+                text = format_zone(desired.hostname, parts, document.serial)
                 text = with_foreign(text, lines.foreign)
                 write_atomic(self._zone, text.encode(), mode=0o600, durable=True)
 
     def close(self) -> None:
-        """A file needs no good-bye."""
+        """Do nothing: a file needs no closing."""
 
-    def _lines(self, document: ZoneDocument) -> ZoneLines:
-        """The file of the name servers beside the text that was written last."""
+    def _compare_lines(self, document: ZoneDocument) -> ZoneLines:
+        """Compare the name servers' file with the text that was written last."""
         if self._zone is None or not document.hostname:
             written = ""
         else:
-            parts = tuple(_part(row, row.owner) for row in document.records)
-            written = zone_text(document.hostname, parts, document.serial)
+            parts = tuple(_build_part(row, row.owner) for row in document.records)
+            written = format_zone(document.hostname, parts, document.serial)
         try:
             text = read_bytes(self._zone).decode() if self._zone else ""
         except FileNotFoundError:
             text = ""
         except (OSError, UnicodeDecodeError) as error:
-            raise self._unreadable(f"{self._zone}: {error}") from error
-        return compared(text, written)
+            raise self._unreadable_file_problem(f"{self._zone}: {error}") from error
+        return compare_zone(text, written)
 
-    def _document(self) -> ZoneDocument:
+    def _read_document(self) -> ZoneDocument:
         try:
             content = read_bytes(self._path)
         except FileNotFoundError:
             return ZoneDocument(_VERSION, "")
         except OSError as error:
-            raise self._unreadable(str(error)) from error
+            raise self._unreadable_file_problem(str(error)) from error
         try:
             document = _DECODER.decode(content)
         except (DecodeError, UnicodeDecodeError) as error:
-            raise self._unreadable(str(error)) from error
+            raise self._unreadable_file_problem(str(error)) from error
         if document.version != _VERSION:
-            raise self._unreadable(f"its version is {document.version}")
+            raise self._unreadable_file_problem(f"its version is {document.version}")
         return document
 
-    def _unreadable(self, why: str) -> FabricError:
+    def _unreadable_file_problem(self, why: str) -> FabricError:
         message = f"cannot read the zone file `{self._path.name}`: {why}"
         hint = "fix the file, or move it away and run `fabric router dns-sync` to write it again"
         return FabricError(Problem("router/damaged-zone", message, hint, Place(str(self._path))))
 
 
-def _part(row: ZoneRow, owner: str) -> RouterPart:
+def _build_part(row: ZoneRow, owner: str) -> RouterPart:
     is_ours = row.owner == owner
     return RouterPart(row.resource, row.name, row.detail, is_ours, weights=row.weights)
 
 
-def _stale(part: RouterPart, why: str) -> RouterPart:
+def _mark_stale(part: RouterPart, why: str) -> RouterPart:
     detail = f"{part.detail} ({why})"
     return RouterPart(part.resource, part.name, detail, part.is_ours, part.ident, part.weights)
 
@@ -155,8 +155,8 @@ def _is_lost(part: RouterPart, lines: ZoneLines) -> bool:
     return part.is_ours and line in lines.lost
 
 
-def _in_the_way(lines: ZoneLines, wanted: Sequence[RouterPart]) -> Iterator[RouterPart]:
-    """Records of another hand under names of ours: they are never changed."""
+def _find_conflicts(lines: ZoneLines, wanted: Sequence[RouterPart]) -> Iterator[RouterPart]:
+    """Yield foreign records under our names; they are never changed."""
     names = {part.name.partition(" ")[0]: part for part in reversed(wanted)}
     for one in lines.foreign:
         own = names.get(one.name)

@@ -1,7 +1,7 @@
-"""A zone file's records: one name for everybody, and beside it the weights for who can read them.
+"""Records of a zone file: a plain name, and weighted SRV records for clients that read them.
 
-Plain DNS knows no weights but those of SRV records (RFC 2782). So the name itself leads to the
-endpoint with the most weight, and `_https._tcp` below it tells of all of them.
+Plain DNS has weights only in SRV records (RFC 2782). The name itself points to the endpoint with
+the largest weight. `_https._tcp` below it lists all endpoints.
 """
 
 from collections import Counter
@@ -16,24 +16,23 @@ _RECORD = RouterResource.DNS_RECORD
 _CLASSES = ("IN", "CH", "HS")
 
 
-def wanted_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
-    """The first of the heaviest endpoints is the one that plain look-ups lead to."""
+def plan_zone_records(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+    """Plan the records. Plain lookups get the first endpoint with the largest weight."""
     if not desired.shares:
         return ()
     alias = f"{desired.ttl} IN CNAME {desired.heaviest.host}."
-    services = (_service(desired, one) for one in desired.shares)
+    services = (_build_srv_record(desired, one) for one in desired.shares)
     return (RouterPart(_RECORD, f"{desired.hostname}.", alias), *services)
 
 
-def _service(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
+def _build_srv_record(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     text = f"{desired.ttl} IN SRV 1 {share.weight} {_HTTPS_PORT} {share.host}."
     name = f"_https._tcp.{desired.hostname}. {share.label}"
     return RouterPart(_RECORD, name, text, weights=((share.label, share.weight),))
 
 
-def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
-    """The zone that the name lies in, by RFC 1035, as any name server reads it: names of other
-    zones would keep it from being read at all."""
+def format_zone(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
+    """Format the zone of the hostname by RFC 1035. Names of other zones would make it invalid."""
     origin = hostname.partition(".")[2]
     names = [(part.name.partition(" ")[0], part.detail) for part in parts]
     rows = [
@@ -47,8 +46,8 @@ def zone_text(hostname: str, parts: tuple[RouterPart, ...], serial: int) -> str:
 
 
 class ZoneLines(Struct, frozen=True):
-    """A zone text compared with the last written text: `lost` are missing lines of ours, `foreign`
-    are lines of other hands, with their record name and type."""
+    """A zone text compared with the last written text. `lost` are missing lines of ours; `foreign`
+    are lines of other writers with record name and type."""
 
     lost: frozenset[str] = frozenset()
     foreign: tuple["ForeignLine", ...] = ()
@@ -62,14 +61,15 @@ class ForeignLine(Struct, frozen=True):
     type: str = ""
 
 
-def compared(text: str, written: str) -> ZoneLines:
-    """A changed line of ours is lost, and not foreign: it has the name and type of a lost one."""
+def compare_zone(text: str, written: str) -> ZoneLines:
+    """Compare the texts. A changed line of ours counts as lost, not as foreign: its name and type
+    match a lost line."""
     ours = written.splitlines()
     there = text.splitlines()
     lost = [line for line in ours if line not in there]
-    edited = Counter((one.name, one.type) for one in _lines(lost, ours))
+    edited = Counter((one.name, one.type) for one in _parse_lines(lost, ours))
     foreign = []
-    for one in _lines([line for line in there if line not in ours], ours):
+    for one in _parse_lines([line for line in there if line not in ours], ours):
         if edited[one.name, one.type] or one.type == "SOA":
             edited[one.name, one.type] -= 1
         else:
@@ -78,12 +78,12 @@ def compared(text: str, written: str) -> ZoneLines:
 
 
 def with_foreign(text: str, foreign: Iterable[ForeignLine]) -> str:
-    """Behind our records: lines of other hands keep their order."""
+    """Append foreign lines behind our records, in their original order."""
     return text + "".join(f"{one.text}\n" for one in foreign)
 
 
-def _lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
-    """A record without a name belongs to the name before it."""
+def _parse_lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
+    """Parse the lines. A record without a name belongs to the previous name."""
     origin = ours[0].removeprefix("$ORIGIN ") if ours else ""
     name = origin
     for line in lines:
@@ -92,14 +92,14 @@ def _lines(lines: Iterable[str], ours: Sequence[str]) -> Iterator[ForeignLine]:
             yield ForeignLine(line)
             continue
         if not line[0].isspace():
-            name = _absolute(words.pop(0), origin)
+            name = _make_absolute(words.pop(0), origin)
         kinds = (
             word.upper() for word in words if not word.isdigit() and word.upper() not in _CLASSES
         )
         yield ForeignLine(line, name, next(kinds, ""))
 
 
-def _absolute(name: str, origin: str) -> str:
+def _make_absolute(name: str, origin: str) -> str:
     if name == "@":
         return origin
     return (name if name.endswith(".") else f"{name}.{origin}").lower()

@@ -1,4 +1,4 @@
-"""How a call ended: what the handler answered, or why there is no answer."""
+"""The result of a function call: the response, or the reason why there is none."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _MISSING = re.compile(
 
 
 class Failing(StrEnum):
-    """Why a call has no answer."""
+    """The kind of a call failure."""
 
     THREW = "threw"
     NO_ANSWER = "no answer"
@@ -36,8 +36,11 @@ class Failing(StrEnum):
 
 
 class CallFailure(Struct, frozen=True):
-    """`message` goes on where the function's name ended; `type` is that of what was thrown.
-    `problem` is there where it was one already."""
+    """A failed call. `message` continues a sentence that begins with the function's name; `type` is
+    the thrown type.
+
+    `problem` is set if the failure was a problem already.
+    """
 
     why: Failing
     message: str
@@ -46,8 +49,11 @@ class CallFailure(Struct, frozen=True):
 
 
 class CallEnd(Struct, frozen=True):
-    """`response` is JSON text, `logs` all that the handler wrote, `memory` the bytes that it had in
-    use. `failure` is there where there is no response. `version` is that of the language here."""
+    """The result of a call. `response` is JSON text, `logs` all output of the handler, `memory` the
+    used bytes.
+
+    `failure` is set if there is no response. `version` is the language version on this machine.
+    """
 
     response: bytes = b"null"
     logs: bytes = b""
@@ -71,7 +77,7 @@ class _Thrown(Struct, frozen=True):
 
 
 class AnswerLine(Struct, frozen=True, rename="camel"):
-    """What a harness says: of the module, as number 0, and of each call."""
+    """One message of the harness: about loading the module (number 0), or about one call."""
 
     id: int
     ready: bool = False
@@ -89,7 +95,7 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
             message = f"failed: {self.error.type}: {self.error.message}"
             return CallFailure(Failing.THREW, message, self.error.type)
         if self.too_large:
-            return too_large(self.too_large)
+            return build_size_failure(self.too_large)
         if not self.ready and not bytes(self.response):
             why = self.unanswered or "its process returned no error"
             return CallFailure(Failing.NO_ANSWER, f"returned no response ({why})")
@@ -100,16 +106,17 @@ class AnswerLine(Struct, frozen=True, rename="camel"):
         return CallEnd(response, logs, self.ms, self.rss, self.failure())
 
 
-def answer_line(line: bytes) -> AnswerLine | None:
-    """None where this is no line of the harness: a handler wrote there itself."""
+def parse_answer_line(line: bytes) -> AnswerLine | None:
+    """Parse a message of the harness. None for any other line, which a handler wrote itself."""
     try:
         return msgspec.json.decode(line, type=AnswerLine)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _leniently(line)
+        return _parse_leniently(line)
 
 
-def _leniently(line: bytes) -> AnswerLine | None:
-    """Halves of characters are JSON, and texts are cut so; the quick reader refuses them."""
+def _parse_leniently(line: bytes) -> AnswerLine | None:
+    """Parse JSON with unpaired surrogates, which truncated texts can contain and the fast decoder
+    rejects."""
     try:
         said = json.loads(line)
         if not isinstance(said, dict):
@@ -122,22 +129,22 @@ def _leniently(line: bytes) -> AnswerLine | None:
     return msgspec.structs.replace(found, response=msgspec.Raw(whole.get("response", "").encode()))
 
 
-def other_version(runtime: str, version: str) -> str:
-    """What is said where the language here is not the one that the runtime names."""
+def format_version_notice(runtime: str, version: str) -> str:
+    """Format the notice that the local language version differs from the runtime's."""
     wanted = _NUMBER.search(runtime)
     if wanted is None or not version or f"{version}.".startswith(f"{wanted[0]}."):
         return ""
     return f"it runs on {version} locally, and its runtime is {runtime}"
 
 
-def too_large(size: int) -> CallFailure:
+def build_size_failure(size: int) -> CallFailure:
     most = LARGEST_ANSWER // _MEGABYTE
     message = f"returned {size / _MEGABYTE:.1f} MB; providers allow {most} MB"
     return CallFailure(Failing.TOO_LARGE, message)
 
 
-def document_of(end: CallEnd) -> Json:
-    """The answer as a value."""
+def decode_response(end: CallEnd) -> Json:
+    """Return the response as a value."""
     try:
         found: Json = msgspec.json.decode(end.response)
     except msgspec.DecodeError:  # what this reader does not take, and JavaScript writes
@@ -145,8 +152,8 @@ def document_of(end: CallEnd) -> Json:
     return found
 
 
-def hidden(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
-    """What is told of a call, without what is secret; the answer is the caller's."""
+def redact_call(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
+    """Redact secrets in everything reported about a call. The response itself is not changed."""
     logs = hide(end.said).encode(errors="replace") if end.logs else b""
     failure = end.failure
     if failure is not None:
@@ -154,19 +161,19 @@ def hidden(end: CallEnd, hide: Callable[[str], str]) -> CallEnd:
     return msgspec.structs.replace(end, logs=logs, failure=failure)
 
 
-def problem_of(function: str, end: CallEnd) -> Problem | None:
-    """What a command says of a call that failed."""
+def build_call_problem(function: str, end: CallEnd) -> Problem | None:
+    """Return the problem that a command reports for a failed call."""
     failure = end.failure
     if failure is None or failure.problem is not None:
         return failure.problem if failure else None
     code = "invoke/timeout" if failure.why is Failing.TIMED_OUT else "invoke/failed"
     frame = "\n".join(end.said.strip().splitlines()[-_QUOTED_LINES:])
-    hint = missing_hint(failure.message)
+    hint = format_missing_hint(failure.message)
     return Problem(code, f"function `{function}` {failure.message}", hint, frame=frame)
 
 
-def missing_hint(message: str) -> str:
-    """What to do about a module that is missing on this machine; empty for another failure."""
+def format_missing_hint(message: str) -> str:
+    """Return the hint for a module that is missing on this machine; empty for another failure."""
     found = _MISSING.search(message)
     if found is None:
         return ""

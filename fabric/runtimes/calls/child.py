@@ -1,4 +1,4 @@
-"""A warm child: it loads one handler, and then answers one call after the other."""
+"""A warm child process: it loads one handler, then answers one call after the other."""
 
 import contextlib
 import os
@@ -14,20 +14,20 @@ from fabric.runtimes.calls.call_end import (
     CallEnd,
     CallFailure,
     Failing,
-    answer_line,
-    too_large,
+    build_size_failure,
+    parse_answer_line,
 )
 from fabric.runtimes.calls.child_output import ChildOutput
 from fabric.runtimes.calls.child_process import (
     CHUNK,
     ChildStart,
-    memory_of,
-    output_of,
+    get_output_fd,
+    read_memory_use,
     read_some,
-    started,
+    start_process,
     watch_end,
 )
-from fabric.system.child_group import forget, signal_group
+from fabric.system.child_group import forget, send_signal
 from fabric.system.event_loop import WRITE, Deadline, EventLoop
 
 # A module that takes longer is stuck.
@@ -49,8 +49,11 @@ Settled = Callable[["HandlerChild", CallEnd], None]
 
 
 class HandlerChild:
-    """Belongs to the thread of its loop. `settled` is called once its module is loaded, or is not,
-    and once for each call; `gone` once its process is."""
+    """A child process, used only by the thread of its event loop.
+
+    `settled` is called after the module has loaded or failed to load, and after each call. `gone`
+    is called after the process has ended.
+    """
 
     def __init__(
         self,
@@ -75,9 +78,9 @@ class HandlerChild:
         self._deadline = Deadline(loop, self._run_out)
         self._next_look = Deadline(loop, self._look_at_memory)
         self._silence = Deadline(loop, self._is_silent)
-        self._patience = Deadline(loop, self.kill)
-        self._process, self._request, self._answer = started(start)
-        self._heard = output_of(self._process)
+        self._compute_timeout = Deadline(loop, self.kill)
+        self._process, self._request, self._answer = start_process(start)
+        self._heard = get_output_fd(self._process)
         loop.watch(self._answer, self._take_answer)
         loop.watch(self._heard, self._take_output)
         self._pid_fd = watch_end(loop, self._process, self._has_ended)
@@ -88,18 +91,18 @@ class HandlerChild:
         return self._process.pid
 
     def call(self, event: bytes) -> None:
-        """One call at a time; `event` is JSON text in one line."""
+        """Start a call, one at a time. `event` is JSON text in one line."""
         self._number += 1
         self.life = ChildLife.BUSY
         self._begin(b'{"id":%d,"event":%b}\n' % (self._number, event), self._start.seconds)
 
     def end(self) -> None:
-        """Without a word, as hosts do it: what has no call has nothing to finish."""
+        """End the child without notice, as hosts do: without a call it has nothing to finish."""
         self.life = ChildLife.ENDED
         self.kill()
 
     def kill(self) -> None:
-        signal_group(self._process, signal.SIGKILL)
+        send_signal(self._process, signal.SIGKILL)
 
     def _begin(self, line: bytes, seconds: float) -> None:
         self._since = time.monotonic()
@@ -132,14 +135,14 @@ class HandlerChild:
         self._line += chunk
         if chunk.endswith(b"\n"):
             line, self._line = bytes(self._line), bytearray()
-            self._understand(line)
+            self._handle_line(line)
         elif len(self._line) > LARGEST_ANSWER + CHUNK:
-            failure = too_large(len(self._line))
+            failure = build_size_failure(len(self._line))
             self._give_up(failure.why, failure.message)
 
-    def _understand(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         try:
-            said = answer_line(line)
+            said = parse_answer_line(line)
         except RecursionError:
             self._give_up(Failing.TOO_LARGE, "returned a value that is nested too deeply")
             return
@@ -169,11 +172,11 @@ class HandlerChild:
         self.idle_since = time.monotonic()
         if ends:
             self._close_request()
-            self._patience.put_off(_PATIENCE)
+            self._compute_timeout.put_off(_PATIENCE)
         self._settled(self, end)
 
     def _give_up(self, why: Failing, message: str) -> None:
-        """Whatever it was about, nothing more is expected of this child."""
+        """Fail the current call or load, and expect nothing more from this child."""
         was_asked = self.life in (ChildLife.LOADING, ChildLife.BUSY)
         was_idle = self.life is ChildLife.IDLE
         self.kill()
@@ -201,7 +204,7 @@ class HandlerChild:
         self._give_up(Failing.TIMED_OUT, f"timeout: did not {what} within {self._seconds:g} s")
 
     def _look_at_memory(self) -> None:
-        used, most = memory_of(self.pid), self._start.memory
+        used, most = read_memory_use(self.pid), self._start.memory
         if used > 2 * most * _MEGABYTE:
             message = f"used {used // _MEGABYTE} MB, twice its `memory` of {most} MB"
             self._give_up(Failing.OUT_OF_MEMORY, message)
@@ -220,10 +223,10 @@ class HandlerChild:
 
     @property
     def _waits(self) -> tuple[Deadline, ...]:
-        return self._deadline, self._next_look, self._silence, self._patience
+        return self._deadline, self._next_look, self._silence, self._compute_timeout
 
     def _leave(self) -> None:
-        """What it started and left behind goes too."""
+        """Also end processes that the child has started and left running."""
         self.kill()
         forget(self._process)
         for one in self._waits:

@@ -1,11 +1,11 @@
-"""What a child writes between two answers."""
+"""Output of a child between two answers."""
 
 _KEPT = 1_000_000
 _MOST = 10_000_000
 
 
 class ChildOutput:
-    """The last of it, and how much there was."""
+    """The end of the output, and its total size."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -26,7 +26,8 @@ class ChildOutput:
         self._is_left = True
 
     def taken(self) -> bytes:
-        """What was cut begins with a whole line: half of a secret would not be known as one."""
+        """Return the output. Truncated output starts at a whole line, because a partial secret
+        would not be redacted."""
         text, was_cut = bytes(self._bytes[-_KEPT:]), self._count > len(self._bytes)
         self._bytes, self._count = bytearray(), 0
         return text.partition(b"\n")[2] if was_cut or len(text) == _KEPT else text

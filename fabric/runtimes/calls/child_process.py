@@ -1,4 +1,4 @@
-"""The process of a child, and the descriptors that join it to us."""
+"""The process of a child and its pipes."""
 
 import contextlib
 import os
@@ -17,7 +17,8 @@ CHUNK = 1 << 18
 
 
 class ChildStart(Struct, frozen=True):
-    """What is run, and the line that tells it of its function. `memory` are megabytes, 0 any."""
+    """The command of a child, and the line that describes its function. `memory` is a limit in MB;
+    0 means none."""
 
     argv: tuple[str, ...]
     folder: Path
@@ -27,9 +28,10 @@ class ChildStart(Struct, frozen=True):
     memory: int = 0
 
 
-def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
-    """The process, where its requests go to, and where its answers come from."""
-    asked, request, answer, answered = _pipes()
+def start_process(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
+    """Start the process. Returns it with the write end for requests and the read end for
+    answers."""
+    asked, request, answer, answered = _open_pipes()
     try:
         process = start_child(
             [*start.argv, str(asked), str(answered)],
@@ -46,12 +48,12 @@ def started(start: ChildStart) -> tuple[subprocess.Popen[bytes], int, int]:
     finally:
         os.close(asked)
         os.close(answered)
-    for fd in (request, answer, output_of(process)):
+    for fd in (request, answer, get_output_fd(process)):
         os.set_blocking(fd, False)
     return process, request, answer
 
 
-def _pipes() -> tuple[int, int, int, int]:
+def _open_pipes() -> tuple[int, int, int, int]:
     try:
         asked, request = os.pipe()
         try:
@@ -66,13 +68,13 @@ def _pipes() -> tuple[int, int, int, int]:
         raise FabricError(Problem("process/cannot-start", message, hint)) from error
 
 
-def output_of(process: subprocess.Popen[bytes]) -> int:
+def get_output_fd(process: subprocess.Popen[bytes]) -> int:
     assert process.stdout is not None  # noqa: S101 - it is piped
     return process.stdout.fileno()
 
 
 def watch_end(loop: EventLoop, process: subprocess.Popen[bytes], call: Callable[[], None]) -> int:
-    """A descriptor that is ready once the child has ended; where there is none, -1 and looks."""
+    """Return a descriptor that is ready once the child has ended, or -1 if it must be polled."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             fd = os.pidfd_open(process.pid)
@@ -89,15 +91,15 @@ def watch_end(loop: EventLoop, process: subprocess.Popen[bytes], call: Callable[
 
 
 def read_some(fd: int) -> bytes | None:
-    """None where nothing is there yet."""
+    """Read available bytes, or return None if there are none yet."""
     try:
         return os.read(fd, CHUNK)
     except BlockingIOError:
         return None
 
 
-def memory_of(pid: int) -> int:
-    """Bytes that a process has in use; 0 where the system does not tell."""
+def read_memory_use(pid: int) -> int:
+    """Return the bytes that a process uses; 0 if the system does not report it."""
     try:
         with open(f"/proc/{pid}/statm", "rb") as file:
             pages = file.read().split()[1]

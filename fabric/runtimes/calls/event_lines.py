@@ -1,4 +1,4 @@
-"""Events as children are told them: JSON in one line."""
+"""Events in the format of child processes: JSON in one line."""
 
 import json
 
@@ -7,21 +7,22 @@ import msgspec
 from fabric.model.outcomes.json_struct import Json
 
 
-def as_line(event: Json) -> bytes:
+def encode_call_event(event: Json) -> bytes:
     try:
         return msgspec.json.encode(event)
     except (UnicodeEncodeError, ValueError):  # halves of characters, numbers beyond 64 bits
         return json.dumps(event).encode()
 
 
-def event_in_text(content: bytes) -> Json:
-    """Raises ValueError for what is no JSON, for what is too deep, and for NaN and its like."""
+def parse_event(content: bytes) -> Json:
+    """Parse an event. Raises ValueError for invalid JSON, for too deep nesting, and for constants
+    such as NaN."""
     try:
-        found: Json = json.loads(content.decode("utf-8-sig"), parse_constant=_refused)
+        found: Json = json.loads(content.decode("utf-8-sig"), parse_constant=_reject_constant)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return found
 
 
-def _refused(word: str) -> float:
+def _reject_constant(word: str) -> float:
     raise ValueError(f"{word} is not a JSON number")

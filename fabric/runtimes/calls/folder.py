@@ -1,4 +1,4 @@
-"""Where a function's code lies while it is called: its archive, unpacked."""
+"""The directory of a function's code during calls: its unpacked archive."""
 
 import shutil
 import zipfile
@@ -8,17 +8,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
-from fabric.runtimes.archive import unpacked
+from fabric.runtimes.archive import unpack_archive
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.system.disk import make_folder, write_atomic
 from fabric.system.source.entries import Refused
-from fabric.system.source.names import checked_parts
+from fabric.system.source.names import split_checked
 
 _BROUGHT = "node_modules"
 
 
 class ChildFolder(Struct, frozen=True):
-    """The code, which all children of a function share, and what each has for itself."""
+    """The code, shared by all children of a function, and the directories of one child."""
 
     code: Path
     brought: Path
@@ -27,7 +27,7 @@ class ChildFolder(Struct, frozen=True):
 
 
 class FunctionFolder:
-    """The code of one version of a function; gone with `remove`."""
+    """The code of one version of a function, deleted by `remove`."""
 
     def __init__(self, function: LocalFunction, folder: Path) -> None:
         self._folder = folder
@@ -41,8 +41,8 @@ class FunctionFolder:
             raise FabricError(Problem("invoke/bad-archive", message)) from error
 
     def _unpack(self, function: LocalFunction) -> None:
-        for file in unpacked(function.code.read()):
-            path = self._folder.joinpath("code", *checked_parts(file.path))
+        for file in unpack_archive(function.code.read()):
+            path = self._folder.joinpath("code", *split_checked(file.path))
             write_atomic(path, file.content, mode=0o755 if file.executable else 0o644)
         for name, found in function.brought:
             # Above the code, where Node looks once the archive has nothing of that name; Python is

@@ -1,4 +1,4 @@
-"""A function as it is called on this machine: its archive, and what is told to it."""
+"""A function for local calls: its archive and its settings."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,11 @@ from fabric.model.task import Pairs
 
 
 class CallingProvider(Struct, frozen=True):
-    """How a provider calls a function, and what it says of it; empty and 0 are unknown.
+    """The calling conventions and metadata of a provider; empty and 0 mean unknown.
 
-    `kinds` are those of its triggers, `path` and `schedule` the first ones of theirs; `resource` is
-    its name at the provider. `is_lambda`: it has that runtime's variables and its global.
+    `kinds` are the kinds of its triggers. `path` and `schedule` come from the first trigger of
+    their kind. `resource` is the provider's name of the function. `is_lambda` enables the variables
+    and the global of that runtime.
     """
 
     convention: Convention = Convention.EVENT
@@ -34,23 +35,22 @@ AS_EVENT = CallingProvider(names=("default",))
 
 
 class CodeArchive(Struct, frozen=True):
-    """An archive that is read once a child wants it."""
+    """An archive that is read on demand."""
 
     sha256: str
     read: Callable[[], bytes]
 
 
-def _as_it_is(text: str) -> str:
+def _return_unchanged(text: str) -> str:
     return text
 
 
 class LocalFunction(Struct, frozen=True):
-    """`handler` is `<module path in the archive>.<export>`.
+    """A function that runs locally. `handler` is `<module path in the archive>.<export>`.
 
-    `brought` are packages that the provider's runtime has: each name with the folder that stands
-    for it here. They are no part of the archive. `caller` is what the provider is to the handler.
-    `memory` are the megabytes that it may use, 0 any. `hide` takes what is secret out of all that
-    is told of its calls.
+    `brought` maps packages of the provider's runtime to local directories; they are not in the
+    archive. `caller` is the provider as the handler sees it. `memory` is a limit in MB; 0 means
+    none. `hide` redacts secrets in everything reported about its calls.
     """
 
     name: str
@@ -62,9 +62,9 @@ class LocalFunction(Struct, frozen=True):
     memory: int = 0
     brought: Pairs = ()
     caller: CallingProvider = AS_EVENT
-    hide: Callable[[str], str] = _as_it_is
+    hide: Callable[[str], str] = _return_unchanged
 
     def is_as(self, other: "LocalFunction") -> bool:
-        """Whether a child of the one serves the other as well."""
+        """Return whether a child of one function can also serve the other."""
         same_reader = replace(self.code, read=other.code.read)
         return replace(self, code=same_reader, hide=other.hide) == other

@@ -1,4 +1,4 @@
-"""The warm children of many functions: who is started, who answers, who ends."""
+"""The warm children of many functions: starts, calls and ends."""
 
 import collections
 import itertools
@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, hidden
+from fabric.runtimes.calls.call_end import NO_CALL, CallEnd, CallFailure, Failing, redact_call
 from fabric.runtimes.calls.child import ChildLife, HandlerChild
 from fabric.runtimes.calls.child_process import ChildStart
 from fabric.runtimes.calls.folder import FunctionFolder
 from fabric.runtimes.calls.function import LocalFunction
-from fabric.runtimes.calls.program import environment_of, program_of, said_to
-from fabric.system.child_keeper import ChildKeeper
+from fabric.runtimes.calls.program import build_environment, build_harness_settings, find_program
+from fabric.system.child_reaper import ChildKeeper
 from fabric.system.disk import write_problem
 from fabric.system.event_loop import EventLoop
 
@@ -27,7 +27,7 @@ _LOOK = 5.0
 
 
 class PoolLimits(Struct, frozen=True):
-    """Children of one function, of all, and how long one may have nothing to do."""
+    """Limits: children per function, children in total, and idle time of a child."""
 
     instances: int = 4
     most: int = 40
@@ -38,7 +38,7 @@ USUAL = PoolLimits()
 Done = Callable[[CallEnd], None]
 
 
-def _nobody_hears(_name: str, _end: CallEnd) -> None:
+def _ignore_end(_name: str, _end: CallEnd) -> None:
     pass
 
 
@@ -48,7 +48,8 @@ class _WaitingCall(Struct):
 
 
 class _Version:
-    """One state of a function: its folder is made for the first child, and goes with the last."""
+    """One version of a function. Its directory is created for the first child and deleted with the
+    last."""
 
     def __init__(self, function: LocalFunction) -> None:
         self.function = function
@@ -65,13 +66,13 @@ class _Version:
 
     @property
     def idle(self) -> HandlerChild | None:
-        """The one that had a call last: what it keeps is warmest."""
+        """The idle child with the most recent call: its caches are warmest."""
         found = [child for child in self.children if child.life is ChildLife.IDLE]
         return max(found, key=lambda child: child.idle_since) if found else None
 
 
 class _Entry:
-    """A function: the version that answers, the one that is about to, and who waits."""
+    """A function: its active version, its next version, and waiting calls."""
 
     def __init__(self, function: LocalFunction) -> None:
         self.name = function.name
@@ -83,16 +84,18 @@ class _Entry:
 
 
 class HandlerPool:
-    """Belongs to the thread of its loop. Children start with the first call of their function."""
+    """A pool of children, used only by the thread of its event loop. Children start with the first
+    call of their function."""
 
     def __init__(
         self,
         loop: EventLoop,
         parent: Mapping[str, str],
         limits: PoolLimits = USUAL,
-        told: Callable[[str, CallEnd], None] = _nobody_hears,
+        told: Callable[[str, CallEnd], None] = _ignore_end,
     ) -> None:
-        """`told` hears of a child that ended between two calls: what it wrote, and why."""
+        """Create a pool. `told` receives the output and cause of a child that ended between two
+        calls."""
         self._loop, self._parent, self._limits = loop, parent, limits
         self._told = told
         self._entries: dict[str, _Entry] = {}
@@ -103,8 +106,8 @@ class HandlerPool:
         self._is_looking = False
 
     def put(self, function: LocalFunction) -> None:
-        """A new function, or a new version of one: a child of it is loaded beside the old ones,
-        and takes over once it is."""
+        """Add a function or a new version of one. A child of it loads beside the old ones and then
+        takes over."""
         entry = self._entries.get(function.name)
         if entry is None:
             self._entries[function.name] = _Entry(function)
@@ -112,13 +115,13 @@ class HandlerPool:
         if (entry.next or entry.now).function.is_as(function):
             return
         if entry.next is not None:
-            self._retire(entry.next)
+            self._end_idle_children(entry.next)
         entry.next = _Version(function)
         if not entry.now.lives or not self._start(entry, entry.next):
             self._take_over(entry)
 
     def drop(self, name: str) -> None:
-        """Calls that are under way end; those that wait fail."""
+        """Remove a function. Running calls finish; waiting calls fail."""
         entry = self._entries.pop(name, None)
         if entry is None:
             return
@@ -126,18 +129,18 @@ class HandlerPool:
         # None of its children is of the version that answers: they end with their calls.
         entry.now, entry.next = _Version(entry.now.function), None
         for version in filter(None, versions):
-            self._retire(version)
+            self._end_idle_children(version)
         message = "no longer exists"
         self._fail_waiting(entry, CallFailure(Failing.CANNOT_START, message))
 
     def call(self, name: str, event: bytes, done: Done) -> None:
-        """`event` is JSON text in one line; `done` is called by the loop, once."""
+        """Start a call. `event` is JSON text in one line; the event loop calls `done` once."""
         entry = self._entries[name]
         entry.waiting.append(_WaitingCall(event, done))
         self._serve(entry)
 
     def when_ready(self, name: str, call: Callable[[], None]) -> None:
-        """At once, or once the new version of a function has taken over."""
+        """Call back immediately, or once the new version of a function has taken over."""
         entry = self._entries[name]
         if entry.next is None:
             call()
@@ -146,14 +149,14 @@ class HandlerPool:
 
     @property
     def pids(self) -> Mapping[str, tuple[int, ...]]:
-        """Of each function's children that live."""
+        """Return the process ids of each function's running children."""
         return {
             name: tuple(child.pid for child in entry.now.children)
             for name, entry in self._entries.items()
         }
 
     def close(self) -> None:
-        """All children are gone when it returns; who still waits has nobody to wait for."""
+        """Close the pool. All children have ended when it returns; waiting calls are abandoned."""
         for entry in self._entries.values():
             entry.waiting.clear()
         for child in tuple(self._owners):
@@ -165,7 +168,7 @@ class HandlerPool:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _serve(self, entry: _Entry) -> None:
-        """Give what waits to children that are idle, and start others as far as there is room."""
+        """Assign waiting calls to idle children, and start more children within the limits."""
         while entry.waiting:
             child = entry.now.idle
             if child is None:
@@ -182,7 +185,8 @@ class HandlerPool:
                 break
 
     def _has_room(self) -> bool:
-        """Room for one more; the child that has been idle for longest makes some."""
+        """Return whether one more child can start, possibly after ending the child that is idle
+        longest."""
         if len(self._owners) < self._limits.most:
             return True
         if any(child.life is ChildLife.ENDED for child in self._owners):
@@ -194,7 +198,7 @@ class HandlerPool:
 
     def _start(self, entry: _Entry, version: _Version) -> bool:
         try:
-            child = self._started(version)
+            child = self._start_child(version)
         except FabricError as error:
             failure = CallFailure(Failing.CANNOT_START, error.first.message, problem=error.first)
             self._fail_waiting(entry, failure)
@@ -204,27 +208,27 @@ class HandlerPool:
         self._look_after_idle()
         return True
 
-    def _started(self, version: _Version) -> HandlerChild:
+    def _start_child(self, version: _Version) -> HandlerChild:
         function = version.function
-        argv = program_of(function, self._parent)
+        argv = find_program(function, self._parent)
         if version.folder is None:
-            top = self._own_folder() / f"{next(self._numbers)}-{function.name}"
+            top = self._ensure_folder() / f"{next(self._numbers)}-{function.name}"
             version.folder = FunctionFolder(function, top)
         folder = version.folder.for_child()
         start = ChildStart(
             argv,
             folder.code,
-            environment_of(function, folder, self._parent),
-            msgspec.json.encode(said_to(function, folder)) + b"\n",
+            build_environment(function, folder, self._parent),
+            msgspec.json.encode(build_harness_settings(function, folder)) + b"\n",
             function.timeout,
             function.memory,
         )
-        child = HandlerChild(self._loop, start, self._settled, self._gone)
-        self._keeper = self._keeper or ChildKeeper(self._own_folder())
+        child = HandlerChild(self._loop, start, self._handle_settled, self._handle_gone)
+        self._keeper = self._keeper or ChildKeeper(self._ensure_folder())
         self._keeper.begun(child.pid)
         return child
 
-    def _own_folder(self) -> Path:
+    def _ensure_folder(self) -> Path:
         if self._folder is None:
             try:
                 self._folder = Path(tempfile.mkdtemp(prefix="fabric-invoke-")).resolve()
@@ -232,10 +236,10 @@ class HandlerPool:
                 raise write_problem(Path(tempfile.gettempdir()), error) from error
         return self._folder
 
-    def _settled(self, child: HandlerChild, end: CallEnd) -> None:
+    def _handle_settled(self, child: HandlerChild, end: CallEnd) -> None:
         entry, version = self._owners[child]
         done = entry.calls.pop(child, None)
-        end = hidden(end, version.function.hide)
+        end = redact_call(end, version.function.hide)
         if done is not None:
             done(end)
         if version is entry.next:
@@ -250,30 +254,31 @@ class HandlerPool:
             self._serve_all()
 
     def _take_over(self, entry: _Entry) -> None:
-        """From now on the next version answers; the last calls of the old one go on."""
+        """Make the next version active. The last calls of the old one continue."""
         old, new = entry.now, entry.next
         assert new is not None  # noqa: S101 - callers looked
         entry.now, entry.next = new, None
-        self._retire(old)
+        self._end_idle_children(old)
         waiting, entry.at_take_over = entry.at_take_over, []
         for call in waiting:
             call()
         self._serve(entry)
 
-    def _retire(self, version: _Version) -> None:
+    def _end_idle_children(self, version: _Version) -> None:
         for child in version.children:
             if child.life in (ChildLife.IDLE, ChildLife.LOADING):
                 child.end()
         self._tidy(version)
 
     def _tidy(self, version: _Version) -> None:
-        """A large folder takes its time to go, and nobody has to wait for that."""
+        """Delete the directory of an unused version in the background, because a large one takes
+        time."""
         folder = version.folder
         if folder is not None and not version.children:
             version.folder = None
             threading.Thread(target=folder.remove, name="folder-remover").start()
 
-    def _gone(self, child: HandlerChild) -> None:
+    def _handle_gone(self, child: HandlerChild) -> None:
         entry, version = self._owners.pop(child)
         version.children.remove(child)
         if self._keeper is not None:
@@ -281,11 +286,11 @@ class HandlerPool:
         if version is not entry.now and version is not entry.next:
             self._tidy(version)
         if child.last_words is not None:
-            self._told(entry.name, hidden(child.last_words, version.function.hide))
+            self._told(entry.name, redact_call(child.last_words, version.function.hide))
         self._serve_all()
 
     def _serve_all(self) -> None:
-        """There may be room for who waits for some."""
+        """Serve waiting calls, because a slot is possibly free now."""
         for entry in tuple(self._entries.values()):
             if entry.waiting:
                 self._serve(entry)
@@ -296,7 +301,7 @@ class HandlerPool:
             one.done(msgspec.structs.replace(end, failure=failure))
 
     def _look_after_idle(self) -> None:
-        """One look for all of them, as long as there are any."""
+        """Check all idle children together, and again while there are any."""
         if self._is_looking:
             return
         self._is_looking = True

@@ -1,4 +1,4 @@
-"""What a handler's child runs, and all that it sees of its surroundings."""
+"""The program of a handler's child, and its complete environment."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,12 +8,12 @@ from fabric.model.problems import FabricError, Problem
 from fabric.runtimes.calls.folder import ChildFolder
 from fabric.runtimes.calls.function import LocalFunction
 from fabric.runtimes.nodejs.toolchain import find_node
-from fabric.runtimes.python.interpreters import interpreter_for
+from fabric.runtimes.python.interpreters import find_interpreter
 
 _RUNTIMES = Path(__file__).parents[1]
 
 
-def program_of(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str, ...]:
+def find_program(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str, ...]:
     language = next((name for name in _PROGRAMS if function.runtime.startswith(name)), None)
     if language is None:
         raise FabricError(
@@ -25,38 +25,38 @@ def program_of(function: LocalFunction, parent: Mapping[str, str]) -> tuple[str,
     return _PROGRAMS[language](function.runtime, parent)
 
 
-def _node(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - as below
+def _find_node_program(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:  # noqa: ARG001 - as below
     return (str(find_node(parent)), str(_RUNTIMES / "nodejs" / "harness.mjs"))
 
 
-def _python(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:
-    found = interpreter_for(runtime, parent)
+def _find_python_program(runtime: str, parent: Mapping[str, str]) -> tuple[str, ...]:
+    found = find_interpreter(runtime, parent)
     return (found.program, *found.flags, str(_RUNTIMES / "python" / "harness.py"))
 
 
 _PROGRAMS: dict[str, Callable[[str, Mapping[str, str]], tuple[str, ...]]] = {
-    "nodejs": _node,
-    "python": _python,
+    "nodejs": _find_node_program,
+    "python": _find_python_program,
 }
 
 
-def environment_of(
+def build_environment(
     function: LocalFunction, folder: ChildFolder, parent: Mapping[str, str]
 ) -> dict[str, str]:
-    """Of the `parent`'s variables a handler sees none but PATH."""
+    """Build the environment. Of the `parent`'s variables, a handler sees only PATH."""
     return {
         "PATH": parent.get("PATH", os.defpath),
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "HOME": str(folder.home),
         "TMPDIR": str(folder.tmp),
-        **(_lambda_variables(function, folder) if function.caller.is_lambda else {}),
+        **(_build_lambda_variables(function, folder) if function.caller.is_lambda else {}),
         **dict(function.env.reveal()),
     }
 
 
-def _lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
-    """Those of the runtime that are known here: none is made up."""
+def _build_lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str, str]:
+    """Build the Lambda variables with known values; none is invented."""
     caller = function.caller
     memory, region = str(caller.memory or ""), caller.region
     known = {
@@ -71,8 +71,9 @@ def _lambda_variables(function: LocalFunction, folder: ChildFolder) -> dict[str,
     return {name: value for name, value in known.items() if value}
 
 
-def said_to(function: LocalFunction, folder: ChildFolder) -> dict[str, object]:
-    """What the harness is told of the function: `call.mjs` and `said.py` read it."""
+def build_harness_settings(function: LocalFunction, folder: ChildFolder) -> dict[str, object]:
+    """Build the description of the function that the harness receives. `call.mjs` and `said.py`
+    read it."""
     module, _, name = function.handler.rpartition(".")
     caller = function.caller
     return {

@@ -1,4 +1,5 @@
-"""Functions in TypeScript and JavaScript: bundled, or as they are where no bundler can be had."""
+"""Build functions in TypeScript and JavaScript: bundled, or unchanged if no bundler is
+available."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -15,33 +16,34 @@ from fabric.runtimes.contract import Built, Toolchain
 from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, locate, refuse_not_utf8
 from fabric.runtimes.nodejs import closure, external, formats, optional_packages, options
 from fabric.runtimes.nodejs.bundler import Bundler
-from fabric.runtimes.nodejs.decorators import decorators_of
+from fabric.runtimes.nodejs.decorators import find_decorators
 from fabric.runtimes.nodejs.handler_exports import Bundle, refuse_missing
-from fabric.runtimes.nodejs.left_behind import not_in_bundle
+from fabric.runtimes.nodejs.left_behind import find_bundle_problems
 from fabric.runtimes.nodejs.lookups import look_ups
-from fabric.runtimes.nodejs.metafile import in_bundle, read_modules
+from fabric.runtimes.nodejs.metafile import read_modules, select_bundled
 from fabric.runtimes.nodejs.refusals import refuse_unfit
 from fabric.runtimes.nodejs.toolchain import (
     Tools,
-    bundler_missing,
+    bundler_missing_error,
     find_bundler,
     find_node,
     find_tools,
+    identify_toolchain,
     install_pinned,
-    toolchain_of,
 )
-from fabric.runtimes.seen import merge, tried
+from fabric.runtimes.seen import merge, record_tried
 
 
 class NodeRuntime:
-    """Thread-safe; one warm bundler for all builds. `folder` keeps what fabric installs itself."""
+    """The Node.js runtime. Thread-safe; one warm bundler for all builds. `folder` contains tools
+    that fabric installs."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, install: bool = True
     ) -> None:
         self._folder = folder
         self._environment = environment
-        self._failure = None if install else bundler_missing("installation is disabled")
+        self._failure = None if install else bundler_missing_error("installation is disabled")
         self._bundler: Bundler | None = None
         self._pinned: Path | None = None
         self._tools: Tools | None = None
@@ -50,9 +52,9 @@ class NodeRuntime:
         self._looking = threading.Lock()
 
     def toolchain(self, workspace: Path, root: str) -> Toolchain:
-        tools = self._tools_there()
+        tools = self._find_tools_once()
         installable = tools.installable and self._failure is None
-        return toolchain_of(workspace, root, replace(tools, installable=installable))
+        return identify_toolchain(workspace, root, replace(tools, installable=installable))
 
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, NODE_EXTENSIONS)
@@ -60,18 +62,18 @@ class NodeRuntime:
         refuse_unfit(entry, inputs)
         found = find_bundler(entry.root)
         try:
-            folder = found.folder or self._pinned_folder()
-            bundler = self._warm()
+            folder = found.folder or self._install_once()
+            bundler = self._get_bundler()
         except FabricError as error:
             return closure.build(entry, error)
-        ask = partial(_asked, partial(bundler.ask, folder), entry, inputs)
+        ask = partial(_bundle_entry, partial(bundler.ask, folder), entry, inputs)
         wanted = formats.format_of(entry, inputs)
         answer = ask(wanted)
-        if other := formats.other_format(entry, inputs, answer):
+        if other := formats.find_required_format(entry, inputs, answer):
             wanted = other
             answer = ask(wanted)
         with self._looking:
-            built = _built(entry, inputs, answer, wanted)
+            built = _build_result(entry, inputs, answer, wanted)
         return replace(built, toolchain=found.identity(installable=True))
 
     def close(self) -> None:
@@ -80,20 +82,21 @@ class NodeRuntime:
         if bundler is not None:
             bundler.close()
 
-    def _tools_there(self) -> Tools:
+    def _find_tools_once(self) -> Tools:
         with self._lock:
             if self._tools is None:
                 self._tools = find_tools(self._folder, self._environment)
             return self._tools
 
-    def _warm(self) -> Bundler:
+    def _get_bundler(self) -> Bundler:
         with self._lock:
             if self._bundler is None or self._bundler.is_dead:
                 self._bundler = Bundler(find_node(self._environment), self._environment)
             return self._bundler
 
-    def _pinned_folder(self) -> Path:
-        """Installed at most once a run; a failure is remembered, not tried for each function."""
+    def _install_once(self) -> Path:
+        """Install the bundler at most once per run; a failure is remembered and not repeated for
+        each function."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -106,43 +109,45 @@ class NodeRuntime:
             return self._pinned
 
 
-def _asked(
+def _bundle_entry(
     ask: Callable[[dict[str, Json]], dict[str, Any]],
     entry: EntryFile,
     inputs: BuildInputs,
     wanted: str,
 ) -> Mapping[str, Any]:
-    """The bundle, without the packages that it can do without and that are not installed."""
+    """Bundle an entry without optional packages that are not installed."""
     answer = ask(options.bundle_options(entry, inputs, wanted))
-    while missing := optional_packages.not_installed(entry, answer) - {*inputs.external}:
+    while missing := optional_packages.find_missing_optionals(entry, answer) - {*inputs.external}:
         inputs = replace(inputs, external=(*inputs.external, *sorted(missing)))
         answer = ask(options.bundle_options(entry, inputs, wanted))
     return answer
 
 
-def _built(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str) -> Built:
+def _build_result(
+    entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any], wanted: str
+) -> Built:
     if not answer["ok"]:
         raise options.build_failed(entry, inputs, answer)
     files = options.read_files(entry.root, answer)
     modules = read_modules(entry.root, answer["inputs"])
-    code = next(file for file in files if file.path == formats.output_of(entry, wanted))
+    code = next(file for file in files if file.path == formats.build_output_path(entry, wanted))
     bundle = Bundle(code, tuple(answer["exports"]))
-    refuse_missing(entry, formats.wanted_of(entry, inputs), bundle, modules)
-    packed = external.pack(entry, inputs, in_bundle(modules, answer["outside"]))
-    compiler = decorators_of(entry, inputs)
+    refuse_missing(entry, formats.build_wanted_export(entry, inputs), bundle, modules)
+    packed = external.pack(entry, inputs, select_bundled(modules, answer["outside"]))
+    compiler = find_decorators(entry, inputs)
     looked_at = compiler.tried if compiler else ()
-    manifest = options.module_kind(entry) if wanted == formats.CJS else ()
+    manifest = options.build_module_manifest(entry) if wanted == formats.CJS else ()
     return Built(
         (*files, *manifest, *packed.files),
         merge(
             look_ups(entry, (*modules, *packed.modules), inputs.tsconfig),
             packed.seen,
-            tried(entry.workspace, looked_at, entry.probe),
+            record_tried(entry.workspace, looked_at, entry.probe),
         ),
         (
             *options.read_warnings(entry, answer),
             *packed.warnings,
-            *not_in_bundle(inputs, modules, code.content),
+            *find_bundle_problems(inputs, modules, code.content),
         ),
-        handler=formats.handler_of(entry, inputs, wanted, answer["exports"]),
+        handler=formats.format_handler(entry, inputs, wanted, answer["exports"]),
     )

@@ -1,4 +1,4 @@
-"""One warm Node child per run: requests go in as lines, answers come back in any order."""
+"""One warm Node child per run: requests are sent as lines, and answers arrive in any order."""
 
 import collections
 import contextlib
@@ -18,7 +18,8 @@ _STDERR_LINES = 20
 
 
 class Bundler:
-    """Thread-safe. The child starts with the first request and ends with `close`."""
+    """A warm bundler. Thread-safe. The child starts with the first request and ends with
+    `close`."""
 
     def __init__(self, node: Path, environment: Mapping[str, str]) -> None:
         # No NODE_OPTIONS and no bundler's own variables: they would change what is built.
@@ -49,11 +50,11 @@ class Bundler:
         return self._dead
 
     def ask(self, bundler: Path, options: Mapping[str, Any]) -> Any:
-        """One build; returns the worker's answer. Raises if the child is gone."""
+        """Run one build and return the worker's answer. Raises if the child has ended."""
         answer: Future[Any] = Future()
         with self._lock:
             if self._dead:
-                raise self._died()
+                raise self._exit_error()
             number = next(self._ids)
             self._waiting[number] = answer
         self._send({"id": number, "bundler": str(bundler), "options": options})
@@ -90,10 +91,10 @@ class Bundler:
             self._dead = True
             waiting, self._waiting = self._waiting, {}
         for waiter in waiting.values():
-            waiter.set_exception(self._died())
+            waiter.set_exception(self._exit_error())
 
     def _take(self, line: bytes) -> bool:
-        """Give an answer to who waits for it; False where the line is none."""
+        """Deliver an answer to its waiting caller; False if the line is not an answer."""
         try:
             answer = json.loads(line)
             with self._lock:
@@ -107,7 +108,7 @@ class Bundler:
     def _read_stderr(self) -> None:
         self._stderr.extend(self._child.stderr or ())
 
-    def _died(self) -> FabricError:
+    def _exit_error(self) -> FabricError:
         last = b"".join(self._stderr).decode(errors="replace").strip()
         return FabricError(
             Problem(

@@ -1,11 +1,11 @@
-"""The paths that Node's and the bundler's resolver try for one specifier, in their order."""
+"""The paths that the resolvers of Node and of the bundler try for one specifier, in order."""
 
 import os
 import re
 from collections.abc import Iterable, Iterator
 
 from fabric.runtimes.nodejs import export_maps
-from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
+from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
 from fabric.runtimes.seen import Kind, Probe
 
 # The bundler's own defaults, handed to it explicitly so that both sides use one list.
@@ -26,16 +26,17 @@ _SOURCE_OF = {
 NODE_MODULES = "node_modules"
 
 
-def path_candidates(base: str) -> Iterator[str]:
-    """A path as a specifier may write it: file, with an extension, rewritten, folder."""
-    yield from _file_candidates(base)
+def list_path_candidates(base: str) -> Iterator[str]:
+    """Yield the candidates of a path: file, with an extension, with a rewritten extension,
+    directory."""
+    yield from _list_file_candidates(base)
     plain = re.split(r"[?#]", base)[0].rstrip("/")
     if plain != base:
-        yield from _file_candidates(plain)
-    yield from _folder_candidates(plain)
+        yield from _list_file_candidates(plain)
+    yield from _list_folder_candidates(plain)
 
 
-def _file_candidates(base: str) -> Iterator[str]:
+def _list_file_candidates(base: str) -> Iterator[str]:
     yield base
     for extension in EXTENSIONS:
         yield base + extension
@@ -44,20 +45,20 @@ def _file_candidates(base: str) -> Iterator[str]:
         yield stem + other
 
 
-def _folder_candidates(base: str) -> Iterator[str]:
+def _list_folder_candidates(base: str) -> Iterator[str]:
     manifest = f"{base}/package.json"
     yield manifest
     document = read_jsonc(manifest)
     for field in MAIN_FIELDS:
         if isinstance(main := document.get(field), str):
             target = os.path.normpath(os.path.join(base, main))
-            yield from _file_candidates(target)
-            yield from _file_candidates(f"{target}/index")
-    yield from _file_candidates(f"{base}/index")
+            yield from _list_file_candidates(target)
+            yield from _list_file_candidates(f"{target}/index")
+    yield from _list_file_candidates(f"{base}/index")
 
 
-def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
-    """What was tried, up to the winner; all of it where none of them is the winner."""
+def list_tried_paths(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
+    """Yield the tried paths up to the match, or all paths if there is no match."""
     for path in paths:
         yield path
         if path == winner:
@@ -66,8 +67,8 @@ def up_to(winner: str, paths: Iterable[str], probe: Probe) -> Iterator[str]:
             return
 
 
-def ways_to_nothing(base: str, probe: Probe) -> Iterator[str]:
-    """The folders that a look-up without a result would have gone through.
+def list_missing_folders(base: str, probe: Probe) -> Iterator[str]:
+    """Yield the directories of a lookup without a result.
 
     A file in the place of one turns "not found" into an error.
     """
@@ -78,15 +79,18 @@ def ways_to_nothing(base: str, probe: Probe) -> Iterator[str]:
     yield folder
 
 
-def javascript_twins(winner: str) -> Iterator[str]:
-    """What a manifest may name for a TypeScript source: it wins as soon as it exists."""
+def list_javascript_twins(winner: str) -> Iterator[str]:
+    """Yield JavaScript paths that a manifest can name for a TypeScript source: they take precedence
+    once they exist."""
     stem, extension = os.path.splitext(winner)
     return (stem + other for other in _SOURCE_OF.get(extension, ()))
 
 
-def package_candidates(folder: str, specifier: str, winner: str, probe: Probe) -> Iterator[str]:
-    """node_modules on the way up, until the package that won."""
-    for parent in ancestors(folder):
+def list_package_candidates(
+    folder: str, specifier: str, winner: str, probe: Probe
+) -> Iterator[str]:
+    """Yield the node_modules candidates of parent directories, up to the package that matched."""
+    for parent in list_ancestors(folder):
         if os.path.basename(parent) == NODE_MODULES:
             continue
         modules = os.path.join(parent, NODE_MODULES)
@@ -94,56 +98,63 @@ def package_candidates(folder: str, specifier: str, winner: str, probe: Probe) -
             yield modules
             continue
         package = f"{modules}/{package_name(specifier)}"
-        yield from _in_modules(modules, package, specifier, probe)
+        yield from _list_module_candidates(modules, package, specifier, probe)
         if winner and winner.startswith(os.path.realpath(package) + os.sep):
             return
 
 
-def _in_modules(modules: str, package: str, specifier: str, probe: Probe) -> Iterator[str]:
+def _list_module_candidates(
+    modules: str, package: str, specifier: str, probe: Probe
+) -> Iterator[str]:
     yield f"{package}/package.json"
     target = f"{modules}/{specifier}"
     if probe.kind(package) is not Kind.FOLDER:
-        yield from _file_candidates(target)
-        yield from ways_to_nothing(f"{package}/", probe)
+        yield from _list_file_candidates(target)
+        yield from list_missing_folders(f"{package}/", probe)
     elif is_own(package) or not is_versioned(package):
-        yield from path_candidates(target)
-        yield from exported(package, specifier)
+        yield from list_path_candidates(target)
+        yield from list_exported_files(package, specifier)
         yield package
 
 
 def is_own(package: str) -> bool:
-    """Whether a package is linked in from the project: its files count one by one."""
+    """Return whether a package is linked from the project, so that its files are recorded
+    separately."""
     return NODE_MODULES not in os.path.realpath(package).split(os.sep)
 
 
 def is_versioned(package: str) -> bool:
-    """Whether the manifest stands for all of a package's files: they change with its version."""
+    """Return whether the manifest represents all files of a package, because they change only with
+    its version."""
     return bool(read_jsonc(f"{package}/package.json").get("version"))
 
 
-def imports_targets(folder: str, specifier: str) -> Iterator[str]:
-    """The targets that a manifest's `imports` has for a `#name`: paths, or names of packages."""
-    manifest = _nearest_manifest(folder)
+def list_import_targets(folder: str, specifier: str) -> Iterator[str]:
+    """Yield the targets of a `#name` in a manifest's `imports`: paths or package names."""
+    manifest = _find_nearest_manifest(folder)
     above = os.path.dirname(manifest)
-    found = export_maps.targets(read_jsonc(manifest).get("imports"), specifier) if manifest else ()
+    found = (
+        export_maps.list_targets(read_jsonc(manifest).get("imports"), specifier) if manifest else ()
+    )
     yield from sorted({re.sub(r"^\./", f"{above}/", leaf) for leaf in found})
 
 
-def own_package(folder: str) -> tuple[str, str]:
-    """The package that a folder is a part of, and the name that it may call itself by."""
-    manifest = _nearest_manifest(folder)
+def find_own_package(folder: str) -> tuple[str, str]:
+    """Return the package that contains a directory, and the package's own name for itself."""
+    manifest = _find_nearest_manifest(folder)
     name = read_jsonc(manifest).get("name") if manifest else ""
     return os.path.dirname(manifest), name if isinstance(name, str) else ""
 
 
-def exported(package: str, specifier: str) -> Iterator[str]:
-    """The files that a package's `exports` name for a specifier, there or not."""
-    subpath = export_maps.subpath_of(specifier, package_name(specifier))
+def list_exported_files(package: str, specifier: str) -> Iterator[str]:
+    """Yield the files that a package's `exports` name for a specifier, whether they exist or
+    not."""
+    subpath = export_maps.find_subpath(specifier, package_name(specifier))
     document = read_jsonc(f"{package}/package.json")
-    for target in export_maps.targets(document.get("exports"), subpath):
-        yield from _file_candidates(os.path.normpath(f"{package}/{target}"))
+    for target in export_maps.list_targets(document.get("exports"), subpath):
+        yield from _list_file_candidates(os.path.normpath(f"{package}/{target}"))
 
 
-def _nearest_manifest(folder: str) -> str:
-    manifests = (os.path.join(parent, "package.json") for parent in ancestors(folder))
+def _find_nearest_manifest(folder: str) -> str:
+    manifests = (os.path.join(parent, "package.json") for parent in list_ancestors(folder))
     return next(filter(os.path.isfile, manifests), "")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.runtimes.contract import Built, BuiltFile
-from fabric.runtimes.entry import EntryFile, unreadable
+from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.nodejs import packages
 from fabric.runtimes.nodejs.lookups import look_ups, package_folder
 from fabric.runtimes.nodejs.metafile import Import, Module
@@ -30,15 +30,17 @@ class _Source(Struct, frozen=True):
 
 
 def build(entry: EntryFile, reason: FabricError) -> Built:
-    """The closure of one entry; TypeScript cannot do without the bundler that is missing."""
+    """Collect the import closure of one entry. TypeScript needs the missing bundler and fails."""
     sources = _follow(entry, reason)
     modules = [source.module for source in sources]
     vendored = packages.collect(entry.root, modules)
-    own = tuple(BuiltFile(_inside(entry, item.module.path), item.content) for item in sources)
+    own = tuple(
+        BuiltFile(_require_inside(entry, item.module.path), item.content) for item in sources
+    )
     return Built(
         (*own, *vendored.files),
         look_ups(entry, [*modules, *vendored.modules]),
-        (_unbundled(entry, reason),),
+        (_no_bundler_problem(entry, reason),),
         handler=f"{entry.module}.{entry.export or 'handler'}",
         toolchain=CLOSURE,
     )
@@ -63,7 +65,7 @@ def _read(entry: EntryFile, path: str) -> _Source:
     try:
         content = read_bytes(path)
     except OSError as error:
-        raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
+        raise unreadable_file_error(place(entry.workspace, path), str(error.strerror)) from error
     code = content.decode(errors="replace") if not path.endswith(".json") else ""
     names = dict.fromkeys(match[2] for match in _IMPORT.finditer(code))
     return _Source(Module(path, tuple(_resolve(path, name) for name in names)), content)
@@ -73,16 +75,16 @@ def _resolve(importer: str, name: str) -> Import:
     folder = os.path.dirname(importer)
     if name.startswith((".", "/")):
         base = os.path.normpath(os.path.join(folder, name))
-        return Import(name, next(_files(base), ""))
-    return Import(name, packages.manifest_of(folder, name))
+        return Import(name, next(_find_files(base), ""))
+    return Import(name, packages.find_manifest(folder, name))
 
 
-def _files(base: str) -> Iterator[str]:
+def _find_files(base: str) -> Iterator[str]:
     candidates = (base + extension for extension in (*_EXTENSIONS, *_TYPESCRIPT))
     return (path for path in candidates if os.path.isfile(path))
 
 
-def _inside(entry: EntryFile, path: str) -> str:
+def _require_inside(entry: EntryFile, path: str) -> str:
     if not path.startswith(entry.root + os.sep):
         raise FabricError(
             Problem(
@@ -96,7 +98,7 @@ def _inside(entry: EntryFile, path: str) -> str:
     return path[len(entry.root) + 1 :]
 
 
-def _unbundled(entry: EntryFile, reason: FabricError) -> Problem:
+def _no_bundler_problem(entry: EntryFile, reason: FabricError) -> Problem:
     return Problem(
         "runtime/not-bundled",
         f"`{entry.name}` is packaged without bundling, with the packages it needs: "

@@ -1,4 +1,5 @@
-"""`emitDecoratorMetadata`: whether a tsconfig asks for it, and which TypeScript does it."""
+"""`emitDecoratorMetadata`: whether a tsconfig enables it, and the TypeScript version that compiles
+it."""
 
 import os
 from collections.abc import Mapping
@@ -8,8 +9,8 @@ from msgspec import Struct
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
-from fabric.runtimes.nodejs.locks import upwards
-from fabric.runtimes.nodejs.tsconfig import ancestors, read_options
+from fabric.runtimes.nodejs.locks import list_upwards
+from fabric.runtimes.nodejs.tsconfig import list_ancestors, read_options
 from fabric.runtimes.seen import Kind
 
 _PASSED_ON = ("useDefineForClassFields", "strict", "strictNullChecks")
@@ -17,38 +18,41 @@ _DEFINES_FIELDS = frozenset({"es2022", "es2023", "es2024", "es2025", "esnext"})
 
 
 class Decorators(Struct, frozen=True):
-    """`typescript` is the package's folder, empty where none is installed; `tried` are the
-    manifests that decided it. `settings` are options of the compiler, true or false."""
+    """The settings of decorator compilation. `typescript` is the package's directory, empty if not
+    installed.
+
+    `tried` are the manifests that decided it. `settings` are boolean compiler options.
+    """
 
     typescript: str = ""
     tried: tuple[str, ...] = ()
     settings: tuple[tuple[str, bool], ...] = ()
 
 
-def decorators_of(entry: EntryFile, inputs: BuildInputs) -> Decorators | None:
-    """None where no decorator says what types it stands at."""
-    path = _tsconfig_of(entry, inputs)
+def find_decorators(entry: EntryFile, inputs: BuildInputs) -> Decorators | None:
+    """Return the settings, or None if decorator metadata is not enabled."""
+    path = _find_tsconfig(entry, inputs)
     options = read_options(path) if path else {}
     if options.get("emitDecoratorMetadata") is not True:
         return None
     packages = [
-        os.path.join(folder, NODE_MODULES, "typescript") for folder in ancestors(entry.root)
+        os.path.join(folder, NODE_MODULES, "typescript") for folder in list_ancestors(entry.root)
     ]
     found = next((one for one in packages if entry.probe.is_file(f"{one}/package.json")), "")
     tried = packages[: packages.index(found) + 1] if found else packages
     manifests = tuple(f"{package}/package.json" for package in tried)
-    return Decorators(found, manifests, _settings(options))
+    return Decorators(found, manifests, _read_settings(options))
 
 
-def _tsconfig_of(entry: EntryFile, inputs: BuildInputs) -> str:
+def _find_tsconfig(entry: EntryFile, inputs: BuildInputs) -> str:
     if inputs.tsconfig:
         return os.path.normpath(os.path.join(entry.root, inputs.tsconfig))
     folder = os.path.dirname(entry.path)
-    paths = upwards(entry.workspace, folder, ("tsconfig.json",), entry.probe)
+    paths = list_upwards(entry.workspace, folder, ("tsconfig.json",), entry.probe)
     return next((path for path in paths if entry.probe.kind(path) is Kind.FILE), "")
 
 
-def _settings(options: Mapping[str, object]) -> tuple[tuple[str, bool], ...]:
+def _read_settings(options: Mapping[str, object]) -> tuple[tuple[str, bool], ...]:
     target = options.get("target")
     defines = isinstance(target, str) and target.lower() in _DEFINES_FIELDS
     settings = {"useDefineForClassFields": defines}

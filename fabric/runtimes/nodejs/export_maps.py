@@ -1,39 +1,39 @@
-"""A manifest's `exports` and `imports`: where they may lead, whatever the conditions say."""
+"""The `exports` and `imports` of a manifest: possible targets under any conditions."""
 
 from collections.abc import Iterator
 
 
-def targets(mapping: object, name: str) -> Iterator[str]:
-    """Every target for a name (`.`, `./sub`, `#inner`), as it is written, `*` filled in."""
+def list_targets(mapping: object, name: str) -> Iterator[str]:
+    """Yield every target of a name (`.`, `./sub`, `#inner`), with `*` replaced."""
     if isinstance(mapping, dict) and any(key.startswith((".", "#")) for key in mapping):
         for key, value in mapping.items():
-            yield from _of_key(key, value, name)
+            yield from _list_key_targets(key, value, name)
     elif name == ".":
-        yield from _leaves(value=mapping)
+        yield from _list_leaves(value=mapping)
 
 
-def subpath_of(specifier: str, package: str) -> str:
-    """The part of a specifier that an `exports` map knows: `.` for the package itself."""
+def find_subpath(specifier: str, package: str) -> str:
+    """Return the part of a specifier that an `exports` map uses: `.` for the package itself."""
     return f".{specifier.removeprefix(package)}"
 
 
-def _of_key(key: str, value: object, name: str) -> Iterator[str]:
+def _list_key_targets(key: str, value: object, name: str) -> Iterator[str]:
     before, star, after = key.partition("*")
     if key == name:
-        yield from _leaves(value)
+        yield from _list_leaves(value)
     elif star and name.startswith(before) and name.endswith(after):
         middle = name[len(before) : len(name) - len(after)]
-        yield from (leaf.replace("*", middle) for leaf in _leaves(value))
+        yield from (leaf.replace("*", middle) for leaf in _list_leaves(value))
     elif key.endswith("/") and name.startswith(key):
-        yield from (leaf + name.removeprefix(key) for leaf in _leaves(value))
+        yield from (leaf + name.removeprefix(key) for leaf in _list_leaves(value))
 
 
-def _leaves(value: object) -> Iterator[str]:
+def _list_leaves(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _leaves(item)
+            yield from _list_leaves(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _leaves(item)
+            yield from _list_leaves(item)

@@ -1,8 +1,7 @@
-"""Packages that stay outside of a bundle: packed from node_modules as they are installed, with all
-that they need in production.
+"""Packages outside a bundle: packed from node_modules with all their production dependencies.
 
-The archive has no links, so each package stands where Node finds it from who asks: at the top, or
-below its parent where another version has that place.
+The archive has no links. Node must find each package from its importer. So it is placed at the top,
+or below its parent if another version occupies the top.
 """
 
 import collections
@@ -15,14 +14,14 @@ from msgspec import Struct
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile, Listing, Seen
-from fabric.runtimes.entry import EntryFile, unreadable
+from fabric.runtimes.entry import EntryFile, unreadable_file_error
 from fabric.runtimes.globs import list_files
 from fabric.runtimes.nodejs.candidates import NODE_MODULES, is_own
 from fabric.runtimes.nodejs.metafile import Import, Module
 from fabric.runtimes.nodejs.native import refuse_foreign
-from fabric.runtimes.nodejs.packages import manifest_of
-from fabric.runtimes.nodejs.tsconfig import ancestors, package_name, read_jsonc
-from fabric.runtimes.seen import merge, place, tried
+from fabric.runtimes.nodejs.packages import find_manifest
+from fabric.runtimes.nodejs.tsconfig import list_ancestors, package_name, read_jsonc
+from fabric.runtimes.seen import merge, place, record_tried
 from fabric.system.disk import is_executable, read_bytes
 
 # What Node has itself, where a package of that name may be installed too.
@@ -38,8 +37,8 @@ _NO_PACKAGE = re.compile(r"[./#]|[a-z]+:")
 
 
 class Packed(Struct, frozen=True):
-    """`modules` are the manifests, with one import for each dependency; `seen` are the searches
-    through packages of the project itself."""
+    """Packed packages. `modules` are the manifests, with one import per dependency. `seen` are the
+    recorded searches through packages of the project itself."""
 
     files: tuple[BuiltFile, ...] = ()
     modules: tuple[Module, ...] = ()
@@ -48,8 +47,8 @@ class Packed(Struct, frozen=True):
 
 
 class _Package(Struct, frozen=True):
-    """`at` is its path in the archive, `manifest` where it was found, `asked` the package that the
-    code itself imports and that brought it along."""
+    """A package to pack. `at` is its path in the archive, `manifest` its source. `asked` is the
+    package in the code that required it."""
 
     at: str
     manifest: str
@@ -61,41 +60,46 @@ class _Package(Struct, frozen=True):
 
 
 def pack(entry: EntryFile, inputs: BuildInputs, modules: Iterable[Module]) -> Packed:
-    """The external packages that a bundle imports and the provider's runtime does not bring."""
-    wanted = dict.fromkeys(_imported(inputs, modules))
+    """Pack the external packages that a bundle imports and the provider's runtime lacks."""
+    wanted = dict.fromkeys(_find_external_imports(inputs, modules))
     found = {name: path for name, path in wanted if path}
-    packages = _arranged(found)
+    packages = _arrange_packages(found)
     if not packages:
-        return Packed(warnings=tuple(_not_there(inputs, wanted)))
-    parts = [(package, tuple(_files(entry, package))) for package in packages]
+        return Packed(warnings=tuple(_find_missing_externals(inputs, wanted)))
+    parts = [(package, tuple(_read_package_files(entry, package))) for package in packages]
     refuse_foreign(inputs, [(one.asked, files) for one, files in parts])
     return Packed(
         tuple(file for _, files in parts for file in files),
-        tuple(Module(one.manifest, _dependencies(one)) for one in packages),
-        merge(*(_searched(entry, one.folder) for one in packages if is_own(one.folder))),
-        tuple(_not_there(inputs, wanted)),
+        tuple(Module(one.manifest, _list_dependencies(one)) for one in packages),
+        merge(*(_record_search(entry, one.folder) for one in packages if is_own(one.folder))),
+        tuple(_find_missing_externals(inputs, wanted)),
     )
 
 
-def _imported(inputs: BuildInputs, modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
-    """Each external package with the manifest that Node would find; empty where there is none."""
+def _find_external_imports(
+    inputs: BuildInputs, modules: Iterable[Module]
+) -> Iterator[tuple[str, str]]:
+    """Yield each external package with the manifest that Node would find, empty if there is
+    none."""
     for module in modules:
         for item in module.imports:
             name = package_name(item.specifier)
             if item.path or _NO_PACKAGE.match(name) or name in _BUILT_IN:
                 continue
-            if not any(_matches(pattern, item.specifier) for pattern in inputs.provided):
-                yield name, manifest_of(os.path.dirname(module.path), name)
+            if not any(_is_match(pattern, item.specifier) for pattern in inputs.provided):
+                yield name, find_manifest(os.path.dirname(module.path), name)
 
 
-def _matches(pattern: str, specifier: str) -> bool:
+def _is_match(pattern: str, specifier: str) -> bool:
     before, star, after = pattern.partition("*")
     if not star:
         return specifier == pattern or specifier.startswith(f"{pattern}/")
     return specifier.startswith(before) and specifier.endswith(after)
 
 
-def _not_there(inputs: BuildInputs, wanted: Iterable[tuple[str, str]]) -> Iterator[Problem]:
+def _find_missing_externals(
+    inputs: BuildInputs, wanted: Iterable[tuple[str, str]]
+) -> Iterator[Problem]:
     for name, manifest in wanted:
         if not manifest and name in inputs.external:
             yield Problem(
@@ -106,8 +110,9 @@ def _not_there(inputs: BuildInputs, wanted: Iterable[tuple[str, str]]) -> Iterat
             )
 
 
-def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
-    """Parents before what they need: who is asked first gets the place at the top."""
+def _arrange_packages(found: dict[str, str]) -> tuple[_Package, ...]:
+    """Arrange parents before their dependencies: the first request for a package gets the place at
+    the top."""
     placed: dict[str, _Package] = {}
     waiting = collections.deque(
         _Package(f"{NODE_MODULES}/{name}", manifest, name) for name, manifest in found.items()
@@ -115,7 +120,7 @@ def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
     placed.update((package.at, package) for package in waiting)
     while waiting:
         parent = waiting.popleft()
-        for item in _dependencies(parent):
+        for item in _list_dependencies(parent):
             at = _place_for(parent.at, item, placed) if item.path else ""
             if at:
                 placed[at] = package = _Package(at, item.path, parent.asked)
@@ -124,9 +129,9 @@ def _arranged(found: dict[str, str]) -> tuple[_Package, ...]:
 
 
 def _place_for(parent: str, item: Import, placed: dict[str, _Package]) -> str:
-    """Where a dependency must stand so that its parent finds it; empty where it does already."""
+    """Return the place where a parent finds its dependency; empty if it does already."""
     folder = os.path.realpath(os.path.dirname(item.path))
-    for above in (parent, *_above(parent), ""):
+    for above in (parent, *_list_parents(parent), ""):
         at = f"{above}/{NODE_MODULES}/{item.specifier}".lstrip("/")
         if at in placed:
             is_it = placed[at].folder == folder
@@ -134,15 +139,15 @@ def _place_for(parent: str, item: Import, placed: dict[str, _Package]) -> str:
     return f"{NODE_MODULES}/{item.specifier}"
 
 
-def _above(at: str) -> Iterator[str]:
-    """The packages that a nested one stands in, nearest first."""
+def _list_parents(at: str) -> Iterator[str]:
+    """Yield the packages around a nested one, nearest first."""
     while f"/{NODE_MODULES}/" in at:
         at = at.rpartition(f"/{NODE_MODULES}/")[0]
         yield at
 
 
-def _dependencies(package: _Package) -> tuple[Import, ...]:
-    """What it needs to run; what is not installed for it has no path."""
+def _list_dependencies(package: _Package) -> tuple[Import, ...]:
+    """List the runtime dependencies; a missing one has no path."""
     document = read_jsonc(package.manifest)
     optional = document.get("peerDependenciesMeta")
     names = {
@@ -152,40 +157,49 @@ def _dependencies(package: _Package) -> tuple[Import, ...]:
         for name in part
         if key != "peerDependencies" or not (isinstance(optional, dict) and name in optional)
     }
-    found = tuple(Import(name, manifest_of(package.folder, name)) for name in sorted(names))
+    found = tuple(Import(name, find_manifest(package.folder, name)) for name in sorted(names))
     generated = _GENERATED.get(document.get("name", ""))
-    return (*found, Import(generated, _generated(package, generated))) if generated else found
+    return (
+        (*found, Import(generated, _find_generated_code(package, generated)))
+        if generated
+        else found
+    )
 
 
-def _generated(package: _Package, name: str) -> str:
-    """Code that a package generates beside itself; its name is none that packages can have."""
-    for parent in ancestors(package.folder):
+def _find_generated_code(package: _Package, name: str) -> str:
+    """Find code that a package generates beside itself, in a directory whose name packages cannot
+    have."""
+    for parent in list_ancestors(package.folder):
         path = os.path.join(parent, NODE_MODULES, name, "package.json")
         if os.path.isfile(path):
             return path
     return ""
 
 
-def _searched(entry: EntryFile, folder: str) -> Seen:
-    """A package of the project itself: it changes file by file."""
+def _record_search(entry: EntryFile, folder: str) -> Seen:
+    """Record a package of the project itself, whose files change separately."""
     names = list_files(folder, "**")
-    files = tried(entry.workspace, [os.path.join(folder, name) for name in names], entry.probe)
+    files = record_tried(
+        entry.workspace, [os.path.join(folder, name) for name in names], entry.probe
+    )
     return merge(files, Seen(listings=(Listing(place(entry.workspace, folder), "**", names),)))
 
 
-def _files(entry: EntryFile, package: _Package) -> Iterator[BuiltFile]:
-    """A package's own files; what lies in its node_modules is a package of its own."""
+def _read_package_files(entry: EntryFile, package: _Package) -> Iterator[BuiltFile]:
+    """Yield a package's own files. Packages in its node_modules are separate packages."""
     folder = package.folder
-    for name in list_files(folder, "**") if is_own(folder) else _all_below(folder):
+    for name in list_files(folder, "**") if is_own(folder) else _list_all_below(folder):
         path = os.path.join(folder, name)
         _refuse_led_out(entry, folder, path)
         try:
             yield BuiltFile(f"{package.at}/{name}", read_bytes(path), is_executable(path))
         except OSError as error:
-            raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
+            raise unreadable_file_error(
+                place(entry.workspace, path), str(error.strerror)
+            ) from error
 
 
-def _all_below(folder: str) -> Iterator[str]:
+def _list_all_below(folder: str) -> Iterator[str]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != NODE_MODULES)
         for name in sorted(names):

@@ -1,4 +1,4 @@
-"""Whether a bundle is CommonJS or an ES module, and what each needs to run as Node runs it."""
+"""Whether a bundle is CommonJS or an ES module, and the wrapper code that each needs."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from fabric.model.outcomes.json_struct import Json
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.handler_exports import WantedExport
-from fabric.runtimes.nodejs.locks import upwards
+from fabric.runtimes.nodejs.locks import list_upwards
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.runtimes.seen import Kind
 
@@ -34,7 +34,8 @@ _AS_IN_COMMONJS = (
 
 
 def format_of(entry: EntryFile, inputs: BuildInputs) -> str:
-    """What the config says, else the entry's extension, else the nearest manifest."""
+    """Return the configured format, otherwise that of the entry's extension, otherwise that of the
+    nearest manifest."""
     extension = os.path.splitext(entry.name)[1]
     found = inputs.format or _BY_EXTENSION.get(extension, "")
     return found or (ESM if is_module_package(entry) else CJS)
@@ -42,13 +43,14 @@ def format_of(entry: EntryFile, inputs: BuildInputs) -> str:
 
 def is_module_package(entry: EntryFile) -> bool:
     folder = os.path.dirname(entry.path)
-    manifests = upwards(entry.workspace, folder, ("package.json",), entry.probe)
+    manifests = list_upwards(entry.workspace, folder, ("package.json",), entry.probe)
     nearest = next((path for path in manifests if entry.probe.kind(path) is Kind.FILE), "")
     return bool(nearest) and read_jsonc(nearest).get("type") == "module"
 
 
-def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> str:
-    """The format that the source turned out to need, where nobody chose one; else empty."""
+def find_required_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> str:
+    """Return the format that the source turned out to require, if none was configured; otherwise
+    empty."""
     if inputs.format:
         return ""
     if not answer["ok"]:
@@ -65,21 +67,24 @@ def other_format(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any
     return CJS if is_needed and format_of(entry, inputs) == ESM else ""
 
 
-def wanted_of(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
+def build_wanted_export(entry: EntryFile, inputs: BuildInputs) -> WantedExport:
     others = inputs.handlers or _OTHERS
     names = frozenset({entry.export} if entry.export else {"handler", *others})
     return WantedExport(names, inputs.methods)
 
 
-def output_of(entry: EntryFile, wanted: str) -> str:
-    """The bundle's path in the archive: where the entry is, so that `__dirname` leads to what lies
-    beside it. Providers end a module's name at the first dot of a handler: none may be in it."""
+def build_output_path(entry: EntryFile, wanted: str) -> str:
+    """Return the bundle's path in the archive, beside the entry's place, so that `__dirname` is
+    correct.
+
+    Providers end a module name at the first dot of a handler, so the path contains no dot.
+    """
     folder, name = os.path.split(entry.module)
     return os.path.join(folder, name.replace(".", "_") + _ENDINGS[wanted])
 
 
-def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Json]:
-    """What stands before and after the code."""
+def build_wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Json]:
+    """Build the code before and after the bundle."""
     if wanted == ESM:
         return {"banner": {"js": "\n".join(filter(None, (inputs.banner, _AS_IN_COMMONJS)))}}
     found = " ?? ".join(f"module.exports.{name}" for name in inputs.handlers or _OTHERS)
@@ -87,8 +92,8 @@ def wrapping(entry: EntryFile, inputs: BuildInputs, wanted: str) -> dict[str, Js
     return {"footer": footer, **({"banner": {"js": inputs.banner}} if inputs.banner else {})}
 
 
-def handler_of(entry: EntryFile, inputs: BuildInputs, wanted: str, exports: list[str]) -> str:
-    """`<module path in the archive>.<export>`."""
+def format_handler(entry: EntryFile, inputs: BuildInputs, wanted: str, exports: list[str]) -> str:
+    """Return `<module path in the archive>.<export>`."""
     names = ("handler", *(inputs.handlers or _OTHERS)) if wanted == ESM else ()
     export = entry.export or next((name for name in names if name in exports), "handler")
-    return f"{re.sub(r'[.]m?js$', '', output_of(entry, wanted))}.{export}"
+    return f"{re.sub(r'[.]m?js$', '', build_output_path(entry, wanted))}.{export}"

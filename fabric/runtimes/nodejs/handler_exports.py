@@ -1,7 +1,7 @@
-"""Whether a bundle has the export that its handler is: told only where it is known for sure.
+"""Check that a bundle has the export of its handler; reported only if certain.
 
-A CommonJS module may get its exports in any way; what cannot be read from its text is taken to be
-there.
+A CommonJS module can define exports in any way; exports that cannot be excluded from its text are
+assumed.
 """
 
 import re
@@ -28,14 +28,15 @@ _MODULE_WORDS = re.compile(r"\b(?:module|exports|eval)\b")
 
 
 class WantedExport(Struct, frozen=True):
-    """One of the `names`, a function; or an object with one of the `methods`."""
+    """The required export: a function with one of the `names`, or an object with one of the
+    `methods`."""
 
     names: frozenset[str]
     methods: tuple[str, ...] = ()
 
 
 class Bundle(Struct, frozen=True):
-    """What the bundler made of an entry; `exports` are those that it knows of."""
+    """A bundled entry; `exports` are the exports that the bundler found."""
 
     file: BuiltFile
     exports: tuple[str, ...] = ()
@@ -44,21 +45,24 @@ class Bundle(Struct, frozen=True):
 def refuse_missing(
     entry: EntryFile, wanted: WantedExport, code: Bundle, modules: Iterable[Module]
 ) -> None:
-    """Raises where the entry surely lacks what the handler is called, or is no handler."""
-    there = {*code.exports, *_listed(code.file.content)}
+    """Raise if the entry certainly lacks the handler's export, or if the export is not a
+    handler."""
+    there = {*code.exports, *_read_listed_exports(code.file.content)}
     if not entry.path.endswith(NODE_EXTENSIONS) or wanted.names & there - {"default"}:
         return
     if "default" in wanted.names and _is_uncalled_object(entry, wanted):
-        raise _no_handler(entry, wanted)
+        raise _no_handler_error(entry, wanted)
     by_path = {module.path: module for module in modules}
     is_there = "default" in wanted.names & there
-    if not is_there and not _may_have(wanted.names, entry.probe.real(entry.path), by_path, set()):
-        raise _missing(entry, wanted, sorted(there))
+    if not is_there and not _has_possible_export(
+        wanted.names, entry.probe.real(entry.path), by_path, set()
+    ):
+        raise _missing_export_error(entry, wanted, sorted(there))
 
 
 def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
-    """Whether the default export is written as an object, with no method that is called."""
-    bare = _COMMENT_LINE.sub("", _text(entry.path))
+    """Return whether the default export is an object literal without a callable method."""
+    bare = _COMMENT_LINE.sub("", _read_text(entry.path))
     found = list(_DEFAULT.finditer(bare))
     if len(found) != 1 or not found[0]["object"]:
         return False
@@ -67,30 +71,30 @@ def _is_uncalled_object(entry: EntryFile, wanted: WantedExport) -> bool:
     return not wanted.methods or re.search(called, rest) is None
 
 
-def _listed(code: bytes) -> list[str]:
+def _read_listed_exports(code: bytes) -> list[str]:
     start = max(code.rfind(b"module.exports={"), code.rfind(b"module.exports = {"))
     found = _LISTED.search(code, max(0, start - len("0 && (")))
     return re.findall(r"[\w$]+", found[1].decode()) if found else []
 
 
-def _may_have(
+def _has_possible_export(
     wanted: frozenset[str], path: str, modules: Mapping[str, Module], met: set[str]
 ) -> bool:
-    """Whether a module may have one of the names in a way that the bundler does not list."""
+    """Return whether a module can have one of the names in a way that the bundler does not list."""
     if path in met:
         return False
     met.add(path)
     module = modules.get(path)
-    text = _text(path)
-    if module is None or _by_hand(wanted, text):
+    text = _read_text(path)
+    if module is None or _has_manual_export(wanted, text):
         return True
     led = {item.specifier: item.path for item in module.imports}
     stars = [led.get(specifier, "") for specifier in _STAR.findall(text)]
-    return any(not target or _may_have(wanted, target, modules, met) for target in stars)
+    return any(not target or _has_possible_export(wanted, target, modules, met) for target in stars)
 
 
-def _by_hand(wanted: frozenset[str], text: str) -> bool:
-    """Whether a text may set one of the names; `default` is in no list of the bundler's."""
+def _has_manual_export(wanted: frozenset[str], text: str) -> bool:
+    """Return whether a text can set one of the names. The bundler never lists `default`."""
     bare = _COMMENT_LINE.sub("", text)
     names = set(_NAMED.findall(bare))
     words = _MODULE_WORDS if _SYNTAX.search(bare) else _SCRIPT_WORDS
@@ -99,27 +103,27 @@ def _by_hand(wanted: frozenset[str], text: str) -> bool:
     return bool(wanted & names) or is_free or is_default
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         return read_bytes(path).decode("utf-8", "replace")
     except OSError:
         return "module"
 
 
-def _missing(entry: EntryFile, wanted: WantedExport, there: list[str]) -> FabricError:
+def _missing_export_error(entry: EntryFile, wanted: WantedExport, there: list[str]) -> FabricError:
     shown = place(entry.workspace, entry.path)
     known = f"it has {', '.join(f'`{one}`' for one in there)}; " if there else ""
     return FabricError(
         Problem(
             "build/no-export",
-            f"`{shown}` has no export {_named(entry, wanted)}",
+            f"`{shown}` has no export {_format_wanted_names(entry, wanted)}",
             hint=f"{known}export the handler, or correct `entry`: `<module>.<export>`",
             where=Place(shown),
         )
     )
 
 
-def _named(entry: EntryFile, wanted: WantedExport) -> str:
+def _format_wanted_names(entry: EntryFile, wanted: WantedExport) -> str:
     if entry.export:
         return f"`{entry.export}`"
     others = sorted(wanted.names - {"handler", "default"})
@@ -127,7 +131,7 @@ def _named(entry: EntryFile, wanted: WantedExport) -> str:
     return f"{' or '.join(named)}, and no default export"
 
 
-def _no_handler(entry: EntryFile, wanted: WantedExport) -> FabricError:
+def _no_handler_error(entry: EntryFile, wanted: WantedExport) -> FabricError:
     shown = place(entry.workspace, entry.path)
     methods = ", ".join(f"`{name}`" for name in wanted.methods)
     return FabricError(

@@ -1,4 +1,4 @@
-"""What to do about a message of the bundler, in the words of our own config."""
+"""Hints for bundler messages in terms of fabric's config."""
 
 import re
 
@@ -34,8 +34,8 @@ _HINTS = (
 )
 
 
-def hint_for(text: str, notes: str) -> str:
-    """Our own hint where there is one, else the bundler's notes."""
+def choose_bundler_hint(text: str, notes: str) -> str:
+    """Return fabric's hint if there is one, otherwise the bundler's notes."""
     for pattern, hint in _HINTS:
         if found := re.search(pattern, text):
             return found.expand(hint)

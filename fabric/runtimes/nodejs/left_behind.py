@@ -1,6 +1,6 @@
-"""What bundled packages need beside the bundle: native modules, and files that they read.
+"""Files that bundled packages need beside the bundle: native modules, and data files.
 
-A bundle has none of them, and fails only when it runs; as external packages they are packed.
+A bundle lacks them and fails only at run time; as external packages they are packed.
 """
 
 import functools
@@ -16,7 +16,7 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.nodejs.candidates import NODE_MODULES
 from fabric.runtimes.nodejs.lookups import package_folder
 from fabric.runtimes.nodejs.metafile import Module
-from fabric.runtimes.nodejs.packages import manifest_of
+from fabric.runtimes.nodejs.packages import find_manifest
 from fabric.runtimes.nodejs.tsconfig import read_jsonc
 from fabric.system.disk import read_bytes
 
@@ -45,22 +45,25 @@ _BANNER_END = b"globalThis.__dirname ??= fabricFolder(fabricPath(import.meta.url
 
 
 class _Left(Struct, frozen=True):
-    """Why a package does not work in a bundle."""
+    """The reason why a package does not work in a bundle."""
 
     package: str
     why: str
 
 
-def not_in_bundle(
+def find_bundle_problems(
     inputs: BuildInputs, modules: Iterable[Module], code: bytes
 ) -> tuple[Problem, ...]:
-    """A warning for each bundled package that needs more than its code."""
+    """Return a warning for each bundled package that needs more than its code."""
     bundled = tuple(modules)
-    found = {one.package: one for one in (*_reading(bundled, code), *_native(bundled))}
-    return tuple(_warning(inputs, found[name]) for name in sorted(found))
+    found = {
+        one.package: one
+        for one in (*_find_reading_packages(bundled, code), *_find_native_packages(bundled))
+    }
+    return tuple(_build_warning(inputs, found[name]) for name in sorted(found))
 
 
-def _warning(inputs: BuildInputs, left: _Left) -> Problem:
+def _build_warning(inputs: BuildInputs, left: _Left) -> Problem:
     hint = f'add to fabric.yml: `build: {{external: ["{left.package}"]}}`'
     if any(name.startswith("cloudflare:") for name in inputs.provided):
         hint = "use another package, or deploy to another provider: Workers run only bundles"
@@ -68,13 +71,13 @@ def _warning(inputs: BuildInputs, left: _Left) -> Problem:
     return Problem("build/not-in-bundle", message, hint=hint)
 
 
-def _native(modules: Iterable[Module]) -> Iterator[_Left]:
+def _find_native_packages(modules: Iterable[Module]) -> Iterator[_Left]:
     why = "loads a native module, which a bundle does not contain"
     folders = dict.fromkeys(package_folder(module.path) for module in modules)
     for folder in filter(None, folders):
         is_generated = os.path.basename(folder) in _GENERATED
         manifest = f"{folder}/package.json"
-        if _has_engine(folder) if is_generated else _is_native(folder, _state(manifest)):
+        if _has_engine(folder) if is_generated else _is_native(folder, _read_file_state(manifest)):
             yield _Left(_name_of(folder), why)
 
 
@@ -88,8 +91,8 @@ def _has_engine(folder: str) -> bool:
     return os.path.isdir(inner) and any(map(_ENGINE.search, os.listdir(inner)))
 
 
-def _state(path: str) -> tuple[int, int]:
-    """What changes with a file: functions of a service bundle the same packages."""
+def _read_file_state(path: str) -> tuple[int, int]:
+    """Return values that change with a file: functions of a service bundle the same packages."""
     try:
         found = os.stat(path)
     except OSError:
@@ -106,14 +109,14 @@ def _is_native(folder: str, state: tuple[int, int]) -> bool:
         any(document.get(field) for field in _NATIVE_FIELDS)
         or (isinstance(needs, dict) and not _LOADERS.isdisjoint(needs))
         or os.path.isfile(os.path.join(folder, "binding.gyp"))
-        or any(map(_is_for_one_platform, _optional(folder, document)))
+        or any(map(_is_for_one_platform, _list_optional_manifests(folder, document)))
     )
 
 
-def _optional(folder: str, document: Mapping[str, Any]) -> Iterator[str]:
+def _list_optional_manifests(folder: str, document: Mapping[str, Any]) -> Iterator[str]:
     names = document.get("optionalDependencies")
     for name in names if isinstance(names, dict) else ():
-        if manifest := manifest_of(os.path.realpath(folder), name):
+        if manifest := find_manifest(os.path.realpath(folder), name):
             yield manifest
 
 
@@ -122,15 +125,15 @@ def _is_for_one_platform(manifest: str) -> bool:
     return bool(document.get("os")) and bool(document.get("cpu"))
 
 
-def _reading(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
-    """Packages that read a file which is there and is in no bundle."""
+def _find_reading_packages(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
+    """Find packages that read an existing file outside the bundle."""
     own = code.partition(_BANNER_END)[2] or code
     if not any(word in own for word in _PLACES):
         return
     paths = {module.path for module in modules}
     for path in sorted(paths):
         folder = package_folder(path)
-        file = _file_read(path, paths) if folder else ""
+        file = _find_read_file(path, paths) if folder else ""
         if folder and file:
             why = (
                 f"reads its file `{os.path.relpath(file, folder)}`, which a bundle does not contain"
@@ -138,14 +141,16 @@ def _reading(modules: Iterable[Module], code: bytes) -> Iterator[_Left]:
             yield _Left(_name_of(folder), why)
 
 
-def _file_read(path: str, bundled: set[str]) -> str:
-    named = (file for file in _named_files(path, _state(path)) if file not in bundled)
+def _find_read_file(path: str, bundled: set[str]) -> str:
+    named = (
+        file for file in _list_named_files(path, _read_file_state(path)) if file not in bundled
+    )
     return next(filter(os.path.exists, named), "")
 
 
 @functools.lru_cache(4096)
-def _named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
-    """The paths below its own folder that a module names, if it reads files at all."""
+def _list_named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
+    """List the paths below its own directory that a module names, if it reads files at all."""
     del state
     try:
         text = read_bytes(path)
@@ -153,10 +158,10 @@ def _named_files(path: str, state: tuple[int, int]) -> tuple[str, ...]:
         return ()
     if not _READS.search(text):
         return ()
-    return tuple(_paths_named(os.path.dirname(path), text))
+    return tuple(_extract_paths(os.path.dirname(path), text))
 
 
-def _paths_named(folder: str, text: bytes) -> Iterator[str]:
+def _extract_paths(folder: str, text: bytes) -> Iterator[str]:
     for match in _BESIDE.finditer(text):
         named = match["added"] or match["joined"] or match["url"]
         parts = _TEXT.findall(named.decode("utf-8", "replace"))

@@ -1,10 +1,10 @@
-"""Files that count for everything below them: lock files, manifests, settings."""
+"""Files that affect everything below them: lock files, manifests, settings."""
 
 import functools
 import os
 from collections.abc import Iterator
 
-from fabric.runtimes.nodejs.tsconfig import ancestors
+from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.seen import Kind, Probe
 
 LOCK_FILES = (
@@ -17,32 +17,39 @@ LOCK_FILES = (
 )
 
 
-def upwards(workspace: str, folder: str, names: tuple[str, ...], probe: Probe) -> tuple[str, ...]:
-    """The names in every folder on the way up; outside of the workspace up to the first found."""
-    inside = _paths_inside(workspace, folder, names)
+def list_upwards(
+    workspace: str, folder: str, names: tuple[str, ...], probe: Probe
+) -> tuple[str, ...]:
+    """List the names in every parent directory; outside the workspace only up to the first
+    match."""
+    inside = _list_paths_inside(workspace, folder, names)
     if any(probe.kind(path) is Kind.FILE for path in inside):
         return inside
-    outside = ancestors(os.path.dirname(workspace) if inside else folder)
-    return (*inside, *_up_to_first(outside, names, probe))
+    outside = list_ancestors(os.path.dirname(workspace) if inside else folder)
+    return (*inside, *_list_up_to_first(outside, names, probe))
 
 
-def _up_to_first(folders: Iterator[str], names: tuple[str, ...], probe: Probe) -> Iterator[str]:
+def _list_up_to_first(
+    folders: Iterator[str], names: tuple[str, ...], probe: Probe
+) -> Iterator[str]:
     for folder in folders:
-        paths = _named(folder, names)
+        paths = _join_names(folder, names)
         yield from paths
         if any(probe.kind(path) is Kind.FILE for path in paths):
             return
 
 
 @functools.lru_cache(4096)
-def _paths_inside(workspace: str, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    parents = (parent for parent in ancestors(folder) if within(workspace, parent))
-    return tuple(path for parent in parents for path in _named(parent, names))
+def _list_paths_inside(workspace: str, folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    parents = (
+        parent for parent in list_ancestors(folder) if is_within_workspace(workspace, parent)
+    )
+    return tuple(path for parent in parents for path in _join_names(parent, names))
 
 
-def _named(folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _join_names(folder: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(f"{folder.rstrip('/')}/{name}" for name in names)
 
 
-def within(workspace: str, folder: str) -> bool:
+def is_within_workspace(workspace: str, folder: str) -> bool:
     return folder == workspace or folder.startswith(f"{workspace}/")

@@ -1,4 +1,4 @@
-"""The bundler's account of a build, as values: which modules, and what each imported."""
+"""The bundler's metafile as values: modules and their imports."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 
 class Import(Struct, frozen=True):
-    """`path` is the absolute path that won; empty where nothing was resolved (external)."""
+    """An import. `path` is the absolute path of the match; empty if nothing was resolved
+    (external)."""
 
     specifier: str
     path: str = ""
@@ -21,16 +22,18 @@ class Module(Struct, frozen=True):
 
 
 def read_modules(root: str, inputs: Mapping[str, Any]) -> tuple[Module, ...]:
-    """The modules of a metafile's `inputs`, whose paths are relative to `root`; sorted: the
-    bundler's own order depends on what else it read, and when."""
+    """Read the modules of a metafile's `inputs`, whose paths are relative to `root`.
+
+    Sorted, because the bundler's order depends on other files and on timing.
+    """
     return tuple(
-        Module(_absolute(root, name), tuple(_imports(root, entry["imports"])))
+        Module(_make_absolute(root, name), tuple(_convert_imports(root, entry["imports"])))
         for name, entry in sorted(inputs.items())
     )
 
 
-def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
-    """The modules without the external imports that the bundle does not contain. A metafile's
+def select_bundled(modules: Iterable[Module], outside: Collection[str]) -> tuple[Module, ...]:
+    """Return the modules without external imports that the bundle does not contain. A metafile's
     `inputs` list imports of types and of removed code as external ones."""
     return tuple(
         replace(one, imports=tuple(i for i in one.imports if i.path or i.specifier in outside))
@@ -38,16 +41,16 @@ def in_bundle(modules: Iterable[Module], outside: Collection[str]) -> tuple[Modu
     )
 
 
-def _imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import]:
+def _convert_imports(root: str, entries: list[Mapping[str, Any]]) -> list[Import]:
     return [_import(root, entry) for entry in entries]
 
 
 def _import(root: str, entry: Mapping[str, Any]) -> Import:
     if entry.get("external"):
         return Import(entry.get("original", entry["path"]))
-    return Import(entry.get("original", entry["path"]), _absolute(root, entry["path"]))
+    return Import(entry.get("original", entry["path"]), _make_absolute(root, entry["path"]))
 
 
-def _absolute(root: str, name: str) -> str:
+def _make_absolute(root: str, name: str) -> str:
     # A module that a `browser` field turned off keeps its path behind this prefix.
     return os.path.normpath(os.path.join(root, name.removeprefix("(disabled):")))

@@ -1,4 +1,4 @@
-"""Native modules: for which system and processor a `.node` file was made."""
+"""Native modules: the system and processor that a `.node` file was built for."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,8 +14,8 @@ _WINDOWS = b"MZ"
 _TARGETS = {"": "x64", "x86_64": "x64", "arm64": "arm64"}
 
 
-def platform_of(content: bytes) -> str:
-    """`linux x64` and the like; empty where it cannot be told."""
+def detect_platform(content: bytes) -> str:
+    """Return the platform, such as `linux x64`; empty if unknown."""
     if content.startswith(_ELF):
         machine = int.from_bytes(content[18:20], "little")
         return f"linux {_MACHINES[machine]}" if machine in _MACHINES else "linux"
@@ -25,17 +25,19 @@ def platform_of(content: bytes) -> str:
 
 
 def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[BuiltFile]]]) -> None:
-    """Raises for each package that the code asks for, where none of the native modules that come
-    with it fits the target. `parts` pairs such a package with files that it brings."""
+    """Raise for each imported package whose native modules all mismatch the target. `parts` pairs
+    such a package with its files."""
     target = f"linux {_TARGETS.get(inputs.architecture, 'x64')}"
     native: dict[str, dict[str, str]] = {}
     for name, files in parts:
         made = {
-            file.path: platform_of(file.content) for file in files if file.path.endswith(".node")
+            file.path: detect_platform(file.content)
+            for file in files
+            if file.path.endswith(".node")
         }
         native.setdefault(name, {}).update(made)
     foreign = [
-        _foreign(inputs, name, target, made)
+        _foreign_module_problem(inputs, name, target, made)
         for name, made in sorted(native.items())
         if made and not {target, ""}.intersection(made.values())
     ]
@@ -43,7 +45,9 @@ def refuse_foreign(inputs: BuildInputs, parts: Iterable[tuple[str, Sequence[Buil
         raise FabricError(*foreign)
 
 
-def _foreign(inputs: BuildInputs, name: str, target: str, made: dict[str, str]) -> Problem:
+def _foreign_module_problem(
+    inputs: BuildInputs, name: str, target: str, made: dict[str, str]
+) -> Problem:
     path, platform = min(made.items())
     system, processor = target.split()
     return Problem(

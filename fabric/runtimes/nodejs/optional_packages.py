@@ -1,6 +1,6 @@
-"""Packages that others can do without: where they are not installed, they stay outside of a bundle.
+"""Optional dependencies of packages: if they are not installed, they stay outside the bundle.
 
-A framework asks for them when they are wanted, and tells then that they are missing.
+A framework loads them on demand and then reports the missing ones.
 """
 
 import os
@@ -15,24 +15,24 @@ from fabric.runtimes.nodejs.tsconfig import package_name, read_jsonc
 _UNRESOLVED = re.compile(r'Could not resolve "([^"./][^"]*)"')
 
 
-def not_installed(entry: EntryFile, answer: Mapping[str, Any]) -> frozenset[str]:
-    """What a failed build lacks, if it lacks nothing but what its packages declare as optional."""
+def find_missing_optionals(entry: EntryFile, answer: Mapping[str, Any]) -> frozenset[str]:
+    """Return the packages missing in a failed build, if all of them are declared optional."""
     errors = [] if answer["ok"] else answer["errors"]
-    names = [_optional(entry, error) for error in errors]
+    names = [_find_optional_package(entry, error) for error in errors]
     return frozenset(names) if all(names) else frozenset()
 
 
-def _optional(entry: EntryFile, error: Mapping[str, Any]) -> str:
-    """The package that an error is about; empty where it is no optional one of who asks for it."""
+def _find_optional_package(entry: EntryFile, error: Mapping[str, Any]) -> str:
+    """Return the package of an error; empty if its importer does not declare it optional."""
     missing, spot = _UNRESOLVED.match(error["text"]), error.get("place")
     if not missing or not spot:
         return ""
     asking = package_folder(os.path.normpath(os.path.join(entry.root, spot["file"])))
     name = package_name(missing[1])
-    return name if asking and name in _declared(f"{asking}/package.json") else ""
+    return name if asking and name in _list_declared(f"{asking}/package.json") else ""
 
 
-def _declared(manifest: str) -> Iterator[str]:
+def _list_declared(manifest: str) -> Iterator[str]:
     document = read_jsonc(manifest)
     peers = document.get("peerDependenciesMeta")
     for name, said in (peers if isinstance(peers, dict) else {}).items():

@@ -1,4 +1,4 @@
-"""What the bundler is asked for, and its answer as values."""
+"""Options of the bundler, and its answer as values."""
 
 import base64
 import os
@@ -12,9 +12,9 @@ from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import BuiltFile
 from fabric.runtimes.entry import EntryFile
 from fabric.runtimes.nodejs.candidates import EXTENSIONS, MAIN_FIELDS
-from fabric.runtimes.nodejs.decorators import decorators_of
-from fabric.runtimes.nodejs.formats import CJS, is_module_package, output_of, wrapping
-from fabric.runtimes.nodejs.hints import hint_for
+from fabric.runtimes.nodejs.decorators import find_decorators
+from fabric.runtimes.nodejs.formats import CJS, build_output_path, build_wrapping, is_module_package
+from fabric.runtimes.nodejs.hints import choose_bundler_hint
 from fabric.runtimes.nodejs.unresolved import import_hint
 from fabric.runtimes.seen import place
 
@@ -25,34 +25,35 @@ _MOUNTED = "/opt/*"
 
 
 def bundle_options(entry: EntryFile, inputs: BuildInputs, wanted: str = CJS) -> dict[str, Json]:
-    """One file; CommonJS is what every Node loads with `require` and with `import`.
+    """Build the options for one output file; every Node can load CommonJS with `require` and with
+    `import`.
 
-    The working folder is the service's root, so that the comments in the output, the source map
-    and the metafile hold paths relative to it, and are the same in any folder.
+    The working directory is the service root. So comments, source map and metafile contain relative
+    paths, equal in any directory.
     """
     return {
         "absWorkingDir": entry.root,
         "entryPoints": [f"./{entry.name}"],
-        "outfile": output_of(entry, wanted),
+        "outfile": build_output_path(entry, wanted),
         "allowOverwrite": True,  # nothing is written: an entry may be JavaScript as well
         "bundle": True,
         "platform": "node",
         "format": wanted,
-        "target": inputs.target or node_target(inputs.runtime),
+        "target": inputs.target or convert_node_target(inputs.runtime),
         "minify": inputs.minify,
         "sourcemap": inputs.sourcemap,
         "resolveExtensions": list(EXTENSIONS),
         "mainFields": list(MAIN_FIELDS),
-        "external": [*sorted(_named(inputs)), *inputs.provided, _MOUNTED],
-        **wrapping(entry, inputs, wanted),
-        **_chosen(inputs),
-        **_transpiled(entry, inputs),
+        "external": [*sorted(_list_external_names(inputs)), *inputs.provided, _MOUNTED],
+        **build_wrapping(entry, inputs, wanted),
+        **_build_optional_options(inputs),
+        **_build_transpile_options(entry, inputs),
     }
 
 
-def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Json]:
-    """No option of the bundler: the worker makes a plug-in of it."""
-    found = decorators_of(entry, inputs)
+def _build_transpile_options(entry: EntryFile, inputs: BuildInputs) -> dict[str, Json]:
+    """Build options that are not the bundler's: the worker makes a plugin of them."""
+    found = find_decorators(entry, inputs)
     if found is None:
         return {}
     settings: dict[str, Json] = dict(found.settings)
@@ -64,12 +65,12 @@ def _transpiled(entry: EntryFile, inputs: BuildInputs) -> dict[str, Json]:
     return {"decorators": asked}
 
 
-def _named(inputs: BuildInputs) -> set[str]:
+def _list_external_names(inputs: BuildInputs) -> set[str]:
     return set(inputs.external) - _ALL_PACKAGES
 
 
-def _chosen(inputs: BuildInputs) -> dict[str, Json]:
-    """The options that the bundler is told only where somebody wants them."""
+def _build_optional_options(inputs: BuildInputs) -> dict[str, Json]:
+    """Build the bundler options that are set only if configured."""
     options: dict[str, Json] = {
         "packages": "external" if _ALL_PACKAGES.intersection(inputs.external) else "",
         "define": dict(inputs.define),
@@ -80,8 +81,8 @@ def _chosen(inputs: BuildInputs) -> dict[str, Json]:
     return {name: value for name, value in options.items() if value}
 
 
-def node_target(runtime: str) -> str:
-    """`nodejs20.x` -> `node20`."""
+def convert_node_target(runtime: str) -> str:
+    """Convert `nodejs20.x` to `node20`."""
     version = re.fullmatch(r"nodejs(\d+)(?:\.x)?", runtime)
     return f"node{version[1]}" if version else _OLDEST
 
@@ -93,10 +94,11 @@ def read_files(root: str, answer: Mapping[str, Any]) -> tuple[BuiltFile, ...]:
     )
 
 
-def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
-    """Says that the output is CommonJS, where the project's own manifest says otherwise.
+def build_module_manifest(entry: EntryFile) -> tuple[BuiltFile, ...]:
+    """Build a manifest that marks the output as CommonJS, if the project's own manifest differs.
 
-    Beside the bundle, where it decides and leaves an included manifest of the project alone.
+    It is beside the bundle, where it takes precedence and leaves an included manifest of the
+    project unchanged.
     """
     if not is_module_package(entry):
         return ()
@@ -105,17 +107,17 @@ def module_kind(entry: EntryFile) -> tuple[BuiltFile, ...]:
 
 
 def read_warnings(entry: EntryFile, answer: Mapping[str, Any]) -> tuple[Problem, ...]:
-    return tuple(_problem("build/warning", entry, item) for item in answer["warnings"])
+    return tuple(_build_problem("build/warning", entry, item) for item in answer["warnings"])
 
 
 def build_failed(entry: EntryFile, inputs: BuildInputs, answer: Mapping[str, Any]) -> FabricError:
-    """All of the bundler's errors, each with its own place."""
+    """Build the error with all of the bundler's messages, each with its location."""
     found = ((item, import_hint(entry, inputs.tsconfig, item)) for item in answer["errors"])
-    return FabricError(*(_problem("build/failed", entry, item, hint) for item, hint in found))
+    return FabricError(*(_build_problem("build/failed", entry, item, hint) for item, hint in found))
 
 
-def _problem(code: str, entry: EntryFile, item: Mapping[str, Any], hint: str = "") -> Problem:
-    hint = hint or hint_for(item["text"], "\n".join(item.get("notes", ())))
+def _build_problem(code: str, entry: EntryFile, item: Mapping[str, Any], hint: str = "") -> Problem:
+    hint = hint or choose_bundler_hint(item["text"], "\n".join(item.get("notes", ())))
     spot = item.get("place")
     if not spot:
         return Problem(code, item["text"], hint=hint)

@@ -1,12 +1,13 @@
-"""Entries that no build can make work, by their text: a plan refuses them with the reason."""
+"""Entries that no build can make work, detected from their text: a plan rejects them with the
+reason."""
 
 import re
 from collections.abc import Iterator
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
-from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, unreadable
-from fabric.runtimes.nodejs.formats import wanted_of
+from fabric.runtimes.entry import NODE_EXTENSIONS, EntryFile, unreadable_file_error
+from fabric.runtimes.nodejs.formats import build_wanted_export
 from fabric.runtimes.seen import place
 from fabric.system.disk import read_bytes
 
@@ -29,36 +30,40 @@ _LOCAL_NAME = re.compile(r"(?:\bas\s+)?([\w$]+)\s*(?:,|\}|$)")
 
 
 def refuse_unfit(entry: EntryFile, inputs: BuildInputs) -> None:
-    """Raises for an entry that only another host could run."""
+    """Raise for an entry that only another host could run."""
     if not entry.path.endswith(NODE_EXTENSIONS):
         return
-    text = _COMMENTS.sub("", _text(entry))
-    problem = _workers_only(entry, inputs, text) or _self_registered(entry, inputs, text)
+    text = _COMMENTS.sub("", _read_entry_text(entry))
+    problem = _find_workers_problem(entry, inputs, text) or _find_registration_problem(
+        entry, inputs, text
+    )
     if problem is not None:
         raise FabricError(problem)
 
 
-def workers_hint(specifier: str) -> str:
+def format_workers_hint(specifier: str) -> str:
     return (
         "deploy this function to Cloudflare Workers (`edge1-workers`), the only runtime with "
         f"`{specifier}`, or remove the import (use `import type` for types)"
     )
 
 
-def _workers_only(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
+def _find_workers_problem(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
     known = (*inputs.provided, *inputs.external)
     if WORKERS_ONLY not in text or any(one.startswith((WORKERS_ONLY, "*")) for one in known):
         return None
-    found = next(_imported(text), "")
+    found = next(_find_kept_imports(text), "")
     if not found:
         return None
     shown = place(entry.workspace, entry.path)
     message = f"`{shown}` imports `{found}`, which the provider's runtime does not contain"
-    return Problem("build/workers-only", message, hint=workers_hint(found), where=Place(shown))
+    return Problem(
+        "build/workers-only", message, hint=format_workers_hint(found), where=Place(shown)
+    )
 
 
-def _imported(text: str) -> Iterator[str]:
-    """The imports that stay in a bundle: names that are only types are dropped from it."""
+def _find_kept_imports(text: str) -> Iterator[str]:
+    """Yield imports that stay in a bundle: names used only as types are dropped."""
     for match in _IMPORT.finditer(text):
         if match["bare"]:
             yield match["bare"]
@@ -71,10 +76,10 @@ def _imported(text: str) -> Iterator[str]:
             yield match["named"]
 
 
-def _self_registered(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
-    """Registered functions have no export that a provider of fabric could call."""
+def _find_registration_problem(entry: EntryFile, inputs: BuildInputs, text: str) -> Problem | None:
+    """Find a function that registers itself: it has no export that a provider could call."""
     package = next((name for name, calls in _REGISTER.items() if _is_used(name, calls, text)), "")
-    if not package or _may_export(wanted_of(entry, inputs).names, text):
+    if not package or _has_possible_export(build_wanted_export(entry, inputs).names, text):
         return None
     shown = place(entry.workspace, entry.path)
     return Problem(
@@ -89,8 +94,8 @@ def _is_used(package: str, calls: re.Pattern[str], text: str) -> bool:
     return package in text and calls.search(text) is not None
 
 
-def _may_export(names: frozenset[str], text: str) -> bool:
-    """Whether a text may export one of the names."""
+def _has_possible_export(names: frozenset[str], text: str) -> bool:
+    """Return whether a text can export one of the names."""
     if re.search(r"\bexport\s*\*|\bmodule\.exports\b", text):
         return True
     named = "|".join(re.escape(name) for name in sorted(names))
@@ -103,8 +108,10 @@ def _may_export(names: frozenset[str], text: str) -> bool:
     return bool(listed or declared)
 
 
-def _text(entry: EntryFile) -> str:
+def _read_entry_text(entry: EntryFile) -> str:
     try:
         return read_bytes(entry.path).decode("utf-8", "replace")
     except OSError as error:
-        raise unreadable(place(entry.workspace, entry.path), str(error.strerror)) from error
+        raise unreadable_file_error(
+            place(entry.workspace, entry.path), str(error.strerror)
+        ) from error

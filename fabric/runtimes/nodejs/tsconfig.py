@@ -1,7 +1,8 @@
-"""tsconfig.json as far as look-ups care: the `extends` chain, `baseUrl` and `paths`.
+"""The parts of tsconfig.json that affect lookups: the `extends` chain, `baseUrl` and `paths`.
 
-Every file that a chain may mean counts, and every folder that `paths` may start from. Which of them
-wins is the bundler's to say: too many look-ups cost a build, one too few would be a stale archive.
+All candidate files of a chain are recorded, and all directories that `paths` can start from. The
+bundler decides which one is used. An extra lookup costs a build; a missing one would give a stale
+archive.
 """
 
 import json
@@ -23,7 +24,7 @@ _DEEPEST = 16
 
 
 class Alias(Struct, frozen=True):
-    """One pattern of `paths`, or the whole of `baseUrl` (`*`), and where it may lead."""
+    """One pattern of `paths`, or `baseUrl` as a whole (`*`), with its possible targets."""
 
     pattern: str
     targets: tuple[str, ...]
@@ -39,14 +40,14 @@ class Alias(Struct, frozen=True):
 
 
 class TsSettings(Struct, frozen=True):
-    """`tried` are all paths that were looked at for the chain, found or not."""
+    """The settings of a chain. `tried` are all paths checked for it, found or not."""
 
     tried: tuple[str, ...] = ()
     aliases: tuple[Alias, ...] = ()
 
 
 class _Part(Struct, frozen=True):
-    """One file of a chain. `folder` is the real one: what it names is relative to that."""
+    """One file of a chain. `folder` is its real directory, to which its paths are relative."""
 
     folder: str
     document: dict[str, Any]
@@ -63,7 +64,7 @@ class _Part(Struct, frozen=True):
 
 
 def read_settings(path: str) -> TsSettings:
-    """A tsconfig and all that it extends. What cannot be parsed says nothing."""
+    """Read a tsconfig with everything that it extends. An invalid file counts as empty."""
     tried = [path]
     parts: dict[str, _Part] = {}
     waiting = [path]
@@ -74,28 +75,31 @@ def read_settings(path: str) -> TsSettings:
         parts[real] = part = _Part(os.path.dirname(real), read_jsonc(real))
         tried.append(real)
         for name in part.extends:
-            configs = tuple(_configs(part.folder, name))
-            tried += [*configs, *_manifests(part.folder, name)]
+            configs = tuple(_list_config_files(part.folder, name))
+            tried += [*configs, *_list_manifests(part.folder, name)]
             waiting += filter(os.path.isfile, configs)
-    return TsSettings(tuple(tried), tuple(_aliases(os.path.dirname(path), list(parts.values()))))
+    return TsSettings(
+        tuple(tried), tuple(_list_aliases(os.path.dirname(path), list(parts.values())))
+    )
 
 
 def read_options(path: str, depth: int = 0) -> dict[str, Any]:
-    """The compiler's options of a tsconfig with those that it extends; the nearest wins."""
+    """Read the compiler options of a tsconfig and of its base configs; the nearest take
+    precedence."""
     if depth > _DEEPEST:
         return {}
     real = os.path.realpath(path)
     part = _Part(os.path.dirname(real), read_jsonc(real))
     options: dict[str, Any] = {}
     for name in part.extends:
-        found = next(filter(os.path.isfile, _configs(part.folder, name)), None)
+        found = next(filter(os.path.isfile, _list_config_files(part.folder, name)), None)
         options |= read_options(found, depth + 1) if found else {}
     own = part.document.get("compilerOptions")
     return options | own if isinstance(own, dict) else options
 
 
 def read_jsonc(path: str) -> dict[str, Any]:
-    """JSON with comments and trailing commas; anything else than an object is empty."""
+    """Read JSON with comments and trailing commas; anything except an object counts as empty."""
     try:
         text = read_bytes(path).decode("utf-8-sig", "replace")
         # A comment first, then the comma that stood before it.
@@ -108,17 +112,19 @@ def read_jsonc(path: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
-    """`baseUrl` and `paths` may stand in different files: each with each."""
+def _list_aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
+    """Combine `baseUrl` and `paths`, which can be in different files."""
     bases = [
-        os.path.join(part.folder, _filled(base, config_folder))
+        os.path.join(part.folder, _fill_config_dir(base, config_folder))
         for part in parts
         if isinstance(base := part.option("baseUrl"), str)
     ]
     for part in parts:
         paths = part.option("paths")
         for pattern, targets in (paths if isinstance(paths, dict) else {}).items():
-            names = [_filled(name, config_folder) for name in targets if isinstance(name, str)]
+            names = [
+                _fill_config_dir(name, config_folder) for name in targets if isinstance(name, str)
+            ]
             starts = (*bases, part.folder)
             led = [os.path.join(start, name) for start in starts for name in names]
             yield Alias(pattern, tuple(dict.fromkeys(map(os.path.normpath, led))))
@@ -126,41 +132,43 @@ def _aliases(config_folder: str, parts: list[_Part]) -> Iterator[Alias]:
         yield Alias("*", (os.path.normpath(os.path.join(base, "*")),))
 
 
-def _filled(name: str, config_folder: str) -> str:
-    """`${configDir}` is the folder of the file that the chain begins with."""
+def _fill_config_dir(name: str, config_folder: str) -> str:
+    """Replace `${configDir}`, the directory of the first file of the chain."""
     if not name.startswith(_CONFIG_FOLDER):
         return name
     return os.path.normpath(f"{config_folder}/{name.removeprefix(_CONFIG_FOLDER)}")
 
 
-def _configs(folder: str, name: str) -> Iterator[str]:
-    """The files that a name in `extends` may mean; a package's manifest is never one of them."""
+def _list_config_files(folder: str, name: str) -> Iterator[str]:
+    """Yield the files that a name in `extends` can mean, never a package's manifest."""
     if not _is_package(name):
-        yield from _forms(os.path.normpath(os.path.join(folder, name)))
+        yield from _list_forms(os.path.normpath(os.path.join(folder, name)))
         return
-    for modules in _module_folders(folder):
-        yield from _exported(f"{modules}/{package_name(name)}", name)
-        yield from _forms(os.path.normpath(f"{modules}/{name}"))
+    for modules in _list_module_folders(folder):
+        yield from _list_exported(f"{modules}/{package_name(name)}", name)
+        yield from _list_forms(os.path.normpath(f"{modules}/{name}"))
 
 
-def _exported(package: str, name: str) -> Iterator[str]:
-    """What a package's manifest says: its `tsconfig` field, and its `exports`."""
+def _list_exported(package: str, name: str) -> Iterator[str]:
+    """Yield the targets in a package's manifest: its `tsconfig` field and its `exports`."""
     document = read_jsonc(f"{package}/package.json")
     if isinstance(field := document.get("tsconfig"), str):
-        yield from _forms(os.path.normpath(os.path.join(package, field)))
-    subpath = export_maps.subpath_of(name, package_name(name))
-    for target in export_maps.targets(document.get("exports"), subpath):
+        yield from _list_forms(os.path.normpath(os.path.join(package, field)))
+    subpath = export_maps.find_subpath(name, package_name(name))
+    for target in export_maps.list_targets(document.get("exports"), subpath):
         yield os.path.normpath(f"{package}/{target}")
 
 
-def _manifests(folder: str, name: str) -> Iterator[str]:
-    """The manifests that decide which file a package's name means."""
-    for modules in _module_folders(folder) if _is_package(name) else ():
+def _list_manifests(folder: str, name: str) -> Iterator[str]:
+    """Yield the manifests that decide which file a package name means."""
+    for modules in _list_module_folders(folder) if _is_package(name) else ():
         yield f"{modules}/{package_name(name)}/package.json"
 
 
-def _module_folders(folder: str) -> Iterator[str]:
-    above = (parent for parent in ancestors(folder) if os.path.basename(parent) != "node_modules")
+def _list_module_folders(folder: str) -> Iterator[str]:
+    above = (
+        parent for parent in list_ancestors(folder) if os.path.basename(parent) != "node_modules"
+    )
     return (os.path.join(parent, "node_modules") for parent in above)
 
 
@@ -168,7 +176,7 @@ def _is_package(name: str) -> bool:
     return not name.startswith((".", "/"))
 
 
-def _forms(path: str) -> tuple[str, ...]:
+def _list_forms(path: str) -> tuple[str, ...]:
     return path, f"{path}.json", os.path.join(path, "tsconfig.json")
 
 
@@ -177,8 +185,8 @@ def package_name(specifier: str) -> str:
     return "/".join(parts[: 2 if specifier.startswith("@") else 1])
 
 
-def ancestors(folder: str) -> Iterator[str]:
-    """The folder itself, then each one above it."""
+def list_ancestors(folder: str) -> Iterator[str]:
+    """Yield the directory itself, then each parent."""
     while True:
         yield folder
         parent = os.path.dirname(folder)

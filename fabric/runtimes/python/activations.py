@@ -1,7 +1,9 @@
-"""Serves one function as an action of OpenWhisk: requests of its web address become our events, and
-answers what a web action gives back. Whoever has a key may send an event instead.
+"""Serve one function as an OpenWhisk action: web requests become events, and answers become web
+action results.
 
-The standard library only: of fabric there are the files beside this one.
+A caller with the key can send an event instead.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import base64
@@ -36,22 +38,22 @@ _Document = dict[str, object]
 
 
 def activated(folder: str, document: _Document) -> Callable[[_Document], _Document]:
-    """What the runtime calls; a path that is relative begins where the archive does."""
+    """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
     if function.said.seconds:
         function.said.seconds -= _EARLIER
 
-    def answered(given: _Document) -> _Document:
-        taken = _taken(given) if function.routes and _EVENT not in given else None
+    def answer_parameters(given: _Document) -> _Document:
+        taken = _parse_request(given) if function.routes and _EVENT not in given else None
         if taken is None:
-            return _of_event(function, given)
-        return _told(function.answered(taken), taken.method)
+            return _call_event(function, given)
+        return _build_result(function.answered(taken), taken.method)
 
-    return answered
+    return answer_parameters
 
 
-def _of_event(function: AnsweringFunction, given: _Document) -> _Document:
+def _call_event(function: AnsweringFunction, given: _Document) -> _Document:
     if _EVENT not in given:
         found = calling.call(function.handler, given)
         return found if isinstance(found, dict) else {"response": found}
@@ -62,19 +64,19 @@ def _of_event(function: AnsweringFunction, given: _Document) -> _Document:
     return {"response": calling.call(function.handler, event)}
 
 
-def _taken(given: _Document) -> HttpTaken | None:
-    """As OpenWhisk tells it, or in one `http` as some who run it do."""
+def _parse_request(given: _Document) -> HttpTaken | None:
+    """Parse a request in the format of OpenWhisk, or nested in `http` as some hosts send it."""
     http = given.get("http")
     if isinstance(http, dict) and http.get("method"):
-        headers = _headers(http.get("headers"))
+        headers = _parse_headers(http.get("headers"))
         text = str(http.get("body") or "")
         body = base64.b64decode(text) if http.get("isBase64Encoded") else text.encode()
         query = http.get("queryString")
         return _request(http.get("method"), http.get("path"), query, (headers, body))
     if not given.get("__ow_method"):
         return None
-    headers = _headers(given.get("__ow_headers"))
-    body = _bytes(str(given.get("__ow_body") or ""), dict(headers).get("content-type", ""))
+    headers = _parse_headers(given.get("__ow_headers"))
+    body = _decode_body(str(given.get("__ow_body") or ""), dict(headers).get("content-type", ""))
     query = given.get("__ow_query")
     return _request(given["__ow_method"], given.get("__ow_path"), query, (headers, body))
 
@@ -87,27 +89,28 @@ def _request(
     return HttpTaken(str(method).upper(), target, *rest, "")
 
 
-def _headers(value: object) -> list[tuple[str, str]]:
+def _parse_headers(value: object) -> list[tuple[str, str]]:
     rows = value.items() if isinstance(value, dict) else ()
     return [(str(name).lower(), str(one)) for name, one in rows]
 
 
-def _bytes(text: str, kind: str) -> bytes:
-    """Of a request JSON alone is base64; answers of its whole family may be."""
-    is_base64 = _plain(kind) == "application/json" or not _is_text(kind)
+def _decode_body(text: str, kind: str) -> bytes:
+    """Decode a body. Of requests, only `application/json` is base64; of answers, all JSON types can
+    be."""
+    is_base64 = _strip_parameters(kind) == "application/json" or not _is_text(kind)
     return base64.b64decode(text) if is_base64 else text.encode()
 
 
-def _plain(kind: str) -> str:
+def _strip_parameters(kind: str) -> str:
     return kind.partition(";")[0].strip().lower()
 
 
 def _is_text(kind: str) -> bool:
-    plain = _plain(kind)
+    plain = _strip_parameters(kind)
     return plain in _TEXTS or plain.endswith("+json") or _CHARSET.search(kind) is not None
 
 
-def _told(given: HttpGiven, method: str) -> _Document:
+def _build_result(given: HttpGiven, method: str) -> _Document:
     grouped: dict[str, object] = {}
     for name, value in given.headers:
         before = grouped.get(name)
@@ -116,7 +119,7 @@ def _told(given: HttpGiven, method: str) -> _Document:
     has_body = given.body and method != "HEAD" and given.status not in _BODILESS
     if not has_body:
         return {"statusCode": given.status, "headers": grouped, "body": ""}
-    text = _carried(given.body, str(grouped.get("content-type") or ""))
+    text = _encode_body(given.body, str(grouped.get("content-type") or ""))
     if text is None:
         # What is text there has to be UTF-8: other bytes go as bytes.
         grouped["content-type"] = _SOME_BYTES
@@ -124,8 +127,12 @@ def _told(given: HttpGiven, method: str) -> _Document:
     return {"statusCode": given.status, "headers": grouped, "body": body}
 
 
-def _carried(body: bytes, kind: str) -> str | None:
-    if _plain(kind) == "application/json" or _plain(kind).endswith("+json") or not _is_text(kind):
+def _encode_body(body: bytes, kind: str) -> str | None:
+    if (
+        _strip_parameters(kind) == "application/json"
+        or _strip_parameters(kind).endswith("+json")
+        or not _is_text(kind)
+    ):
         return base64.b64encode(body).decode()
     try:
         return body.decode()

@@ -1,8 +1,11 @@
-"""Functions in Python: the project's own modules that an entry imports, unchanged and in place.
+"""Build functions in Python: an entry with the project's own modules that it imports, unchanged and
+in place.
 
-The archive's top is the import path, as hosts have it: the service's folder as it is laid out, and
-every shared library that `include` names. What an entry in a subfolder imports from beside it by an
-absolute name is at the top, too: hosts look nowhere else. Third-party packages are vendored apart.
+The archive root is the import path, as hosts have it: the service directory, and every shared
+library in `include`.
+
+Absolute imports of an entry in a subdirectory resolve beside it locally. Such modules are placed at
+the root too, because hosts look only there. Third-party packages are vendored separately.
 """
 
 import os
@@ -14,9 +17,9 @@ from msgspec import Struct
 from fabric.model.problems import FabricError
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.contract import Built, BuiltFile, Toolchain, WantedModule
-from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable
-from fabric.runtimes.include import patterns_of
-from fabric.runtimes.python.handler_names import handler_name
+from fabric.runtimes.entry import PYTHON_EXTENSIONS, EntryFile, locate, unreadable_file_error
+from fabric.runtimes.include import list_patterns
+from fabric.runtimes.python.handler_names import find_handler_name
 from fabric.runtimes.python.import_memory import ImportMemory
 from fabric.runtimes.python.importable import refuse_not_importable
 from fabric.runtimes.python.imports import ImportedName, SourceImports
@@ -24,13 +27,13 @@ from fabric.runtimes.python.modules import (
     Modules,
     Resolution,
     SearchRoot,
-    packages_above,
+    list_packages_above,
     search_roots,
 )
-from fabric.runtimes.python.standard import standard_modules
-from fabric.runtimes.python.unparsed import unparsed
-from fabric.runtimes.python.wanted import SourcePlace, wanted_modules
-from fabric.runtimes.seen import place, tried
+from fabric.runtimes.python.standard import list_standard_modules
+from fabric.runtimes.python.unparsed import syntax_problem
+from fabric.runtimes.python.wanted import SourcePlace, list_wanted_modules
+from fabric.runtimes.seen import place, record_tried
 from fabric.system.disk import read_bytes
 
 IDENTITY = "python-closure 3"
@@ -41,7 +44,7 @@ _TOPS = (".",)
 
 
 class PythonRuntime:
-    """Thread-safe; holds nothing but what files of some content import."""
+    """The Python runtime. Thread-safe; it caches only the parsed imports of files."""
 
     def __init__(self) -> None:
         self._memory = ImportMemory()
@@ -52,27 +55,27 @@ class PythonRuntime:
     def build(self, workspace: Path, inputs: BuildInputs) -> Built:
         entry = locate(workspace, inputs, PYTHON_EXTENSIONS)
         refuse_not_importable(entry, inputs)
-        roots = search_roots(entry.root, entry.path, _libraries(entry, inputs))
-        standard = standard_modules(inputs.runtime)
+        roots = search_roots(entry.root, entry.path, _list_libraries(entry, inputs))
+        standard = list_standard_modules(inputs.runtime)
         walk = _Walk(entry, roots, Modules(roots, entry.probe, standard), self._memory)
         closure = walk.follow()
         paths = {one.path for one in closure.sources}
         source = closure.sources[Sourced(entry.path, entry.root)]
         return Built(
             tuple(BuiltFile(one.inside, text) for one, text in closure.sources.items()),
-            tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
-            handler=f"{entry.module}.{handler_name(entry, inputs, source)}",
+            record_tried(entry.workspace, (*entry.looked_at, *closure.tried, *paths), entry.probe),
+            handler=f"{entry.module}.{find_handler_name(entry, inputs, source)}",
             toolchain=IDENTITY,
             wanted=tuple(walk.wanted(closure.sources, standard)),
         )
 
     def close(self) -> None:
-        """There is no child to end."""
+        """Do nothing: there is no child process."""
 
 
 class Sourced(Struct, frozen=True, order=True):
-    """A file, and the folder of the import path that it was found below: a module that is imported
-    by two names is two modules, at the host as well."""
+    """A file and its import path directory. A module imported by two names is two modules, as at
+    the host."""
 
     path: str
     base: str
@@ -84,14 +87,14 @@ class Sourced(Struct, frozen=True, order=True):
 
 
 class _Closure(Struct, frozen=True):
-    """The files, sorted; and every path that was looked at."""
+    """The files, sorted, and every path that was checked."""
 
     sources: dict[Sourced, bytes]
     tried: set[str]
 
 
-def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
-    patterns = patterns_of(entry.root, inputs)
+def _list_libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
+    patterns = list_patterns(entry.root, inputs)
     return tuple(
         SearchRoot(pattern.folder, pattern.library.removesuffix(".py"))
         for pattern in patterns
@@ -100,7 +103,7 @@ def _libraries(entry: EntryFile, inputs: BuildInputs) -> tuple[SearchRoot, ...]:
 
 
 class _Walk(Struct, frozen=True):
-    """From an entry to all that it loads."""
+    """The walk from an entry to all modules that it loads."""
 
     entry: EntryFile
     roots: list[SearchRoot]
@@ -109,7 +112,7 @@ class _Walk(Struct, frozen=True):
 
     def follow(self) -> _Closure:
         sources: dict[Sourced, bytes] = {}
-        above = list(packages_above(self.entry.path, self.entry.root))
+        above = list(list_packages_above(self.entry.path, self.entry.root))
         looked_at = set(above)
         first = (self.entry.path, *filter(self.entry.probe.is_file, above))
         waiting = [Sourced(path, self.entry.root) for path in first]
@@ -120,15 +123,17 @@ class _Walk(Struct, frozen=True):
                 for found in self._resolve(one, sources[one]):
                     looked_at.update(found.tried)
                     waiting += map(Sourced, found.loaded, found.bases)
-        return _Closure(_placed(sources), looked_at)
+        return _Closure(_place_sources(sources), looked_at)
 
     def _resolve(self, one: Sourced, source: bytes) -> Iterator[Resolution]:
-        for wanted in self._imports(one.path, source).names:
+        for wanted in self._read_imports(one.path, source).names:
             found = self._find(one, wanted)
             yield found
             if "*" in wanted.names and found.loaded:
                 last, base = found.loaded[-1], found.bases[-1]
-                listed = self.modules.find_below(os.path.dirname(last), "", self._listed(last))
+                listed = self.modules.find_below(
+                    os.path.dirname(last), "", self._list_star_names(last)
+                )
                 yield listed.below(base)
 
     def _find(self, one: Sourced, wanted: ImportedName) -> Resolution:
@@ -137,46 +142,46 @@ class _Walk(Struct, frozen=True):
         folder = os.path.dirname(one.path)
         for _ in range(wanted.level - 1):
             folder = os.path.dirname(folder)
-        if not any(_holds(search.folder, folder) for search in self.roots):
+        if not any(_is_inside(search.folder, folder) for search in self.roots):
             return Resolution()
         return self.modules.find_below(folder, wanted.module, wanted.names).below(one.base)
 
-    def _listed(self, path: str) -> tuple[str, ...]:
-        """The names that a star import of a package loads."""
+    def _list_star_names(self, path: str) -> tuple[str, ...]:
+        """List the names that a star import of a package loads."""
         if not path.endswith("/__init__.py"):
             return ()
-        return self._imports(path, _read(self.entry, path)).listed
+        return self._read_imports(path, _read(self.entry, path)).listed
 
     def wanted(
         self, sources: Mapping[Sourced, bytes], standard: frozenset[str]
     ) -> Iterator[WantedModule]:
         for one, source in sources.items():
             where = SourcePlace(place(self.entry.workspace, one.path), one.inside)
-            names = self._imports(one.path, source).names
-            yield from wanted_modules(names, where, _TOPS, standard)
+            names = self._read_imports(one.path, source).names
+            yield from list_wanted_modules(names, where, _TOPS, standard)
 
-    def _imports(self, path: str, source: bytes) -> SourceImports:
+    def _read_imports(self, path: str, source: bytes) -> SourceImports:
         shown = place(self.entry.workspace, path)
         try:
             return self.memory.read_imports(source)
         except (SyntaxError, ValueError) as error:
-            raise FabricError(unparsed(shown, source, error)) from error
+            raise FabricError(syntax_problem(shown, source, error)) from error
 
 
 def _read(entry: EntryFile, path: str) -> bytes:
     try:
         return read_bytes(path)
     except OSError as error:
-        raise unreadable(place(entry.workspace, path), str(error.strerror)) from error
+        raise unreadable_file_error(place(entry.workspace, path), str(error.strerror)) from error
 
 
-def _placed(sources: Mapping[Sourced, bytes]) -> dict[Sourced, bytes]:
-    """Sorted, one for each path in the archive: namesakes are where Python looks first."""
+def _place_sources(sources: Mapping[Sourced, bytes]) -> dict[Sourced, bytes]:
+    """Keep one file per archive path, sorted: of equal names, the first on the import path."""
     found: dict[str, Sourced] = {}
     for one in sorted(sources, key=lambda one: (one.inside, len(one.base))):
         found.setdefault(one.inside, one)
     return {one: sources[one] for one in sorted(found.values())}
 
 
-def _holds(folder: str, path: str) -> bool:
+def _is_inside(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder + os.sep)

@@ -1,4 +1,4 @@
-"""Modules that Django imports by their names in texts: settings, apps, URLs. Reads, never runs."""
+"""Modules that Django imports by name: settings, apps, URLs. The source is read, never run."""
 
 import ast
 import os
@@ -23,15 +23,15 @@ _FILES = ("templates", "templatetags", "locale")
 
 
 class TextName(Struct, frozen=True):
-    """A module that a text might name, with possible submodules."""
+    """A module that a text possibly names, with possible submodules."""
 
     module: str
     names: tuple[str, ...]
     line: int
 
 
-def django_names(source: bytes, tree: ast.Module) -> Iterator[TextName]:
-    """Only candidates: a text might name anything."""
+def find_django_names(source: bytes, tree: ast.Module) -> Iterator[TextName]:
+    """Yield candidates only: a text can name anything."""
     has_urls = b"django" in source and _URLS.search(source)
     if not has_urls and not any(word in source for word in _WORDS):
         return
@@ -41,12 +41,12 @@ def django_names(source: bytes, tree: ast.Module) -> Iterator[TextName]:
                 package, _, name = text.rpartition(".")
                 yield TextName(package, (name,), line)
             case ast.Assign(targets=[ast.Name(id="INSTALLED_APPS")], value=value):
-                yield from _apps(value)
+                yield from _find_app_names(value)
             case ast.AugAssign(target=ast.Name(id="INSTALLED_APPS"), value=value):
-                yield from _apps(value)
+                yield from _find_app_names(value)
 
 
-def _apps(value: ast.expr) -> Iterator[TextName]:
+def _find_app_names(value: ast.expr) -> Iterator[TextName]:
     for node in ast.walk(value):
         match node:
             case ast.Constant(value=str() as text, lineno=line):
@@ -55,8 +55,10 @@ def _apps(value: ast.expr) -> Iterator[TextName]:
                 yield TextName(app, _PARTS, line)
 
 
-def not_packed(root: Path, inputs: BuildInputs, files: Iterable[BuiltFile]) -> Iterator[Problem]:
-    """A warning for each folder of files that Django reads and the archive lacks."""
+def find_unpacked_folders(
+    root: Path, inputs: BuildInputs, files: Iterable[BuiltFile]
+) -> Iterator[Problem]:
+    """Yield a warning for each directory that Django reads and the archive lacks."""
     packed = {file.path: file.content for file in files}
     if not any(b"INSTALLED_APPS" in text for path, text in packed.items() if path.endswith(".py")):
         return
@@ -65,14 +67,14 @@ def not_packed(root: Path, inputs: BuildInputs, files: Iterable[BuiltFile]) -> I
     for folder in sorted(os.path.join(one, name) for one in parents for name in _FILES):
         is_held = any(f"{one}/".startswith(f"{folder}/") for one in held)
         if not is_held and any(_is_read(path) for path in (root / folder).rglob("*.*")):
-            yield _unpacked(inputs, folder)
+            yield _missing_folder_problem(inputs, folder)
 
 
 def _is_read(path: Path) -> bool:
     return path.name != "__init__.py" and path.suffix != ".pyc"
 
 
-def _unpacked(inputs: BuildInputs, folder: str) -> Problem:
+def _missing_folder_problem(inputs: BuildInputs, folder: str) -> Problem:
     return Problem(
         "build/not-packed",
         f"function `{inputs.function}`: Django reads files in `{folder}`, which are not packaged",

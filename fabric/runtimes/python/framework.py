@@ -1,8 +1,9 @@
-"""Serves one function below Google's functions framework: its requests become our events. A clock
-says so; without routes nobody comes but a clock and who has a right of its own. What they send is
-the event itself.
+"""Serve one function in the Google Functions Framework: requests become events.
 
-The standard library only: of fabric there are the files beside this one.
+Schedule calls contain a secret. Without routes, only schedules and callers with a permission have
+access; their payload is the event itself.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import hmac
@@ -23,7 +24,7 @@ _Answer = tuple[bytes, int, list[tuple[str, str]]]
 
 
 class FrameworkRequest(Protocol):
-    """What is read of a request as Flask has it."""
+    """The used parts of a Flask request."""
 
     @property
     def method(self) -> str: ...
@@ -43,21 +44,21 @@ class FramedFunction(OpenFunction):
 
 
 def framed(folder: str, document: dict[str, object]) -> Callable[[FrameworkRequest], _Answer]:
-    """What the framework calls; a path that is relative begins where the archive does."""
+    """Return the function that the framework calls. A relative path starts at the archive root."""
     own = [os.environ.pop(name, "") for name in ("FABRIC_CLOCK", "FABRIC_MARK")]  # noqa: TID251 - the function's own
     os.chdir(folder)
     function = FramedFunction({**document, "folder": folder})
 
-    def answered(request: FrameworkRequest) -> _Answer:
-        taken = _taken(request)
+    def answer_request(request: FrameworkRequest) -> _Answer:
+        taken = _convert_request(request)
         is_event = not function.routes or _is_of_clock(taken, own[0])
-        given = _of_event(function, taken) if is_event else function.answered(taken)
+        given = _call_event(function, taken) if is_event else function.answered(taken)
         return given.body, given.status, given.headers
 
-    return answered
+    return answer_request
 
 
-def _taken(request: FrameworkRequest) -> HttpTaken:
+def _convert_request(request: FrameworkRequest) -> HttpTaken:
     environ = request.environ
     target = str(environ.get("RAW_URI") or environ.get("REQUEST_URI") or "/")
     headers = [(name.lower(), value) for name, value in request.headers.items()]
@@ -70,7 +71,7 @@ def _is_of_clock(taken: HttpTaken, clock: str) -> bool:
     return bool(clock) and hmac.compare_digest(said.encode(), clock.encode())
 
 
-def _of_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
+def _call_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
     try:
         event = json.loads(taken.body or b"{}")
     except ValueError:
@@ -81,7 +82,7 @@ def _of_event(function: AnsweringFunction, taken: HttpTaken) -> HttpGiven:
 
 
 def _time(said: str) -> str:
-    """When it was due, or now; without parts of a second."""
+    """Return the due time of a schedule call, or now, without fractions of a second."""
     if said:
         return said.partition(".")[0].removesuffix("Z") + "Z"
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

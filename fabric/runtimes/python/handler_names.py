@@ -1,25 +1,26 @@
-"""Which name of a module its handler is, and whether it is there: reads text, never runs it."""
+"""Find the handler name of a module and check that it exists. The source is read, never run."""
 
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
-from fabric.runtimes.python.top_names import may_have, names_of, surely_has
+from fabric.runtimes.python.top_names import has_certain_name, has_possible_name, list_functions
 from fabric.runtimes.seen import place
 
 
-def handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:
-    """The export that the entry names; else `handler`, else what the provider looks for besides."""
+def find_handler_name(entry: EntryFile, inputs: BuildInputs, source: bytes) -> str:
+    """Return the export that the entry names; otherwise `handler`, otherwise the provider's default
+    names."""
     names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
-    for is_there in (surely_has, may_have):
+    for is_there in (has_certain_name, has_possible_name):
         for name in names:
             if is_there(source, name):
                 return name
-    raise _missing(entry, names, source)
+    raise _missing_handler_error(entry, names, source)
 
 
-def _missing(entry: EntryFile, names: tuple[str, ...], source: bytes) -> FabricError:
+def _missing_handler_error(entry: EntryFile, names: tuple[str, ...], source: bytes) -> FabricError:
     shown = place(entry.workspace, entry.path)
-    there = ", ".join(f"`{one}`" for one in names_of(source))
+    there = ", ".join(f"`{one}`" for one in list_functions(source))
     return FabricError(
         Problem(
             "build/no-export",

@@ -1,7 +1,7 @@
-"""Calls one handler, again and again, in a child that has no fabric: built-ins only.
+"""Call one handler repeatedly in a child process without fabric; built-ins only.
 
-A line of JSON comes for the function and one for each call, on a descriptor of their own; answers
-go to another. stdout and stderr stay the handler's.
+A JSON line describes the function, and one line starts each call, on a separate descriptor. Answers
+use another descriptor. stdout and stderr belong to the handler.
 """
 
 import importlib
@@ -16,7 +16,7 @@ _MOST = 6 * 1024 * 1024
 
 
 def borrowed(*names: str) -> list[ModuleType]:
-    """fabric's own modules for calls, with no trace of them where a handler imports from."""
+    """Import fabric's call modules and remove them from the handler's import path."""
     root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 3))
     sys.path.insert(0, root)
     found = [importlib.import_module(f"{_CALLING}.{name}") for name in names]
@@ -27,7 +27,7 @@ def borrowed(*names: str) -> list[ModuleType]:
 
 
 def memory() -> int:
-    """Bytes that are in use now; 0 where the system does not tell."""
+    """Return the bytes in use; 0 if the system does not report it."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -61,14 +61,14 @@ class Channel:
 
 
 def as_bytes(document: dict[str, object]) -> bytes:
-    def dumped(*, is_ascii: bool) -> bytes:
+    def dump_text(*, is_ascii: bool) -> bytes:
         text = json.dumps(document, allow_nan=False, separators=(",", ":"), ensure_ascii=is_ascii)
         return text.encode() + b"\n"
 
     try:
-        return dumped(is_ascii=False)
+        return dump_text(is_ascii=False)
     except UnicodeEncodeError:
-        return dumped(is_ascii=True)
+        return dump_text(is_ascii=True)
 
 
 def failed(error: BaseException) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What was parsed is not parsed again: the functions of a service load the same files."""
+"""Cache of parsed imports: functions of a service load the same files."""
 
 import hashlib
 import threading
@@ -9,10 +9,11 @@ _MOST = 1 << 14
 
 
 class ImportMemory:
-    """Thread-safe, of one process: its interpreter is the one that parses, so the content decides.
+    """A thread-safe cache for one process. The same interpreter always parses, so the content is
+    the key.
 
-    Holds digests and not sources; of more than `most` files, those that were longest not asked for
-    are forgotten. What cannot be parsed is not remembered: it is told anew, where it is met.
+    It stores hashes, not sources, of at most `most` files, and evicts the least recently used.
+    Syntax errors are not cached: they are reported at each place.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -24,7 +25,7 @@ class ImportMemory:
         return len(self._known)
 
     def read_imports(self, source: bytes) -> SourceImports:
-        """What the function of this name says."""
+        """Parse the imports of a source, or return the cached result."""
         key = hashlib.sha256(source).digest()
         with self._lock:
             found = self._known.pop(key, None)

@@ -1,4 +1,4 @@
-"""Whether a provider's runtime can import an entry: it does so by the name of its path."""
+"""Whether a provider's runtime can import an entry by its path."""
 
 import ast
 from collections.abc import Collection
@@ -6,22 +6,26 @@ from collections.abc import Collection
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.task_inputs import BuildInputs
 from fabric.runtimes.entry import EntryFile
-from fabric.runtimes.python.imports import parsed
-from fabric.runtimes.python.standard import standard_modules
+from fabric.runtimes.python.imports import parse_source
+from fabric.runtimes.python.standard import list_standard_modules
 from fabric.runtimes.seen import place
 from fabric.system.disk import read_bytes
 
 
 def refuse_not_importable(entry: EntryFile, inputs: BuildInputs) -> None:
-    """Raises for a path that comes out as another module or none, and for a module that registers
-    its functions instead of defining a handler."""
-    problem = _dotted(entry) or _standard(entry, inputs) or _registered(entry, inputs)
+    """Raise for a path that cannot be imported as that module. Also raise for a module that
+    registers functions instead of defining a handler."""
+    problem = (
+        _find_dot_problem(entry)
+        or _find_standard_conflict(entry, inputs)
+        or _find_registration_problem(entry, inputs)
+    )
     if problem is not None:
         raise FabricError(problem)
 
 
-def _dotted(entry: EntryFile) -> Problem | None:
-    """Between two dots a name is a module: a folder `a.b` would be `b` in `a`."""
+def _find_dot_problem(entry: EntryFile) -> Problem | None:
+    """Find a dot in a path: a directory `a.b` would be imported as `b` in `a`."""
     part = next((one for one in entry.module.split("/") if "." in one), "")
     if not part:
         return None
@@ -33,11 +37,11 @@ def _dotted(entry: EntryFile) -> Problem | None:
     )
 
 
-def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
-    """What is loaded, or built in, is not looked for again; and a folder without `__init__.py`
-    comes after every module of that name."""
+def _find_standard_conflict(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
+    """Find a conflict with a loaded or built-in module. Also, a directory without `__init__.py`
+    ranks after all modules of its name."""
     top = entry.module.partition("/")[0]
-    if top not in standard_modules(inputs.runtime):
+    if top not in list_standard_modules(inputs.runtime):
         return None
     kind = "folder" if "/" in entry.module else "file"
     return Problem(
@@ -49,11 +53,11 @@ def _standard(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
     )
 
 
-def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
-    """The second programming model of Azure Functions: its decorators leave objects, not functions,
-    and only Azure's own worker can call them."""
-    tree = _tree(entry)
-    app = next(filter(None, map(_decorating_app, tree.body if tree else ())), "")
+def _find_registration_problem(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
+    """Find the second programming model of Azure Functions. Its decorators create objects, not
+    functions, and only Azure's own worker can call them."""
+    tree = _parse_tree(entry)
+    app = next(filter(None, map(_find_app_name, tree.body if tree else ())), "")
     names = (entry.export,) if entry.export else ("handler", *inputs.handlers)
     if tree is None or not app or any(_is_plain(node, names) for node in tree.body):
         return None
@@ -66,16 +70,17 @@ def _registered(entry: EntryFile, inputs: BuildInputs) -> Problem | None:
     )
 
 
-def _tree(entry: EntryFile) -> ast.Module | None:
-    """None without that package, and for a file that the build reports itself."""
+def _parse_tree(entry: EntryFile) -> ast.Module | None:
+    """Return None without the parser package, and for a file whose syntax error the build
+    reports."""
     try:
         source = read_bytes(entry.path)
-        return parsed(source) if b"azure.functions" in source else None
+        return parse_source(source) if b"azure.functions" in source else None
     except (OSError, SyntaxError, ValueError):
         return None
 
 
-def _decorating_app(node: ast.stmt) -> str:
+def _find_app_name(node: ast.stmt) -> str:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)):
             made = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
@@ -84,7 +89,7 @@ def _decorating_app(node: ast.stmt) -> str:
 
 
 def _is_plain(node: ast.stmt, names: Collection[str]) -> bool:
-    """A function that has one of the names, and no decorator."""
+    """Return whether a node is a function with one of the names and no decorator."""
     match node:
         case ast.FunctionDef(name=name, decorator_list=[]):
             return name in names

@@ -1,4 +1,4 @@
-"""The imports of one Python source, as values; reads text, never runs it."""
+"""The imports of one Python source as values. The source is read, never run."""
 
 import ast
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from fabric.runtimes.python.django_names import django_names
+from fabric.runtimes.python.django_names import find_django_names
 
 # Where statements stand in others, by kind; each in the order of the node's own fields.
 _BODIES: dict[type[ast.AST], tuple[str, ...]] = {
@@ -33,9 +33,10 @@ _PARSING = threading.Lock()
 
 
 class ImportedName(Struct, frozen=True):
-    """`module` is dotted and may be empty; `names` may be submodules of it; `level` counts dots.
+    """An import. `module` is dotted, possibly empty; `names` are possibly submodules; `level`
+    counts dots.
 
-    `is_optional` where the source goes on without it: it is tried, or for a type checker alone.
+    `is_optional` is true for an import in `try`, or only for type checkers.
     """
 
     module: str
@@ -46,47 +47,50 @@ class ImportedName(Struct, frozen=True):
 
 
 class SourceImports(Struct, frozen=True):
-    """Every import at any depth; and `__all__`: a star import loads those that are submodules."""
+    """Every import at any depth, and `__all__`, because a star import loads its submodules."""
 
     names: tuple[ImportedName, ...]
     listed: tuple[str, ...]
 
 
-def parsed(source: bytes) -> ast.Module:
-    """The tree of a source. Raises SyntaxError or ValueError as the parser does."""
+def parse_source(source: bytes) -> ast.Module:
+    """Parse a source. Raises SyntaxError or ValueError like the parser."""
     with _PARSING:
         return ast.parse(source)
 
 
 def read_imports(source: bytes) -> SourceImports:
-    """Raises SyntaxError or ValueError as the parser does."""
-    tree = parsed(source)
-    nodes = _nodes(tree, calls=_may_call(source))
-    names = [name for node, optional in nodes for name in _of_node(node, is_optional=optional)]
+    """Read the imports. Raises SyntaxError or ValueError like the parser."""
+    tree = parse_source(source)
+    nodes = _list_nodes(tree, calls=_has_possible_call(source))
+    names = [
+        name for node, optional in nodes for name in _list_node_imports(node, is_optional=optional)
+    ]
     named = [
         ImportedName(one.module, one.names, 0, one.line, is_optional=True)
-        for one in django_names(source, tree)
+        for one in find_django_names(source, tree)
     ]
-    return SourceImports((*names, *named), _all(tree))
+    return SourceImports((*names, *named), _read_all_names(tree))
 
 
-def _may_call(source: bytes) -> bool:
-    """Beyond ASCII, and in another encoding, one word may be written in many ways."""
+def _has_possible_call(source: bytes) -> bool:
+    """Return whether the text can contain an import call. In other encodings, one word has several
+    spellings."""
     return not source.isascii() or any(word in source for word in _WORDS)
 
 
-def _nodes(tree: ast.Module, *, calls: bool) -> Iterable[tuple[ast.AST, bool]]:
-    """All statements, and with `calls` all expressions too, in the order of `ast.walk`; each with
-    whether something guards it."""
+def _list_nodes(tree: ast.Module, *, calls: bool) -> Iterable[tuple[ast.AST, bool]]:
+    """Return all statements, and with `calls` all expressions, in the order of `ast.walk`. Each is
+    paired with whether it is guarded."""
     found: list[tuple[ast.AST, bool]] = [(tree, False)]
     for node, guarded in found:  # it grows while it is gone through
         inner = guarded or (isinstance(node, _GUARDS) and _is_guard(node))
-        inside = ast.iter_child_nodes(node) if calls else _statements_in(node)
+        inside = ast.iter_child_nodes(node) if calls else _list_statements(node)
         found += [(child, inner) for child in inside]
     return found
 
 
-def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
+def _list_statements(node: ast.AST) -> Iterator[ast.AST]:
     for name in _BODIES.get(type(node), ()):
         yield from getattr(node, name)
 
@@ -94,22 +98,22 @@ def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
 def _is_guard(node: ast.Try | ast.TryStar | ast.If | ast.With) -> bool:
     match node:
         case ast.If(test=test):
-            return not _ASKED.isdisjoint(_words(test))
+            return not _ASKED.isdisjoint(_list_words(test))
         case ast.With(items=items):
-            asked = [word for item in items for word in _words(item.context_expr)]
+            asked = [word for item in items for word in _list_words(item.context_expr)]
             return "suppress" in asked and not _CAUGHT.isdisjoint(asked)
     types = [handler.type for handler in node.handlers]
-    return any(one is None or not _CAUGHT.isdisjoint(_words(one)) for one in types)
+    return any(one is None or not _CAUGHT.isdisjoint(_list_words(one)) for one in types)
 
 
-def _words(expression: ast.expr) -> Iterator[str]:
+def _list_words(expression: ast.expr) -> Iterator[str]:
     for node in ast.walk(expression):
         match node:
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 yield word
 
 
-def _all(tree: ast.Module) -> tuple[str, ...]:
+def _read_all_names(tree: ast.Module) -> tuple[str, ...]:
     for node in tree.body:
         match node:
             case ast.Assign(
@@ -123,19 +127,21 @@ def _all(tree: ast.Module) -> tuple[str, ...]:
     return ()
 
 
-def _of_node(node: ast.AST, *, is_optional: bool) -> Iterator[ImportedName]:
+def _list_node_imports(node: ast.AST, *, is_optional: bool) -> Iterator[ImportedName]:
     match node:
         case ast.Import(names=names, lineno=line):
             yield from (ImportedName(one.name, (), 0, line, is_optional) for one in names)
         case ast.ImportFrom(module=module, names=names, level=level, lineno=line):
             inner = tuple(alias.name for alias in names)
             yield ImportedName(module or "", inner, level, line, is_optional)
-        case ast.Call(func=func, args=[ast.Constant(value=str() as name), *_]) if _imports(func):
+        case ast.Call(func=func, args=[ast.Constant(value=str() as name), *_]) if (
+            _is_import_function(func)
+        ):
             bare = name.lstrip(".")
             yield ImportedName(bare, (), len(name) - len(bare), node.lineno, is_optional)
 
 
-def _imports(func: ast.expr) -> bool:
+def _is_import_function(func: ast.expr) -> bool:
     match func:
         case ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"):
             return True

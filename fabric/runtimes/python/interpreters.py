@@ -1,7 +1,7 @@
-"""The interpreter that a function's calls run in here: the runtime's own version, if there is one.
+"""The interpreter for local calls: the runtime's version if installed.
 
-Compiled packages are for one version of Python. So `python3.12` on PATH counts, and those that uv
-and pyenv manage; shims do not, as they may start any version, or none.
+Compiled packages support one Python version. So `python3.12` on PATH is used, and those of uv and
+pyenv; shims are not, because their version is unknown.
 """
 
 import os
@@ -21,7 +21,7 @@ _VERSION = re.compile(r"python(\d+)\.(\d+)")
 
 
 class Interpreter(Struct, frozen=True):
-    """`wanted` is the version of the runtime, where `program` has another one."""
+    """An interpreter. `wanted` is the runtime's version if `program` has another one."""
 
     program: str
     flags: tuple[str, ...]
@@ -29,18 +29,21 @@ class Interpreter(Struct, frozen=True):
     wanted: str = ""
 
 
-def version_problems(runtimes: Mapping[str, str], env: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Warnings for functions, by name, whose runtime has another version than runs them here."""
+def find_version_problems(
+    runtimes: Mapping[str, str], env: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    """Return warnings for functions, by name, whose local interpreter has another version than the
+    runtime."""
     others: dict[tuple[str, str], list[str]] = {}
     for name, runtime in sorted(runtimes.items()):
         if runtime.startswith("python"):
-            found = interpreter_for(runtime, env)
+            found = find_interpreter(runtime, env)
             if found.wanted:
                 others.setdefault((found.wanted, found.version), []).append(name)
-    return tuple(_other_version(*versions, names) for versions, names in others.items())
+    return tuple(_other_version_problem(*versions, names) for versions, names in others.items())
 
 
-def _other_version(wanted: str, version: str, names: list[str]) -> Problem:
+def _other_version_problem(wanted: str, version: str, names: list[str]) -> Problem:
     listed = ", ".join(f"`{name}`" for name in names)
     return Problem(
         "local/other-python",
@@ -49,36 +52,40 @@ def _other_version(wanted: str, version: str, names: list[str]) -> Problem:
     )
 
 
-def interpreter_for(runtime: str, env: Mapping[str, str]) -> Interpreter:
-    """For `python3.12`; for `python`, or where no such version is found, fabric's own."""
+def find_interpreter(runtime: str, env: Mapping[str, str]) -> Interpreter:
+    """Find the interpreter for `python3.12`; for `python`, or if the version is missing, fabric's
+    own."""
     found = _VERSION.match(runtime)
-    own = Interpreter(sys.executable, _flags(sys.version_info[:2]), _title(sys.version_info[:2]))
+    own = Interpreter(
+        sys.executable, _choose_flags(sys.version_info[:2]), _format_version(sys.version_info[:2])
+    )
     asked = (int(found[1]), int(found[2])) if found else sys.version_info[:2]
     if asked == sys.version_info[:2]:
         return own
-    program = next(_programs(_title(asked), env), "") if asked >= _OLDEST else ""
+    program = next(_list_programs(_format_version(asked), env), "") if asked >= _OLDEST else ""
     if program:
-        return Interpreter(program, _flags(asked), _title(asked))
-    return Interpreter(own.program, own.flags, own.version, _title(asked))
+        return Interpreter(program, _choose_flags(asked), _format_version(asked))
+    return Interpreter(own.program, own.flags, own.version, _format_version(asked))
 
 
-def _flags(version: tuple[int, ...]) -> tuple[str, ...]:
-    """Neither fabric's packages nor the user's: what is not in the archive is not there."""
+def _choose_flags(version: tuple[int, ...]) -> tuple[str, ...]:
+    """Choose flags that hide fabric's and the user's packages: only archive modules are
+    available."""
     safe_path = ("-P",) if version >= (3, 11) else ("-I",)
     return ("-u", "-s", "-S", *safe_path)
 
 
-def _title(version: tuple[int, ...]) -> str:
+def _format_version(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 
-def _programs(version: str, env: Mapping[str, str]) -> Iterator[str]:
+def _list_programs(version: str, env: Mapping[str, str]) -> Iterator[str]:
     name = f"python{version}"
     folders = env.get("PATH", "").split(os.pathsep)
     real = os.pathsep.join(one for one in folders if one and Path(one).name != "shims")
     if found := shutil.which(name, path=real):
         yield found
-    for pattern in _managed(version, env):
+    for pattern in _list_managed(version, env):
         base = Path(pattern[0])
         for folder in sorted(base.glob(pattern[1])) if base.is_dir() else ():
             program = folder / "bin" / name
@@ -86,8 +93,8 @@ def _programs(version: str, env: Mapping[str, str]) -> Iterator[str]:
                 yield str(program)
 
 
-def _managed(version: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Where uv and pyenv install interpreters, and what their directories are called."""
+def _list_managed(version: str, env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the directories where uv and pyenv install interpreters, with their name patterns."""
     home = env.get("HOME", "")
     data = env.get("XDG_DATA_HOME") or (home and f"{home}/.local/share")
     uv = env.get("UV_PYTHON_INSTALL_DIR") or (data and f"{data}/uv/python")

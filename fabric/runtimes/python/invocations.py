@@ -1,8 +1,10 @@
-"""Serves one function as Function Compute calls it: the event of a route becomes ours, and so does
-a clock's; what is answered goes back as that platform reads it. Whoever may call it by its name
-sends an event instead.
+"""Serve one function in Alibaba Cloud Function Compute: route and schedule events become fabric's
+events.
 
-The standard library only: of fabric there are the files beside this one.
+Responses are converted to the platform's format. A caller of the function by name sends an event
+instead.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import base64
@@ -28,34 +30,34 @@ _Document = dict[str, object]
 
 
 def invoked(folder: str, document: _Document) -> Callable[[bytes], object]:
-    """What the runtime calls; a path that is relative begins where the archive does."""
+    """Return the function that the runtime calls. A relative path starts at the archive root."""
     os.chdir(folder)
     function = OpenFunction({**document, "folder": folder})
     if function.said.seconds:
         function.said.seconds -= _EARLIER
 
-    def answered(event: bytes) -> object:
-        given = _event_in(event)
-        taken = _taken(given) if function.routes else None
+    def answer_event(event: bytes) -> object:
+        given = _parse_event(event)
+        taken = _parse_request(given) if function.routes else None
         if taken is None:
-            return _of_event(function, given)
-        return _told(function.answered(taken), taken.method)
+            return _call_event(function, given)
+        return _build_response(function.answered(taken), taken.method)
 
-    return answered
+    return answer_event
 
 
-def _event_in(event: bytes | str) -> object:
+def _parse_event(event: bytes | str) -> object:
     try:
         return json.loads(event or "null")
     except ValueError:
         return event.decode(errors="replace") if isinstance(event, bytes) else event
 
 
-def _of_event(function: AnsweringFunction, given: object) -> object:
+def _call_event(function: AnsweringFunction, given: object) -> object:
     if not isinstance(given, dict):
         return calling.call(function.handler, given)
     payload = given.get("payload") if given.get("triggerName") else None
-    clock = _event_in(payload) if isinstance(payload, str) else None
+    clock = _parse_event(payload) if isinstance(payload, str) else None
     is_timed = isinstance(clock, dict) and _EVENT in clock
     own = clock if is_timed and isinstance(clock, dict) else given
     if _EVENT not in own:
@@ -67,36 +69,36 @@ def _of_event(function: AnsweringFunction, given: object) -> object:
 
 
 def _time(said: str) -> str:
-    """When it was due, or now; without parts of a second."""
+    """Return the due time of a schedule call, or now, without fractions of a second."""
     if said:
         return said.partition(".")[0].removesuffix("Z") + "Z"
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def _taken(given: object) -> HttpTaken | None:
-    """None for what is no request."""
+def _parse_request(given: object) -> HttpTaken | None:
+    """Return the request, or None for another event."""
     context = given.get("requestContext") if isinstance(given, dict) else None
     http = context.get("http") if isinstance(context, dict) else None
     if not isinstance(given, dict) or not isinstance(http, dict) or _EVENT in given:
         return None
-    headers = [(str(name).lower(), str(one)) for name, one in _pairs(given.get("headers"))]
+    headers = [(str(name).lower(), str(one)) for name, one in _list_pairs(given.get("headers"))]
     text = str(given.get("body") or "")
     body = base64.b64decode(text) if given.get("isBase64Encoded") else text.encode()
     query = "&".join(
         f"{quote(str(name), safe='')}={quote(str(one), safe='')}"
-        for name, one in _pairs(given.get("queryParameters"))
+        for name, one in _list_pairs(given.get("queryParameters"))
     )
     target = str(given.get("rawPath") or "/") + (f"?{query}" if query else "")
     method, peer = str(http.get("method") or "GET").upper(), str(http.get("sourceIp") or "")
     return HttpTaken(method, target, headers, body, peer)
 
 
-def _pairs(value: object) -> list[tuple[object, object]]:
+def _list_pairs(value: object) -> list[tuple[object, object]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
-def _told(given: HttpGiven, method: str) -> _Document:
-    """Each header once: there is no other way there."""
+def _build_response(given: HttpGiven, method: str) -> _Document:
+    """Build the response, with each header once, because the platform has no repeated headers."""
     if sum(name == "set-cookie" for name, _ in given.headers) > 1:
         sys.stderr.write("warning: only one cookie of the response is sent at Alibaba Cloud\n")
         given = message(502, "Bad Gateway")
@@ -105,7 +107,7 @@ def _told(given: HttpGiven, method: str) -> _Document:
         if name not in _HEADERS_OF_BYTES:
             grouped[name] = f"{grouped[name]}, {value}" if name in grouped else value
     has_body = given.body and method != "HEAD" and given.status not in _BODILESS
-    text, is_base64 = _carried(given.body) if has_body else ("", False)
+    text, is_base64 = _encode_body(given.body) if has_body else ("", False)
     return {
         "statusCode": given.status,
         "headers": grouped,
@@ -114,7 +116,7 @@ def _told(given: HttpGiven, method: str) -> _Document:
     }
 
 
-def _carried(body: bytes) -> tuple[str, bool]:
+def _encode_body(body: bytes) -> tuple[str, bool]:
     try:
         return body.decode(), False
     except UnicodeDecodeError:

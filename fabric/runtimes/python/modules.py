@@ -1,4 +1,4 @@
-"""Where a dotted name leads: Python's own order of package, module and namespace folder."""
+"""Resolution of dotted names in Python's own order: package, module, namespace directory."""
 
 import os
 from collections.abc import Iterator
@@ -9,15 +9,18 @@ from fabric.runtimes.seen import Probe
 
 
 class SearchRoot(Struct, frozen=True):
-    """A folder on the import path. `only` limits it to one top-level name (a shared library)."""
+    """A directory on the import path. `only` limits it to one top-level name (a shared library)."""
 
     folder: str
     only: str = ""
 
 
 class Resolution(Struct, frozen=True):
-    """`loaded` are the files that an import runs, outermost package first; `tried` all look-ups.
-    `bases` has the folder of the import path that each was found below."""
+    """A resolved import. `loaded` are the files that it runs, outermost package first; `tried` are
+    all lookups.
+
+    `bases` has the import path directory of each file.
+    """
 
     loaded: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
@@ -28,7 +31,8 @@ class Resolution(Struct, frozen=True):
 
 
 def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> list[SearchRoot]:
-    """The service's folder, the entry's folder and those between, then shared libraries."""
+    """Return the service directory, the entry's directory and those between, then shared
+    libraries."""
     folders = [root]
     folder = os.path.dirname(entry)
     while len(folder) > len(root):
@@ -38,28 +42,33 @@ def search_roots(root: str, entry: str, libraries: tuple[SearchRoot, ...]) -> li
 
 
 class Modules:
-    """Look-ups of one build: each path is asked once, and so is each absolute import."""
+    """The lookups of one build: each path and each absolute import is resolved once."""
 
     def __init__(
         self, roots: list[SearchRoot], probe: Probe, standard: frozenset[str] = frozenset()
     ) -> None:
-        """`standard` are Python's own modules: only the first root goes before them."""
+        """Create the lookups. `standard` are Python's own modules: only the first root takes
+        precedence over them."""
         self._roots = roots
         self._standard = standard
         self._probe = probe
         self._found: dict[tuple[str, tuple[str, ...]], Resolution] = {}
 
     def find(self, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-        """An absolute import: the first root that has the top-level name as a package or a module.
+        """Resolve an absolute import: the first root that has the top-level name as a package or a
+        module.
 
-        A folder without `__init__.py` is a namespace: every root may hold a portion of it.
+        A directory without `__init__.py` is a namespace package: every root can contain a portion
+        of it.
         """
         found = self._found.get((dotted, names))
         if found is None:
-            found = self._found[dotted, names] = _joined(list(self._portions(dotted, names)))
+            found = self._found[dotted, names] = _join_resolutions(
+                list(self._list_portions(dotted, names))
+            )
         return found
 
-    def _portions(self, dotted: str, names: tuple[str, ...]) -> Iterator[Resolution]:
+    def _list_portions(self, dotted: str, names: tuple[str, ...]) -> Iterator[Resolution]:
         top = dotted.partition(".")[0]
         for search in self._roots:
             if search.only and search.only != top:
@@ -67,46 +76,47 @@ class Modules:
             if search is not self._roots[0] and top in self._standard:
                 continue
             yield self.find_below(search.folder, dotted, names).below(search.folder)
-            if any(map(self._probe.is_file, _forms(os.path.join(search.folder, top)))):
+            if any(map(self._probe.is_file, _list_forms(os.path.join(search.folder, top)))):
                 return
 
     def find_below(self, folder: str, dotted: str, names: tuple[str, ...] = ()) -> Resolution:
-        """`dotted` below a folder, then each of `names` as a possible submodule."""
+        """Resolve `dotted` below a directory, then each of `names` as a possible submodule."""
         loaded: list[str] = []
         tried: list[str] = []
         for part in filter(None, dotted.split(".")):
             folder = os.path.join(folder, part)
-            found = self._first(folder, tried)
+            found = self._find_first(folder, tried)
             if found:
                 loaded.append(found)
             if found == f"{folder}.py":
                 return Resolution(tuple(loaded), tuple(tried))
         submodules = [
-            self._first(os.path.join(folder, name), tried) for name in names if name != "*"
+            self._find_first(os.path.join(folder, name), tried) for name in names if name != "*"
         ]
         return Resolution((*loaded, *filter(None, submodules)), tuple(tried))
 
-    def _first(self, base: str, tried: list[str]) -> str:
-        for path in _forms(base):
+    def _find_first(self, base: str, tried: list[str]) -> str:
+        for path in _list_forms(base):
             tried.append(path)
             if self._probe.is_file(path):
                 return path
         return ""
 
 
-def packages_above(path: str, root: str) -> Iterator[str]:
-    """The `__init__.py` candidates that run before a module: from its folder up to the root."""
+def list_packages_above(path: str, root: str) -> Iterator[str]:
+    """Yield the `__init__.py` candidates that run before a module: from its directory up to the
+    root."""
     folder = os.path.dirname(path)
     while len(folder) > len(root):
         yield os.path.join(folder, "__init__.py")
         folder = os.path.dirname(folder)
 
 
-def _forms(base: str) -> tuple[str, str]:
+def _list_forms(base: str) -> tuple[str, str]:
     return f"{base}/__init__.py", f"{base}.py"
 
 
-def _joined(parts: list[Resolution]) -> Resolution:
+def _join_resolutions(parts: list[Resolution]) -> Resolution:
     return Resolution(
         tuple(path for part in parts for path in part.loaded),
         tuple(path for part in parts for path in part.tried),

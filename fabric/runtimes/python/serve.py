@@ -1,5 +1,5 @@
-"""Where a container begins: finds fabric's files beside itself, and leaves no trace of them where a
-handler imports from."""
+"""The start of a container: import fabric's files from beside this one, and hide them from the
+handler's imports."""
 
 import importlib
 import sys

@@ -1,7 +1,9 @@
-"""Serves one function in a container of its own: an archive in parts and what fabric says of it
-come in, HTTP goes in and out. With FABRIC_EVENT it is called once instead, and the process ends.
+"""Serve one function in a separate container: archive parts and settings are inputs, and HTTP is
+served.
 
-The standard library only: of fabric the container has the files beside this one.
+With FABRIC_EVENT it calls the function once and exits.
+
+Standard library only: the files beside this one are all of fabric.
 """
 
 import contextlib
@@ -32,7 +34,7 @@ _LOOK = 0.05
 
 
 class FunctionServer(AnsweringFunction):
-    """The function, and how many calls of it are under way."""
+    """The function, and the number of its running calls."""
 
     def __init__(self, document: dict[str, object]) -> None:
         super().__init__(document)
@@ -44,7 +46,7 @@ class FunctionServer(AnsweringFunction):
 
     @contextlib.contextmanager
     def counted(self) -> Iterator[None]:
-        """From the first byte of a request to the last one of its answer."""
+        """Count a call from the first byte of the request to the last byte of the response."""
         with self._guard:
             self._under_way += 1
         try:
@@ -79,7 +81,7 @@ class RequestHandler(BaseHTTPRequestHandler):
             self._handle()
 
     def _handle(self) -> None:
-        body = self._body()
+        body = self._read_body()
         if body is None:
             self.close_connection = True
             self._send(message(413, "Content Too Large"))
@@ -91,13 +93,13 @@ class RequestHandler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = handle_any  # noqa: N815
 
-    def _body(self) -> bytes | None:
+    def _read_body(self) -> bytes | None:
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            return _bounded(self._chunks())
+            return _join_bounded(self._read_chunks())
         size = int(self.headers.get("content-length") or 0)
         return None if size > _MOST else self.rfile.read(size)
 
-    def _chunks(self) -> Iterator[bytes]:
+    def _read_chunks(self) -> Iterator[bytes]:
         while size := int(self.rfile.readline().partition(b";")[0], 16):
             yield self.rfile.read(size)
             self.rfile.readline()
@@ -120,10 +122,10 @@ class RequestHandler(BaseHTTPRequestHandler):
         return "fabric"
 
     def log_message(self, *_words: object) -> None:
-        """What a handler says is the log; requests are the ingress's to tell of."""
+        """Log nothing: the log belongs to the handler, and the ingress logs requests."""
 
 
-def _bounded(chunks: Iterator[bytes]) -> bytes | None:
+def _join_bounded(chunks: Iterator[bytes]) -> bytes | None:
     found = bytearray()
     for chunk in chunks:
         found += chunk
@@ -142,10 +144,10 @@ class Listening(ThreadingHTTPServer):
 
 
 def _end(server: Listening) -> None:
-    """Requests still come for a moment, until nobody is sent here any more."""
+    """Shut down after a delay, because requests still arrive until routing has changed."""
     server.function.is_ending = True
 
-    def later() -> None:
+    def end_later() -> None:
         time.sleep(server.function.drain)
         server.shutdown()
         while server.function.under_way:
@@ -153,10 +155,10 @@ def _end(server: Listening) -> None:
         sys.stdout.flush()
         os._exit(0)
 
-    threading.Thread(target=later, daemon=True).start()
+    threading.Thread(target=end_later, daemon=True).start()
 
 
-def _laid_out(parts: Path, folder: Path) -> str:
+def _unpack_parts(parts: Path, folder: Path) -> str:
     names = sorted(one for one in parts.iterdir() if one.name.startswith("archive."))
     content = b"".join(one.read_bytes() for one in names)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -164,7 +166,7 @@ def _laid_out(parts: Path, folder: Path) -> str:
     return str(folder)
 
 
-def _once(handler: LoadedHandler, text: str) -> int:
+def _call_once(handler: LoadedHandler, text: str) -> int:
     event = json.loads(text)
     if isinstance(event, dict) and event.get("detail-type") == "Scheduled Event":
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -184,13 +186,13 @@ def main() -> None:
     work = Path(given["FABRIC_WORK"], "function").resolve()
     document = json.loads(given["FABRIC_SAID"])
     try:
-        folder = _laid_out(Path(given["FABRIC_CODE"]), work)
+        folder = _unpack_parts(Path(given["FABRIC_CODE"]), work)
         function = FunctionServer({**document, "folder": folder})
     except BaseException:  # noqa: BLE001 - whatever a module throws is its answer
         traceback.print_exc()
         os._exit(1)
     if given["FABRIC_EVENT"]:
-        code = _once(function.handler, given["FABRIC_EVENT"])
+        code = _call_once(function.handler, given["FABRIC_EVENT"])
         sys.stdout.flush()
         os._exit(code)
     server = Listening(port, function)

@@ -1,6 +1,6 @@
-"""What is answered whoever serves a handler: in time, or with the words for what went wrong.
+"""Responses of any server around a handler: in time, or with an error message.
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Standard library only: it runs in a container without fabric.
 """
 
 import sys
@@ -40,7 +40,7 @@ class AnsweringFunction:
     def answered(self, taken: HttpTaken) -> HttpGiven:
         route = routed(self.routes, taken.method, taken.path)
         if not route.key:
-            return _unrouted(route.allowed)
+            return _build_unrouted_answer(route.allowed)
         if self.is_full:
             return message(429, "Too Many Requests")
         return self.called(event_of(taken, route))
@@ -52,20 +52,20 @@ class AnsweringFunction:
         except TookTooLongError:
             if not call.done():
                 return message(504, "Gateway Timeout")
-            return _failed(call.exception())
+            return _build_error_answer(call.exception())
         except UnfitAnswerError as error:
             sys.stderr.write(f"{self.said.function}: {error}\n")
             return message(502, "Bad Gateway")
         except BaseException as error:  # noqa: BLE001 - whatever a handler throws is a 500
-            return _failed(error)
+            return _build_error_answer(error)
 
 
-def _failed(error: BaseException | None) -> HttpGiven:
+def _build_error_answer(error: BaseException | None) -> HttpGiven:
     traceback.print_exception(error)
     return message(500, "Internal Server Error")
 
 
-def _unrouted(allowed: list[str]) -> HttpGiven:
+def _build_unrouted_answer(allowed: list[str]) -> HttpGiven:
     if not allowed:
         return message(404, "Not Found")
     return message(405, "Method Not Allowed", ("allow", ", ".join(allowed)))

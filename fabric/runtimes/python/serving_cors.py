@@ -1,6 +1,6 @@
-"""What pages of other origins are told, as headers, by a server that answers them itself.
+"""CORS headers of a server that answers preflights itself.
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Standard library only: it runs in a container without fabric.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +11,13 @@ Headers = dict[str, str]
 
 
 class ServedCors:
-    """`cors` of a route, as fabric says it."""
+    """The `cors` settings of a route."""
 
     def __init__(self, said: Mapping[str, object]) -> None:
-        self.origins = _texts(said.get("origins"))
-        self.methods = _texts(said.get("methods"))
-        self.headers = _texts(said.get("headers"))
-        self.exposed = _texts(said.get("exposed"))
+        self.origins = _list_texts(said.get("origins"))
+        self.methods = _list_texts(said.get("methods"))
+        self.headers = _list_texts(said.get("headers"))
+        self.exposed = _list_texts(said.get("exposed"))
         self.credentials = bool(said.get("credentials"))
         self.max_age = str(said.get("maxAge") or "")
 
@@ -27,7 +27,7 @@ def cors_of_route(route: ServedRoute) -> ServedCors | None:
 
 
 def answer_headers(cors: ServedCors, origin: str) -> Headers:
-    """Of an answer to a page of that origin."""
+    """Return the headers of a response to a page of that origin."""
     if not origin or not {"*", origin}.intersection(cors.origins):
         return {}
     is_open = "*" in cors.origins and not cors.credentials
@@ -44,8 +44,8 @@ def answer_headers(cors: ServedCors, origin: str) -> Headers:
 def preflight_headers(
     rows: Sequence[ServedRoute], method: str, header: Callable[[str], str]
 ) -> Headers | None:
-    """What a browser wants to know before it asks for one of the routes of a path; None where it
-    asks for nothing, or none of them is open."""
+    """Return the preflight response headers for the routes of a path. None if the request is not a
+    preflight, or no route has CORS."""
     asked = header("access-control-request-method")
     if method != "OPTIONS" or not asked:
         return None
@@ -65,5 +65,5 @@ def preflight_headers(
     return found
 
 
-def _texts(value: object) -> list[str]:
+def _list_texts(value: object) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list | tuple) else []

@@ -1,6 +1,6 @@
-"""Between a server's requests and answers, and the events and answers of functions (version 2.0).
+"""Conversion between HTTP requests and function events, and between responses (version 2.0).
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Standard library only: it runs in a container without fabric.
 """
 
 import base64
@@ -24,11 +24,11 @@ Pairs = list[tuple[str, str]]
 
 
 class UnfitAnswerError(Exception):
-    """An answer that no host would pass on."""
+    """A response that no host would accept."""
 
 
 class HttpTaken:
-    """A request as it came; names of headers are in small letters."""
+    """An incoming request; header names are lowercase."""
 
     def __init__(self, method: str, target: str, headers: Pairs, body: bytes, peer: str) -> None:
         self.method = method
@@ -61,24 +61,24 @@ def event_of(taken: HttpTaken, route: TakenRoute) -> dict[str, object]:
         for one in value.split(";")
         if one.strip()
     ]
-    query = _joined(parse_qsl(taken.query, keep_blank_values=True))
+    query = _join_pairs(parse_qsl(taken.query, keep_blank_values=True))
     return {
         "version": "2.0",
         "routeKey": route.key,
         "rawPath": taken.path,
         "rawQueryString": taken.query,
         **({"cookies": cookies} if cookies else {}),
-        "headers": _joined((name, value) for name, value in taken.headers if name != "cookie"),
+        "headers": _join_pairs((name, value) for name, value in taken.headers if name != "cookie"),
         **({"queryStringParameters": query} if query else {}),
         **({"pathParameters": route.parameters} if route.parameters else {}),
-        "requestContext": _context(taken, route.key),
-        **_body(taken),
+        "requestContext": _build_context(taken, route.key),
+        **_encode_body(taken),
         "httpMethod": taken.method,
         "path": taken.path,
     }
 
 
-def _context(taken: HttpTaken, key: str) -> dict[str, object]:
+def _build_context(taken: HttpTaken, key: str) -> dict[str, object]:
     host, now = taken.header("host"), time.time()  # noqa: TID251 - the container's own clock
     forwarded = taken.header("x-forwarded-for").partition(",")[0].strip()
     return {
@@ -101,15 +101,15 @@ def _context(taken: HttpTaken, key: str) -> dict[str, object]:
     }
 
 
-def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)
     return {name: ",".join(values) for name, values in found.items()}
 
 
-def _body(taken: HttpTaken) -> dict[str, object]:
-    """Text where its type says so and it is; all else as base64."""
+def _encode_body(taken: HttpTaken) -> dict[str, object]:
+    """Encode a body as text if its type and content allow it, otherwise as base64."""
     if not taken.body:
         return {"isBase64Encoded": False}
     kind = taken.header("content-type").lower()
@@ -122,7 +122,8 @@ def _body(taken: HttpTaken) -> dict[str, object]:
 
 
 def answer_of(response: object) -> HttpGiven:
-    """`{statusCode, headers, body, …}`, or any other value, which is the JSON of a 200."""
+    """Convert `{statusCode, headers, body, …}`, or any other value, which becomes the JSON of a 200
+    response."""
     said: Mapping[str, object] = response if isinstance(response, dict) else {}
     status = said.get("statusCode")
     if status is None and isinstance(said.get("status"), int):
@@ -130,15 +131,18 @@ def answer_of(response: object) -> HttpGiven:
     if status is None:
         body = json.dumps(response, allow_nan=False, ensure_ascii=False).encode()
         return HttpGiven(200, [("content-type", "application/json")], body)
-    headers = [*_headers(said), *(("set-cookie", str(one)) for one in _listed(said.get("cookies")))]
+    headers = [
+        *_list_headers(said),
+        *(("set-cookie", str(one)) for one in _require_list(said.get("cookies"))),
+    ]
     if any(_BROKEN.search(part) for pair in headers for part in pair):
         raise UnfitAnswerError("a header of the response contains a line break")
     if not any(name == "content-type" for name, _ in headers):
         headers.insert(0, ("content-type", "text/plain; charset=utf-8"))
-    return HttpGiven(_status(status), headers, _bytes(said))
+    return HttpGiven(_parse_status(status), headers, _decode_body(said))
 
 
-def _status(status: object) -> int:
+def _parse_status(status: object) -> int:
     try:
         number = int(str(status))
     except ValueError:
@@ -150,7 +154,7 @@ def _status(status: object) -> int:
     return number
 
 
-def _bytes(said: Mapping[str, object]) -> bytes:
+def _decode_body(said: Mapping[str, object]) -> bytes:
     body = said.get("body")
     if body is None:
         return b""
@@ -159,23 +163,23 @@ def _bytes(said: Mapping[str, object]) -> bytes:
     return base64.b64decode(body) if said.get("isBase64Encoded") else body.encode()
 
 
-def _headers(said: Mapping[str, object]) -> Pairs:
+def _list_headers(said: Mapping[str, object]) -> Pairs:
     return [
-        (str(name).lower(), _text(one))
+        (str(name).lower(), _format_value(one))
         for part in ("headers", "multiValueHeaders")
-        for name, value in _members(said.get(part))
+        for name, value in _list_members(said.get(part))
         for one in (value if isinstance(value, list) else [value])
         if one is not None and str(name).lower() not in _OURS
     ]
 
 
-def _members(value: object) -> Iterable[tuple[object, object]]:
+def _list_members(value: object) -> Iterable[tuple[object, object]]:
     return list(value.items()) if isinstance(value, dict) else []
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _listed(value: object) -> list[object]:
+def _require_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []

@@ -1,6 +1,6 @@
-"""Where nothing stands before a function that would answer pages of other origins.
+"""Answer CORS preflights in functions that have nothing in front of them.
 
-The standard library only: this runs where nothing else of fabric's is.
+Standard library only: it runs without the rest of fabric.
 """
 
 from fabric.runtimes.python.serving_answers import AnsweringFunction
@@ -22,10 +22,12 @@ class OpenFunction(AnsweringFunction):
             return super().answered(taken) if told is None else HttpGiven(204, [*told.items()], b"")
         given = super().answered(taken)
         cors = cors_of_route(route.rows[0])
-        return _shared(given, answer_headers(cors, taken.header("origin"))) if cors else given
+        return (
+            _merge_headers(given, answer_headers(cors, taken.header("origin"))) if cors else given
+        )
 
 
-def _shared(given: HttpGiven, told: Headers) -> HttpGiven:
-    """What the handler says of its own is told once; what its answer depends on adds up."""
+def _merge_headers(given: HttpGiven, told: Headers) -> HttpGiven:
+    """Merge headers. The handler's own take precedence, and `Vary` values are added up."""
     rest = [pair for pair in given.headers if pair[0] == "vary" or pair[0] not in told]
     return HttpGiven(given.status, [*rest, *told.items()], given.body)

@@ -1,7 +1,8 @@
-"""Which route of a function a request takes, here and on the developer's machine: the closest path
-that has the method. Literal segments win over templates, those over `{name+}`; a method over ANY.
+"""Route matching of a function, in containers and locally: the most specific path with the method.
 
-The standard library only: this runs in a container that has nothing of fabric's.
+Literal segments rank before parameters, and those before `{name+}`; a method ranks before ANY.
+
+Standard library only: it runs in a container without fabric.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,19 +13,20 @@ _SHAPES = {1: "{}", 2: "{+}"}
 
 
 class ServedRoute:
-    """`cors` is what pages of other origins may do, where whoever serves it answers them."""
+    """A route. `cors` are its CORS settings, if the server answers preflights."""
 
     def __init__(self, method: str, path: str, cors: object = None) -> None:
         self.method = method
         self.cors = cors
         self.key = f"{method} {path}"
-        self.segments = _segments(path)
+        self.segments = _split_path(path)
         self.rank = tuple(map(_order, self.segments))
         self.shape = tuple(_SHAPES.get(_order(one), one) for one in self.segments)
 
 
 class TakenRoute:
-    """A route with what its path says, or the key of all; else the routes that the path has."""
+    """A matched route with its path parameters, or the catch-all key; otherwise the routes of the
+    path."""
 
     def __init__(
         self,
@@ -44,11 +46,11 @@ def routes_of(rows: Iterable[Mapping[str, object]]) -> list[ServedRoute]:
 
 
 def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
-    """Without routes everything is taken."""
+    """Match a request. Without routes, everything matches."""
     if not routes:
         return TakenRoute("$default")
-    asked = [unquote(one) for one in _segments(path)]
-    fitting = [(one, found) for one in routes if (found := _matched(one, asked)) is not None]
+    asked = [unquote(one) for one in _split_path(path)]
+    fitting = [(one, found) for one in routes if (found := _match_route(one, asked)) is not None]
     wanted = (method, "GET", _ANY) if method == "HEAD" else (method, _ANY)
     for shape in dict.fromkeys(one.shape for one, _ in fitting):
         there = [(one, found) for one, found in fitting if one.shape == shape]
@@ -59,7 +61,7 @@ def routed(routes: list[ServedRoute], method: str, path: str) -> TakenRoute:
     return TakenRoute(rows=(one for one, _ in fitting))
 
 
-def _segments(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return path.strip("/").split("/")
 
 
@@ -69,7 +71,7 @@ def _order(segment: str) -> int:
     return 2 if segment.endswith("+}") else 1
 
 
-def _matched(route: ServedRoute, asked: list[str]) -> dict[str, str] | None:
+def _match_route(route: ServedRoute, asked: list[str]) -> dict[str, str] | None:
     found: dict[str, str] = {}
     for place, (one, order) in enumerate(zip(route.segments, route.rank, strict=True)):
         if order > 1:

@@ -1,4 +1,5 @@
-"""The top-level modules of Python's own library, by version: the target's, not of this machine."""
+"""The top-level modules of Python's standard library by version: that of the target, not of this
+machine."""
 
 import re
 from functools import lru_cache
@@ -63,8 +64,8 @@ _WENT = {
 
 
 @lru_cache(maxsize=32)
-def standard_modules(runtime: str) -> frozenset[str]:
-    """Of a runtime such as `python3.12`; of `python` alone, those of 3.11."""
+def list_standard_modules(runtime: str) -> frozenset[str]:
+    """List the modules of a runtime such as `python3.12`; plain `python` means 3.11."""
     found = re.match(r"python3\.(\d+)", runtime)
     minor = int(found[1]) if found else _BASE
     names = set(_OF_3_11)

@@ -1,37 +1,37 @@
-"""The names that a Python module has once it is loaded; reads text, never runs it."""
+"""The names that a loaded Python module has. The source is read, never run."""
 
 import ast
 import re
 from collections.abc import Iterator
 
-from fabric.runtimes.python.imports import parsed
+from fabric.runtimes.python.imports import parse_source
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def surely_has(source: bytes, name: str) -> bool:
-    """Whether a statement at the top of the module binds the name."""
+def has_certain_name(source: bytes, name: str) -> bool:
+    """Return whether a top-level statement of the module binds the name."""
     if re.search(
         rb"^(?:async\s+)?(?:def|class)\s+%b\b" % re.escape(name.encode()), source, re.MULTILINE
     ):
         return True
-    return name in set(_bound(parsed(source).body))
+    return name in set(_list_bound_names(parse_source(source).body))
 
 
-def may_have(source: bytes, name: str) -> bool:
-    """Whether the module may have a name; False only where it surely has not."""
-    return surely_has(source, name) or _hides_names(parsed(source))
+def has_possible_name(source: bytes, name: str) -> bool:
+    """Return whether the module can have a name; False only if it certainly has not."""
+    return has_certain_name(source, name) or _has_hidden_names(parse_source(source))
 
 
-def names_of(source: bytes) -> tuple[str, ...]:
-    """The functions at the top, in the order of the file."""
-    body = parsed(source).body
+def list_functions(source: bytes) -> tuple[str, ...]:
+    """List the top-level functions in source order."""
+    body = parse_source(source).body
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     return tuple(node.name for node in body if isinstance(node, functions))
 
 
-def _hides_names(tree: ast.Module) -> bool:
-    """Whether names may come in a way that is not to be seen: a star import, `globals()`."""
+def _has_hidden_names(tree: ast.Module) -> bool:
+    """Return whether names can appear invisibly: by a star import or `globals()`."""
     for node in ast.walk(tree):
         match node:
             case ast.ImportFrom(names=[ast.alias(name="*")]) | ast.Global():
@@ -45,17 +45,17 @@ def _hides_names(tree: ast.Module) -> bool:
     return False
 
 
-def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements bind where they stand: what is in a function is its own."""
+def _list_bound_names(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the names that top-level statements bind, without those inside functions."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
-        yield from _names(node)
+        yield from _list_node_names(node)
         if not isinstance(node, (*_SCOPES, ast.Lambda)):
             waiting += ast.iter_child_nodes(node)
 
 
-def _names(node: ast.AST) -> Iterator[str]:
+def _list_node_names(node: ast.AST) -> Iterator[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name

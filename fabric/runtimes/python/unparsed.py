@@ -1,4 +1,4 @@
-"""A source that Python cannot read: why, and in which line."""
+"""Python syntax errors: reason and line."""
 
 import re
 
@@ -8,10 +8,10 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _AT = re.compile(r"in position (\d+)")
 
 
-def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Problem:
-    """What the parser said; where it names no line, the one that it must mean."""
+def syntax_problem(shown: str, source: bytes, error: SyntaxError | ValueError) -> Problem:
+    """Build the problem from the parser's message; without a line, the line is inferred."""
     if b"\0" in source:
-        line = _line_at(source, source.index(b"\0"))
+        line = _count_line(source, source.index(b"\0"))
         message = "the source contains a NUL byte"
         return Problem("build/failed", message, "save the file as UTF-8", Place(shown, line))
     if not isinstance(error, SyntaxError):
@@ -24,17 +24,17 @@ def unparsed(shown: str, source: bytes, error: SyntaxError | ValueError) -> Prob
         "build/failed",
         f"cannot decode the source: {error.msg}",
         hint="save the file as UTF-8, or correct its encoding declaration",
-        where=Place(shown, _line_of_encoding(source, error.msg)),
+        where=Place(shown, _find_encoding_line(source, error.msg)),
     )
 
 
-def _line_of_encoding(source: bytes, said: str) -> int:
-    """Where the byte is that was met; else the line that names the encoding."""
+def _find_encoding_line(source: bytes, said: str) -> int:
+    """Return the line of the invalid byte, otherwise the line that declares the encoding."""
     if at := _AT.search(said):
-        return _line_at(source, int(at[1]))
+        return _count_line(source, int(at[1]))
     heads = source.splitlines()[:2]
     return next((number for number, one in enumerate(heads, 1) if _COOKIE.match(one)), 1)
 
 
-def _line_at(source: bytes, position: int) -> int:
+def _count_line(source: bytes, position: int) -> int:
     return source.count(b"\n", 0, position) + 1

@@ -1,19 +1,19 @@
-"""Clients for cloud1's services: whose keys, which endpoint, and what their errors mean."""
+"""Clients of cloud1 services: credentials, endpoints and error conversion."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fabric.model.distribution import Extra
-from fabric.model.secrecy import without_userinfo
+from fabric.model.secrecy import redact_userinfo
 from fabric.state.backends.failures import (
-    extra,
-    failed,
-    missing,
-    no_credentials,
-    refused,
-    understood,
-    unreachable,
+    import_extra,
+    missing_object_error,
+    no_credentials_error,
+    report_malformed_answer,
+    store_failure_error,
+    store_refusal_error,
+    unreachable_store_error,
 )
 from fabric.system.cloud1_account import (
     CREDENTIALS,
@@ -21,10 +21,10 @@ from fabric.system.cloud1_account import (
     THROTTLED,
     Cloud1Account,
     Trying,
-    account_of,
-    client_of,
-    code_of,
-    session_of,
+    open_boto_client,
+    open_boto_session,
+    read_error_code,
+    resolve_cloud1_account,
 )
 from fabric.system.retry import Patience, TransientError
 
@@ -32,72 +32,78 @@ _SERVER_ERROR = 500
 _WORDS_END = 300
 
 
-def account(env: Mapping[str, str], service: str) -> Cloud1Account:
-    """`service` is the name that endpoints of one service have in variables, such as `S3`."""
+def read_store_account(env: Mapping[str, str], service: str) -> Cloud1Account:
+    """Read the account. `service` is the service name in endpoint variables, such as `S3`."""
     names = ("OBJSTORE1_ENDPOINT_URL", f"AWS_ENDPOINT_URL_{service}", "AWS_ENDPOINT_URL")
-    return account_of(env, names)
+    return resolve_cloud1_account(env, names)
 
 
-def client(service: str, account: Cloud1Account, place: str, patience: Patience) -> Any:
+def create_cloud1_client(
+    service: str, account: Cloud1Account, place: str, patience: Patience
+) -> Any:
     """A thread-safe client of boto3, which is untyped."""
-    with extra(Extra.CLOUD):
+    with import_extra(Extra.CLOUD):
         from botocore.exceptions import BotoCoreError
     if account.is_half:
-        raise no_credentials(place, CREDENTIALS)
+        raise no_credentials_error(place, CREDENTIALS)
     try:
-        with extra(Extra.CLOUD):
-            session = session_of(account)
-        return client_of(session, service, account, Trying("standard", patience.tries))
+        with import_extra(Extra.CLOUD):
+            session = open_boto_session(account)
+        return open_boto_client(session, service, account, Trying("standard", patience.tries))
     except (BotoCoreError, ValueError) as error:
-        raise failed(place, type(error).__name__) from None
+        raise store_failure_error(place, type(error).__name__) from None
 
 
 @contextlib.contextmanager
 def cut_off() -> Iterator[None]:
-    """One that ends in the middle may be whole the next time: the client tries its calls again
-    by itself, but nothing that goes wrong after the head of an answer."""
+    """Return whether a response was cut off, so that a retry can succeed.
+
+    The client retries failed calls itself, but not failures after the response headers.
+    """
     from botocore.exceptions import IncompleteReadError, ResponseStreamingError
     from botocore.httpsession import ProtocolError
 
     try:
         yield
     except (IncompleteReadError, ResponseStreamingError, ProtocolError) as error:
-        raise TransientError(_words(error)) from error
+        raise TransientError(_format_error(error)) from error
 
 
 @contextlib.contextmanager
-def explained(place: str) -> Iterator[None]:
-    """What the client raises, and no caller answered, as problems."""
+def explain_client_errors(place: str) -> Iterator[None]:
+    """Convert client errors that no caller handled into problems."""
     from botocore import exceptions as wrong
     from botocore.parsers import ResponseParserError
 
     try:
-        with understood(place):
+        with report_malformed_answer(place):
             yield
     except ResponseParserError as error:
-        raise failed(place, f"invalid response: {_words(error)[:_WORDS_END]}") from error
+        raise store_failure_error(
+            place, f"invalid response: {_format_error(error)[:_WORDS_END]}"
+        ) from error
     except wrong.ClientError as error:
-        raise _answer_problem(place, error) from error
+        raise _convert_answer_error(place, error) from error
     except (wrong.NoCredentialsError, wrong.PartialCredentialsError) as error:
-        raise no_credentials(place, CREDENTIALS) from error
+        raise no_credentials_error(place, CREDENTIALS) from error
     except (wrong.HTTPClientError, wrong.ConnectionError) as error:
-        raise unreachable(place, _words(error)) from error
+        raise unreachable_store_error(place, _format_error(error)) from error
     except wrong.BotoCoreError as error:
-        raise failed(place, _words(error)) from error
+        raise store_failure_error(place, _format_error(error)) from error
 
 
-def _answer_problem(place: str, error: Any) -> Exception:
-    code = code_of(error)
+def _convert_answer_error(place: str, error: Any) -> Exception:
+    code = read_error_code(error)
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     words = f"{code}: {error.response.get('Error', {}).get('Message', '')}"
     if code == "NoSuchBucket":
-        return missing(place, "bucket")
+        return missing_object_error(place, "bucket")
     if code in REFUSED:
-        return refused(place, words)
+        return store_refusal_error(place, words)
     if code in THROTTLED or status >= _SERVER_ERROR:
-        return unreachable(place, words)
-    return failed(place, words)
+        return unreachable_store_error(place, words)
+    return store_failure_error(place, words)
 
 
-def _words(error: Exception) -> str:
-    return without_userinfo(" ".join(str(error).split()))
+def _format_error(error: Exception) -> str:
+    return redact_userinfo(" ".join(str(error).split()))

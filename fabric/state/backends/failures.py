@@ -1,4 +1,4 @@
-"""What goes wrong between fabric and a store, in words. No credential comes in here."""
+"""Errors of state stores as messages. They never contain credentials."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,17 +6,17 @@ from pathlib import Path
 
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.problems import FabricError, Problem
-from fabric.system.optional_packages import requiring
+from fabric.system.optional_packages import require_packages
 from fabric.system.retry import TransientError
 
 _WHY_END = 200
 
 
 class NoAccessError(FabricError):
-    """This machine was never given what it takes to look into the store."""
+    """This machine has no credentials for the state store."""
 
 
-def unreachable(place: str, why: str) -> FabricError:
+def unreachable_store_error(place: str, why: str) -> FabricError:
     hint = "check the network and the endpoint, then run the command again"
     return FabricError(Problem("backend/unreachable", f"cannot reach `{place}`: {why}", hint=hint))
 
@@ -24,55 +24,56 @@ def unreachable(place: str, why: str) -> FabricError:
 CHECK_MODE = "check the owner and the mode of the file and its parent directories"
 
 
-def unusable(path: Path, why: str, hint: str = CHECK_MODE) -> FabricError:
-    """A state on this machine that cannot be read: no network is to blame."""
+def unusable_state_error(path: Path, why: str, hint: str = CHECK_MODE) -> FabricError:
+    """Return the error for unreadable local state. The network is not the cause."""
     message = f"cannot read the state in `{path}`: {why}"
     return FabricError(Problem("backend/unreachable", message, hint=hint))
 
 
-def closed(path: Path, error: OSError) -> FabricError:
-    return unusable(path, (error.strerror or str(error)).lower())
+def file_access_error(path: Path, error: OSError) -> FabricError:
+    return unusable_state_error(path, (error.strerror or str(error)).lower())
 
 
-def refused(place: str, why: str) -> FabricError:
+def store_refusal_error(place: str, why: str) -> FabricError:
     hint = "check the credentials of the state backend and their permissions"
     return FabricError(
         Problem("credentials/refused", f"access to `{place}` denied: {why}", hint=hint)
     )
 
 
-def missing(place: str, what: str) -> FabricError:
+def missing_object_error(place: str, what: str) -> FabricError:
     hint = f"create the {what}, or set another one under `backend`"
     return FabricError(Problem("backend/missing", f"`{place}`: {what} not found", hint=hint))
 
 
-def failed(place: str, why: str) -> FabricError:
+def store_failure_error(place: str, why: str) -> FabricError:
     return FabricError(Problem("backend/failed", f"request to `{place}` failed: {why}"))
 
 
-def no_credentials(place: str, names: str) -> NoAccessError:
+def no_credentials_error(place: str, names: str) -> NoAccessError:
     return NoAccessError(
         Problem("credentials/missing", f"missing credentials for `{place}`", hint=f"set {names}")
     )
 
 
-def bad_url(name: str, why: str) -> FabricError:
-    """The URL itself is not shown: there may be a password in it, in whatever shape."""
+def bad_url_error(name: str, why: str) -> FabricError:
+    """Return the error for an invalid URL. The URL is not shown, because it can contain a
+    password."""
     return FabricError(Problem("backend/bad-url", f"invalid URL in `{name}`: {why}"))
 
 
 @contextlib.contextmanager
-def reaching(place: str) -> Iterator[None]:
-    """What is still transient after all tries is a store that cannot be reached."""
+def report_unreachable(place: str) -> Iterator[None]:
+    """Convert errors that are still transient after all retries into an unreachable-store error."""
     try:
         yield
     except TransientError as error:
-        raise unreachable(place, str(error)) from error
+        raise unreachable_store_error(place, str(error)) from error
 
 
 @contextlib.contextmanager
-def understood(place: str) -> Iterator[None]:
-    """Around what takes an answer apart: one that is not of its form is the store's failure."""
+def report_malformed_answer(place: str) -> Iterator[None]:
+    """Convert parsing errors of a response into a store failure."""
     try:
         yield
     # A parser of XML ends in a SyntaxError.
@@ -85,21 +86,23 @@ def understood(place: str) -> Iterator[None]:
         RecursionError,
     ) as error:
         why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_WHY_END]
-        raise failed(place, f"invalid response ({why})") from error
+        raise store_failure_error(place, f"invalid response ({why})") from error
 
 
-def new_mark(mark: object, last: str | None) -> str:
-    """Where the next page of a list begins; the same once more would be asked for without end."""
+def require_new_page(mark: object, last: str | None) -> str:
+    """Require a new page token. A repeated token would cause an endless loop."""
     if not isinstance(mark, str) or mark == last:
         raise ValueError("a list has an invalid continuation token")
     return mark
 
 
 @contextlib.contextmanager
-def extra(name: Extra) -> Iterator[None]:
-    """Around imports of what only the users of one back end install."""
+def import_extra(name: Extra) -> Iterator[None]:
+    """Wrap imports of packages that only one backend needs."""
     try:
-        with requiring(PackageNeed("this state backend requires", name, "backend/not-installed")):
+        with require_packages(
+            PackageNeed("this state backend requires", name, "backend/not-installed")
+        ):
             yield
     except FabricError as error:
         raise NoAccessError(*error.problems) from error

@@ -1,7 +1,7 @@
-"""Where keys lie in a store that other things share: below a folder of its own."""
+"""Keys below a prefix of their own, in a store with other contents."""
 
 
-def folder(prefix: str) -> str:
-    """What every name begins with: empty, or a path that ends in a slash."""
+def format_folder_prefix(prefix: str) -> str:
+    """Format the key prefix: empty, or a path with a final slash."""
     inside = prefix.strip("/")
     return f"{inside}/" if inside else ""

@@ -6,11 +6,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import closed
+from fabric.state.backends.failures import file_access_error
 from fabric.state.contract import STATE_SUFFIX, MovedError, Stored, Version
 from fabric.system.disk import (
-    file_lock,
     keep_copy,
+    lock_file,
     make_private,
     read_bytes,
     remove,
@@ -37,40 +37,40 @@ class Local:
         return str(self._root)
 
     def read(self, key: str) -> Stored | None:
-        path = self._path(key)
+        path = self._build_path(key)
         try:
             content = read_bytes(path)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise closed(path, error) from error
-        return Stored(content, _version(content))
+            raise file_access_error(path, error) from error
+        return Stored(content, _compute_version(content))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
-        path = self._path(key)
+        path = self._build_path(key)
         make_private(self._root)
-        with file_lock(self._root / _LOCK):
+        with lock_file(self._root / _LOCK):
             self._check(key, expected)
             # Only records have to survive a power cut: whoever held a lock is gone by then.
             durable = key.endswith(STATE_SUFFIX)
             make_private(path.parent, durable=durable)
             sweep(path)
             if durable:
-                keep_copy(path, _backup(path))
+                keep_copy(path, _build_backup_path(path))
             write_atomic(path, content, mode=0o600, durable=durable)
             if durable:
                 sync_folder(path.parent)
-        return _version(content)
+        return _compute_version(content)
 
     def delete(self, key: str, expected: Version) -> None:
-        path = self._path(key)
+        path = self._build_path(key)
         if not self._root.is_dir():
             raise MovedError(key)
-        with file_lock(self._root / _LOCK):
+        with lock_file(self._root / _LOCK):
             self._check(key, expected)
             # The backup goes first: alone it would look like a state that was lost.
             if key.endswith(STATE_SUFFIX):
-                remove(_backup(path))
+                remove(_build_backup_path(path))
             remove(path)
             remove_empty_folders(path.parent, self._root)
 
@@ -78,9 +78,9 @@ class Local:
         # The folder part of a prefix is one folder: nothing else has to be searched.
         start = self._root / prefix.rpartition("/")[0]
         try:
-            paths = [path for path in _files(start) if _is_content(path.name)]
+            paths = [path for path in _list_files(start) if _is_content(path.name)]
         except OSError as error:
-            raise closed(start, error) from error
+            raise file_access_error(start, error) from error
         keys = (path.relative_to(self._root).as_posix() for path in paths)
         return tuple(sorted(key for key in keys if key.startswith(prefix) and key != _LOCK))
 
@@ -92,32 +92,32 @@ class Local:
         if (found.version if found else None) != expected:
             raise MovedError(key)
 
-    def _path(self, key: str) -> Path:
+    def _build_path(self, key: str) -> Path:
         if not all(part.strip(".") for part in key.split("/")):
             raise FabricError(Problem("state/bad-key", f"invalid state key `{key}`"))
         return self._root / key
 
 
-def _version(content: bytes) -> Version:
+def _compute_version(content: bytes) -> Version:
     return Version(sha256(content).hexdigest())
 
 
-def _backup(path: Path) -> Path:
+def _build_backup_path(path: Path) -> Path:
     return path.with_name(path.name + _BACKUP)
 
 
-def _files(start: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(start, onerror=_unless_gone):
+def _list_files(start: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(start, onerror=_raise_unless_missing):
         yield from (Path(folder, name) for name in names)
 
 
-def _unless_gone(error: OSError) -> None:
-    """A folder that was never made, or that a delete took away meanwhile, is an empty one."""
+def _raise_unless_missing(error: OSError) -> None:
+    """Ignore a missing directory: it counts as empty."""
     if not isinstance(error, FileNotFoundError):
         raise error
 
 
 def _is_content(name: str) -> bool:
-    """Not a backup, nor what a writer has not finished yet."""
+    """Return whether the file is content: neither a backup nor an unfinished write."""
     unfinished = name.startswith(".") and name.endswith(".tmp")
     return not unfinished and not name.endswith(_BACKUP)

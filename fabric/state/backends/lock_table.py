@@ -1,18 +1,22 @@
-"""Locks beside a bucket of objstore1: a table of cloud1, made on first use where that is allowed.
+"""Locks beside an objstore1 bucket: a cloud1 table, created on first use if permitted.
 
-An item is far smaller than a state may become: this is for locks only.
+Items are much smaller than a state can be, so the table is for locks only.
 """
 
 import secrets
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from fabric.state.backends.cloud1 import client, cut_off, explained
-from fabric.state.backends.failures import failed, reaching, understood
-from fabric.state.backends.folders import folder
+from fabric.state.backends.cloud1 import create_cloud1_client, cut_off, explain_client_errors
+from fabric.state.backends.failures import (
+    report_malformed_answer,
+    report_unreachable,
+    store_failure_error,
+)
+from fabric.state.backends.folders import format_folder_prefix
 from fabric.state.contract import MovedError, Stored, Version
-from fabric.system.cloud1_account import Cloud1Account, code_of
-from fabric.system.retry import Patience, patiently
+from fabric.system.cloud1_account import Cloud1Account, read_error_code
+from fabric.system.retry import Patience, retry
 
 T = TypeVar("T")
 _KEY = "LockID"
@@ -22,16 +26,16 @@ _UNTIL_ACTIVE = {"Delay": 1, "MaxAttempts": 60}
 
 
 class _NoLockTableError(Exception):
-    """The table is not there. Nothing was changed."""
+    """The lock table does not exist. Nothing was changed."""
 
 
 class LockTable:
     def __init__(self, account: Cloud1Account, table: str, prefix: str, patience: Patience) -> None:
-        """`prefix` keeps apart what several buckets keep in one table."""
+        """`prefix` separates several buckets in one table."""
         self._table = table
-        self._folder = folder(prefix)
+        self._folder = format_folder_prefix(prefix)
         self._patience = patience
-        self._client = client("dynamodb", account, self.place, patience)
+        self._client = create_cloud1_client("dynamodb", account, self.place, patience)
 
     @property
     def kind(self) -> str:
@@ -45,16 +49,16 @@ class LockTable:
         try:
             answer = self._ask(
                 key,
-                lambda: self._client.get_item(**self._item(key), ConsistentRead=True),
+                lambda: self._client.get_item(**self._build_item_key(key), ConsistentRead=True),
             )
         except _NoLockTableError:
             return None
-        with understood(self.place):
+        with report_malformed_answer(self.place):
             item = answer.get("Item")
             if item is None:
                 return None
             if "Content" not in item or "Version" not in item:
-                raise failed(self.place, f"the item `{key}` was not created by fabric")
+                raise store_failure_error(self.place, f"the item `{key}` was not created by fabric")
             return Stored(bytes(item["Content"]["B"]), Version(item["Version"]["S"]))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -69,15 +73,17 @@ class LockTable:
         return version
 
     def delete(self, key: str, expected: Version) -> None:
-        condition = _condition(expected)
+        condition = _build_condition(expected)
         try:
-            self._ask(key, lambda: self._client.delete_item(**self._item(key), **condition))
+            self._ask(
+                key, lambda: self._client.delete_item(**self._build_item_key(key), **condition)
+            )
         except _NoLockTableError:
             raise MovedError(key) from None
 
     def list(self, prefix: str) -> tuple[str, ...]:
         try:
-            names = self._ask(prefix, lambda: self._names(self._folder + prefix))
+            names = self._ask(prefix, lambda: self._list_names(self._folder + prefix))
         except _NoLockTableError:
             return ()
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
@@ -85,7 +91,7 @@ class LockTable:
     def close(self) -> None:
         self._client.close()
 
-    def _names(self, prefix: str) -> tuple[str, ...]:
+    def _list_names(self, prefix: str) -> tuple[str, ...]:
         pages = self._client.get_paginator("scan").paginate(
             TableName=self._table,
             ConsistentRead=True,
@@ -95,7 +101,7 @@ class LockTable:
         )
         return tuple(item[_KEY]["S"] for page in pages for item in page["Items"])
 
-    def _item(self, key: str) -> dict[str, object]:
+    def _build_item_key(self, key: str) -> dict[str, object]:
         return {"TableName": self._table, "Key": {_KEY: {"S": self._folder + key}}}
 
     def _put(self, key: str, content: bytes, version: Version, expected: Version | None) -> None:
@@ -104,21 +110,21 @@ class LockTable:
             "Version": {"S": version},
             "Content": {"B": content},
         }
-        words = {"TableName": self._table, "Item": item, **_condition(expected)}
+        words = {"TableName": self._table, "Item": item, **_build_condition(expected)}
         self._ask(key, lambda: self._client.put_item(**words))
 
     def _ask(self, key: str, call: Callable[[], T]) -> T:
-        with explained(self.place), reaching(self.place):
-            return patiently(lambda: self._once(key, call), self._patience)
+        with explain_client_errors(self.place), report_unreachable(self.place):
+            return retry(lambda: self._call_once(key, call), self._patience)
 
-    def _once(self, key: str, call: Callable[[], T]) -> T:
+    def _call_once(self, key: str, call: Callable[[], T]) -> T:
         from botocore.exceptions import ClientError
 
         try:
             with cut_off():
                 return call()
         except ClientError as error:
-            code = code_of(error)
+            code = read_error_code(error)
             if code == "ConditionalCheckFailedException":
                 raise MovedError(key) from error
             if code == "ResourceNotFoundException":
@@ -126,7 +132,7 @@ class LockTable:
             raise
 
     def _make_table(self) -> None:
-        with explained(self.place):
+        with explain_client_errors(self.place):
             self._create_table()
             waiter = self._client.get_waiter("table_exists")
             waiter.wait(TableName=self._table, WaiterConfig=_UNTIL_ACTIVE)
@@ -144,11 +150,11 @@ class LockTable:
         except ClientError as error:
             # Another process makes the same table at this moment. The error is known by its name:
             # the client's own exception classes are not the same ones in all threads.
-            if code_of(error) != "ResourceInUseException":
+            if read_error_code(error) != "ResourceInUseException":
                 raise
 
 
-def _condition(expected: Version | None) -> Mapping[str, object]:
+def _build_condition(expected: Version | None) -> Mapping[str, object]:
     if expected is None:
         return {"ConditionExpression": f"attribute_not_exists({_KEY})"}
     return {

@@ -1,13 +1,13 @@
-"""A write whose reply was lost and that was sent again meets its own result: this settles it."""
+"""Resolve writes that conflict with their own earlier attempt, whose reply was lost."""
 
 from fabric.state.contract import Backend, MovedError, Stored, Version
 
 
 class LostReplies:
-    """A back end on which "somebody else wrote" is never said of the caller's own write.
+    """A backend that never reports a conflict with the caller's own write.
 
-    Two callers that write the same bytes at once may both be told that they wrote. Who needs one
-    winner puts an id of its own into the content, as locks and states do.
+    If two callers write identical bytes, both can succeed. Callers that need one winner put a
+    unique id into the content, as locks and states do.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -15,7 +15,7 @@ class LostReplies:
 
     @property
     def bare(self) -> Backend:
-        """The back end itself, where nothing is to be settled."""
+        """Return the wrapped backend, for contents that need no conflict resolution."""
         return self._backend
 
     @property

@@ -1,13 +1,18 @@
-"""State in a container of objstore3; a blob's ETag is its version."""
+"""State in an objstore3 container. A blob's ETag is its version."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
 
 from fabric.model.secret import Secret
-from fabric.state.backends.failures import failed, missing, new_mark, understood
-from fabric.state.backends.folders import folder
-from fabric.state.backends.shared_key import Objstore3Account, signed
+from fabric.state.backends.failures import (
+    missing_object_error,
+    report_malformed_answer,
+    require_new_page,
+    store_failure_error,
+)
+from fabric.state.backends.folders import format_folder_prefix
+from fabric.state.backends.shared_key import Objstore3Account, sign_request
 from fabric.state.backends.web import Web
 from fabric.state.contract import MovedError, Stored, Version
 from fabric.system.clock import Clock
@@ -26,7 +31,7 @@ class Objstore3:
         self._account = account
         self._clock = clock
         self._container = container
-        self._folder = folder(prefix)
+        self._folder = format_folder_prefix(prefix)
         self._web = Web(http, self.place)
         self._url = f"{account.endpoint.rstrip('/')}/{quote(container, safe='')}"
 
@@ -39,13 +44,13 @@ class Objstore3:
         return f"objstore3://{self._account.name}/{self._container}/{self._folder}"
 
     def read(self, key: str) -> Stored | None:
-        reply = self._ask(HttpRequest("GET", self._blob(key)))
+        reply = self._ask(HttpRequest("GET", self._build_blob_url(key)))
         if reply.ok:
-            with understood(self.place):
-                return Stored(reply.content, _version(reply))
-        if _code(reply) in _LOST:
+            with report_malformed_answer(self.place):
+                return Stored(reply.content, _read_version(reply))
+        if _read_error_code(reply) in _LOST:
             return None
-        raise failed(self.place, f"status {reply.status}: {_code(reply)}")
+        raise store_failure_error(self.place, f"status {reply.status}: {_read_error_code(reply)}")
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         condition = {"If-None-Match": "*"} if expected is None else {"If-Match": expected}
@@ -54,23 +59,25 @@ class Objstore3:
             "x-ms-blob-type": "BlockBlob",
             **condition,
         }
-        reply = self._change(key, HttpRequest("PUT", self._blob(key), Secret(headers), content))
-        with understood(self.place):
-            return _version(reply)
+        reply = self._change(
+            key, HttpRequest("PUT", self._build_blob_url(key), Secret(headers), content)
+        )
+        with report_malformed_answer(self.place):
+            return _read_version(reply)
 
     def delete(self, key: str, expected: Version) -> None:
         headers = {"If-Match": expected, "x-ms-delete-snapshots": "include"}
-        self._change(key, HttpRequest("DELETE", self._blob(key), Secret(headers)))
+        self._change(key, HttpRequest("DELETE", self._build_blob_url(key), Secret(headers)))
 
     def list(self, prefix: str) -> tuple[str, ...]:
-        with understood(self.place):
-            names = tuple(self._names(self._folder + prefix))
+        with report_malformed_answer(self.place):
+            names = tuple(self._list_names(self._folder + prefix))
         return tuple(sorted(name.removeprefix(self._folder) for name in names))
 
     def close(self) -> None:
         self._web.close()
 
-    def _names(self, prefix: str) -> Iterator[str]:
+    def _list_names(self, prefix: str) -> Iterator[str]:
         words = {
             "restype": "container",
             "comp": "list",
@@ -89,32 +96,32 @@ class Objstore3:
             marker = page.findtext("NextMarker")
             if not marker:
                 return
-            words["marker"] = new_mark(marker, words.get("marker"))
+            words["marker"] = require_new_page(marker, words.get("marker"))
 
-    def _blob(self, key: str) -> str:
+    def _build_blob_url(self, key: str) -> str:
         return f"{self._url}/{quote(self._folder + key)}"
 
     def _change(self, key: str, request: HttpRequest) -> HttpReply:
         reply = self._ask(request)
         if reply.ok:
             return reply
-        if _code(reply) in _LOST:
+        if _read_error_code(reply) in _LOST:
             raise MovedError(key)
-        raise failed(self.place, f"status {reply.status}: {_code(reply)}")
+        raise store_failure_error(self.place, f"status {reply.status}: {_read_error_code(reply)}")
 
     def _ask(self, request: HttpRequest) -> HttpReply:
-        reply = self._web.ask(signed(request, self._account, self._clock))
-        if _code(reply) in _NO_CONTAINER:
-            raise missing(self.place, "container")
+        reply = self._web.ask(sign_request(request, self._account, self._clock))
+        if _read_error_code(reply) in _NO_CONTAINER:
+            raise missing_object_error(self.place, "container")
         return reply
 
 
-def _version(reply: HttpReply) -> Version:
+def _read_version(reply: HttpReply) -> Version:
     tag = reply.headers["etag"]
     if not tag:
         raise ValueError("a blob has no ETag")
     return Version(tag)
 
 
-def _code(reply: HttpReply) -> str:
+def _read_error_code(reply: HttpReply) -> str:
     return "" if reply.ok else reply.headers.get("x-ms-error-code", "")

@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from fabric.model.distribution import Extra
-from fabric.model.secrecy import without_values
-from fabric.state.backends.failures import bad_url, extra, failed, missing, reaching, refused
+from fabric.model.secrecy import redact_values
+from fabric.state.backends.failures import (
+    bad_url_error,
+    import_extra,
+    missing_object_error,
+    report_unreachable,
+    store_failure_error,
+    store_refusal_error,
+)
 from fabric.state.backends.sql import NoTableError, Rows, Value
 from fabric.system.http_client import CONNECT_SECONDS, READ_SECONDS
-from fabric.system.retry import Patience, TransientError, patiently
+from fabric.system.retry import Patience, TransientError, retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,14 +48,14 @@ class Postgres:
     def __init__(
         self, url: str, name: str, patience: Patience, silence: float = READ_SECONDS
     ) -> None:
-        """`name` is the variable that the URL comes from, `silence` how long an answer may take."""
-        with extra(Extra.POSTGRES):
+        """`name` is the variable with the URL. `silence` is the response timeout."""
+        with import_extra(Extra.POSTGRES):
             import psycopg.conninfo
         try:
             parts = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:
             # Its words quote the URL.
-            raise bad_url(name, "not a PostgreSQL URL") from None
+            raise bad_url_error(name, "not a PostgreSQL URL") from None
         self._url = url
         self._password = str(parts.get("password") or "")
         host = parts.get("host") or "localhost"
@@ -63,31 +70,33 @@ class Postgres:
         return self._place
 
     def query(self, statement: str, values: tuple[Value, ...]) -> Rows:
-        return self._run(statement, values, _all_rows)
+        return self._run(statement, values, _fetch_all_rows)
 
     def change(self, statement: str, values: tuple[Value, ...]) -> int:
-        return self._run(statement, values, _row_count)
+        return self._run(statement, values, _count_rows)
 
     def define(self, statement: str) -> None:
-        self._run(statement, (), _row_count)
+        self._run(statement, (), _count_rows)
 
     def close(self) -> None:
         with self._guard:
             self._drop()
 
     def _run(self, statement: str, values: tuple[Value, ...], take: "Callable[[Cursor], T]") -> T:
-        with self._guard, reaching(self.place):
-            return patiently(lambda: self._once(statement, values, take), self._patience)
+        with self._guard, report_unreachable(self.place):
+            return retry(lambda: self._execute_once(statement, values, take), self._patience)
 
-    def _once(self, statement: str, values: tuple[Value, ...], take: "Callable[[Cursor], T]") -> T:
+    def _execute_once(
+        self, statement: str, values: tuple[Value, ...], take: "Callable[[Cursor], T]"
+    ) -> T:
         import psycopg
 
         try:
             connection = self._open()
-            with _limited(connection, self._silence):
-                return take(connection.execute(_marked(statement), values or None))
+            with _limit_time(connection, self._silence):
+                return take(connection.execute(_encode_statement(statement), values or None))
         except psycopg.Error as error:
-            raise self._problem(error) from error
+            raise self._convert_error(error) from error
 
     def _open(self) -> "psycopg.Connection":
         import psycopg
@@ -113,45 +122,45 @@ class Postgres:
             self._connection.close()
             self._connection = None
 
-    def _problem(self, error: "psycopg.Error") -> Exception:
+    def _convert_error(self, error: "psycopg.Error") -> Exception:
         state = error.sqlstate or ""
-        words = without_values(" ".join(str(error).split()), (self._password,))
+        words = redact_values(" ".join(str(error).split()), (self._password,))
         if state == _UNDEFINED_TABLE:
             return NoTableError()
         if state in _TRANSIENT:
             return TransientError(words)
         if state == _INSUFFICIENT_PRIVILEGE:
-            return refused(self.place, words)
+            return store_refusal_error(self.place, words)
         if state:
-            return failed(self.place, words)
-        return self._connection_problem(words)
+            return store_failure_error(self.place, words)
+        return self._convert_connection_error(words)
 
-    def _connection_problem(self, words: str) -> Exception:
+    def _convert_connection_error(self, words: str) -> Exception:
         """The connection was not made, or broke."""
         self._drop()
         if any(refusal in words for refusal in _REFUSALS):
-            return refused(self.place, words)
+            return store_refusal_error(self.place, words)
         if "database " in words and "does not exist" in words:
-            return missing(self.place, "database")
+            return missing_object_error(self.place, "database")
         return TransientError(words)
 
 
-def _all_rows(cursor: "Cursor") -> Rows:
+def _fetch_all_rows(cursor: "Cursor") -> Rows:
     return cursor.fetchall()
 
 
-def _row_count(cursor: "Cursor") -> int:
+def _count_rows(cursor: "Cursor") -> int:
     return cursor.rowcount
 
 
-def _marked(statement: str) -> bytes:
+def _encode_statement(statement: str) -> bytes:
     return statement.replace("?", "%s").encode()
 
 
 @contextlib.contextmanager
-def _limited(connection: "psycopg.Connection", seconds: float) -> Iterator[None]:
-    """A server that hangs, or a row that somebody keeps locked, is not waited for without end."""
-    timer = threading.Timer(seconds, _hang_up, (connection,))
+def _limit_time(connection: "psycopg.Connection", seconds: float) -> Iterator[None]:
+    """Limit the wait for a hanging server or a locked row."""
+    timer = threading.Timer(seconds, _close_socket, (connection,))
     timer.daemon = True
     timer.start()
     try:
@@ -160,8 +169,8 @@ def _limited(connection: "psycopg.Connection", seconds: float) -> Iterator[None]
         timer.cancel()
 
 
-def _hang_up(connection: "psycopg.Connection") -> None:
-    """Who waits on the other thread sees a connection that broke."""
+def _close_socket(connection: "psycopg.Connection") -> None:
+    """Close the socket, so that the waiting thread gets a connection error."""
     import psycopg
 
     with (

@@ -1,20 +1,23 @@
-"""Where libpq connects to for a URL, and what of the user's it takes along.
+"""The hosts that libpq connects to for a URL, and the user's credentials that it sends.
 
-Read by libpq's own parser: a URL names hosts in its query as well, and several at a time.
+Parsed by libpq itself, because a URL can contain several hosts, also in its query.
 """
 
 from msgspec import Struct
 
 from fabric.model.distribution import Extra
-from fabric.state.backends.failures import extra
+from fabric.state.backends.failures import import_extra
 
 # Each names a file or a section of the user's that can hold a password.
 _FILES = ("service", "servicefile", "passfile")
 
 
 class PostgresTarget(Struct, frozen=True):
-    """`has_other_address` is whether the client looks up the password of one host, and connects to
-    another one. A URL that cannot be read has no hosts: opening the backend reports it."""
+    """The target of a URL. `has_other_address` means that the password of one host is sent to
+    another.
+
+    An invalid URL has no hosts: opening the backend reports it.
+    """
 
     hosts: tuple[str, ...] = ()
     has_password: bool = False
@@ -22,16 +25,16 @@ class PostgresTarget(Struct, frozen=True):
     reads_files: bool = False
 
 
-def postgres_target(url: str) -> PostgresTarget:
-    with extra(Extra.POSTGRES):
+def parse_postgres_target(url: str) -> PostgresTarget:
+    with import_extra(Extra.POSTGRES):
         import psycopg.conninfo
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         return PostgresTarget()
-    addresses = _listed(parts.get("hostaddr"))
+    addresses = _split_list(parts.get("hostaddr"))
     # A path is a socket of this machine, and so is no host at all.
-    names = tuple(one for one in _listed(parts.get("host")) if not one.startswith(("/", "@")))
+    names = tuple(one for one in _split_list(parts.get("host")) if not one.startswith(("/", "@")))
     return PostgresTarget(
         (*names, *addresses),
         bool(parts.get("password")),
@@ -40,5 +43,5 @@ def postgres_target(url: str) -> PostgresTarget:
     )
 
 
-def _listed(value: object) -> tuple[str, ...]:
+def _split_list(value: object) -> tuple[str, ...]:
     return tuple(one for one in str(value or "").split(",") if one)

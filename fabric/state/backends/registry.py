@@ -11,7 +11,7 @@ from fabric.model.back_ends import BackendKind, back_end_facts
 from fabric.model.distribution import Extra
 from fabric.model.problems import FabricError, Problem
 from fabric.model.secret import Secret
-from fabric.state.backends.failures import bad_url, extra, no_credentials
+from fabric.state.backends.failures import bad_url_error, import_extra, no_credentials_error
 from fabric.state.backends.local import Local
 from fabric.state.backends.lost_replies import LostReplies
 from fabric.state.contract import Backend
@@ -31,8 +31,10 @@ _POSTGRES = ("postgresql", "postgres")
 
 
 class _Wish(Struct, frozen=True):
-    """What a store is opened from. `home` is the project's `.fabric` folder. With `most_bytes` an
-    object store reads no object that has more."""
+    """The settings of a store. `home` is the project's `.fabric` directory.
+
+    With `most_bytes` an object store rejects larger objects.
+    """
 
     settings: Mapping[str, str]
     env: Secret[Mapping[str, str]]
@@ -41,7 +43,7 @@ class _Wish(Struct, frozen=True):
     most_bytes: int = MOST_BYTES
 
     def setting(self, kind: BackendKind, key: str) -> str:
-        """As the config says, or as it is when nobody said anything."""
+        """Return the setting from the config, or its default."""
         return self.settings.get(key) or dict(back_end_facts(kind).defaults)[key]
 
     def needed(self, key: str) -> str:
@@ -60,16 +62,16 @@ def open_backend(
     home: Path,
     patience: Patience = PATIENT,
 ) -> BackEndPair:
-    """The stores of a config; whether they can be reached shows on the first call."""
+    """Open the stores of a config without connecting. The first call connects."""
     return _OPENERS[kind](_Wish(settings, Secret(env), home, patience))
 
 
-def packages_of(
+def list_backend_packages(
     kind: BackendKind, settings: Mapping[str, str], env: Mapping[str, str]
 ) -> tuple[str, ...]:
     """The optional packages that opening a store imports."""
     wish = _Wish(settings, Secret(env), Path(), PATIENT)
-    if kind is BackendKind.SQL and _scheme(_url(wish)) in _POSTGRES:
+    if kind is BackendKind.SQL and _parse_scheme(_read_database_url(wish)) in _POSTGRES:
         return ("psycopg",)
     return back_end_facts(kind).packages
 
@@ -80,7 +82,10 @@ def is_on_this_machine(
     """Whether no other machine reads the store."""
     if kind is not BackendKind.SQL:
         return back_end_facts(kind).is_own_folder
-    return _scheme(_url(_Wish(settings, Secret(env), Path(), PATIENT))) not in _POSTGRES
+    return (
+        _parse_scheme(_read_database_url(_Wish(settings, Secret(env), Path(), PATIENT)))
+        not in _POSTGRES
+    )
 
 
 def open_bare_backend(
@@ -90,27 +95,27 @@ def open_bare_backend(
     home: Path,
     most_bytes: int,
 ) -> Backend:
-    """The store by itself: of contents under names of their own no lost reply is settled, and none
-    is asked for a second time."""
+    """Open the bare store, for content-addressed objects. Lost replies are not resolved and nothing
+    is retried."""
     wish = _Wish(settings, Secret(env), home, Patience(tries=1), most_bytes)
     state = _OPENERS[kind](wish).state
     return state.bare if isinstance(state, LostReplies) else state
 
 
 # Each opener imports its own kind: a project has one, and the others cost as much to load.
-def _local(wish: _Wish) -> BackEndPair:
-    return _one(Local(wish.home / "state"))
+def _open_local(wish: _Wish) -> BackEndPair:
+    return _pair_with_itself(Local(wish.home / "state"))
 
 
-def _sql(wish: _Wish) -> BackEndPair:
+def _open_sql(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.sql import Sql
 
-    return _one(Sql(_database(wish), wish.setting(BackendKind.SQL, "sqlTable")))
+    return _pair_with_itself(Sql(_open_database(wish), wish.setting(BackendKind.SQL, "sqlTable")))
 
 
-def _database(wish: _Wish) -> "Database":
-    name, url = _url_variable(wish), _url(wish)
-    scheme = _scheme(url)
+def _open_database(wish: _Wish) -> "Database":
+    name, url = _find_url_variable(wish), _read_database_url(wish)
+    scheme = _parse_scheme(url)
     if scheme in _POSTGRES:
         from fabric.state.backends.postgres import Postgres
 
@@ -119,61 +124,61 @@ def _database(wish: _Wish) -> "Database":
         from fabric.state.backends.sqlite import Sqlite
 
         default = wish.home / "state.db"
-        return Sqlite(_sqlite_path(name, url, wish.home.parent) if url else default)
-    raise bad_url(name, "must begin with `sqlite:`, `postgresql:` or `postgres:`")
+        return Sqlite(_parse_sqlite_path(name, url, wish.home.parent) if url else default)
+    raise bad_url_error(name, "must begin with `sqlite:`, `postgresql:` or `postgres:`")
 
 
-def _url_variable(wish: _Wish) -> str:
+def _find_url_variable(wish: _Wish) -> str:
     return wish.setting(BackendKind.SQL, "sqlConnectionStringEnv")
 
 
-def _url(wish: _Wish) -> str:
-    return wish.env.reveal().get(_url_variable(wish), "")
+def _read_database_url(wish: _Wish) -> str:
+    return wish.env.reveal().get(_find_url_variable(wish), "")
 
 
-def _scheme(url: str) -> str:
+def _parse_scheme(url: str) -> str:
     return url.partition(":")[0].lower()
 
 
-def _objstore1(wish: _Wish) -> BackEndPair:
-    from fabric.state.backends.cloud1 import account
+def _open_objstore1(wish: _Wish) -> BackEndPair:
+    from fabric.state.backends.cloud1 import read_store_account
     from fabric.state.backends.objstore1 import Objstore1
 
     bucket = wish.needed("objstore1Bucket")
     prefix = wish.settings.get("objstore1Prefix", "")
-    keys = account(wish.env.reveal(), "S3")
+    keys = read_store_account(wish.env.reveal(), "S3")
     if keys.endpoint:
-        _checked("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
+        _check_url("OBJSTORE1_ENDPOINT_URL", keys.endpoint)
     state = LostReplies(Objstore1(keys, bucket, prefix, wish.patience, wish.most_bytes))
     table = wish.settings.get("lockTable")
     if not table:
         return BackEndPair(state, state)
     from fabric.state.backends.lock_table import LockTable
 
-    keys = account(wish.env.reveal(), "DYNAMODB")
+    keys = read_store_account(wish.env.reveal(), "DYNAMODB")
     return BackEndPair(
         state, LostReplies(LockTable(keys, table, f"{bucket}/{prefix}", wish.patience))
     )
 
 
-def _objstore2(wish: _Wish) -> BackEndPair:
+def _open_objstore2(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore2 import DEFAULT_ENDPOINT, Objstore2
 
     bucket = wish.needed("objstore2Bucket")
-    endpoint = _checked(
+    endpoint = _check_url(
         "OBJSTORE2_ENDPOINT_URL",
         wish.env.reveal().get("OBJSTORE2_ENDPOINT_URL") or DEFAULT_ENDPOINT,
     )
     if is_plain(endpoint):
-        raise bad_url(
+        raise bad_url_error(
             "OBJSTORE2_ENDPOINT_URL", "it uses plain HTTP, and a token would be sent unencrypted"
         )
-    http = _http(wish)
+    http = _open_http(wish)
     prefix = wish.settings.get("objstore2Prefix", "")
-    return _one(Objstore2(http, _bearer(wish, http), endpoint, bucket, prefix))
+    return _pair_with_itself(Objstore2(http, _build_bearer(wish, http), endpoint, bucket, prefix))
 
 
-def _bearer(wish: _Wish, http: "Http") -> "Bearer":
+def _build_bearer(wish: _Wish, http: "Http") -> "Bearer":
     from fabric.state.backends import tokens
     from fabric.system.signed_tokens import GivenToken
 
@@ -181,55 +186,56 @@ def _bearer(wish: _Wish, http: "Http") -> "Bearer":
         return GivenToken(Secret(token))
     if file := wish.env.reveal().get("OBJSTORE2_CREDENTIALS_FILE"):
         return tokens.ServiceAccount(wish.home.parent / file, http, SystemClock())
-    raise no_credentials("objstore2", tokens.CREDENTIALS)
+    raise no_credentials_error("objstore2", tokens.CREDENTIALS)
 
 
-def _objstore3(wish: _Wish) -> BackEndPair:
+def _open_objstore3(wish: _Wish) -> BackEndPair:
     from fabric.state.backends.objstore3 import Objstore3
-    from fabric.state.backends.shared_key import account
+    from fabric.state.backends.shared_key import read_objstore3_account
 
     container = wish.needed("objstore3Container")
-    owner = account(wish.env.reveal())
-    _checked("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
+    owner = read_objstore3_account(wish.env.reveal())
+    _check_url("OBJSTORE3_ENDPOINT_URL", owner.endpoint)
     prefix = wish.settings.get("objstore3Prefix", "")
-    return _one(Objstore3(_http(wish), owner, SystemClock(), container, prefix))
+    return _pair_with_itself(Objstore3(_open_http(wish), owner, SystemClock(), container, prefix))
 
 
 _OPENERS: dict[BackendKind, Callable[[_Wish], BackEndPair]] = {
-    BackendKind.LOCAL: _local,
-    BackendKind.SQL: _sql,
-    BackendKind.OBJSTORE1: _objstore1,
-    BackendKind.OBJSTORE2: _objstore2,
-    BackendKind.OBJSTORE3: _objstore3,
+    BackendKind.LOCAL: _open_local,
+    BackendKind.SQL: _open_sql,
+    BackendKind.OBJSTORE1: _open_objstore1,
+    BackendKind.OBJSTORE2: _open_objstore2,
+    BackendKind.OBJSTORE3: _open_objstore3,
 }
 
 
-def _one(backend: Backend) -> BackEndPair:
+def _pair_with_itself(backend: Backend) -> BackEndPair:
     settled = LostReplies(backend)
     return BackEndPair(settled, settled)
 
 
-def _http(wish: _Wish) -> "Http":
+def _open_http(wish: _Wish) -> "Http":
     from fabric.system.http_client import open_http
 
-    with extra(Extra.CLOUD):
+    with import_extra(Extra.CLOUD):
         return open_http(wish.patience, wish.most_bytes)
 
 
-def _checked(name: str, url: str) -> str:
+def _check_url(name: str, url: str) -> str:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise bad_url(name, "not a URL") from error
+        raise bad_url_error(name, "not a URL") from error
     if parts.scheme not in ("http", "https") or not parts.netloc or "@" in parts.netloc:
-        raise bad_url(name, "must be `http(s)://host[:port]`, without a user")
+        raise bad_url_error(name, "must be `http(s)://host[:port]`, without a user")
     return url.rstrip("/")
 
 
-def _sqlite_path(name: str, url: str, folder: Path) -> Path:
-    """`sqlite:///file` lies below the project, `sqlite:////file` at an absolute path."""
+def _parse_sqlite_path(name: str, url: str, folder: Path) -> Path:
+    """Parse an SQLite URL. `sqlite:///file` is relative to the project, `sqlite:////file` is
+    absolute."""
     parts = urlsplit(url)
     path = unquote(parts.path.removeprefix("/"))
     if parts.netloc or path in ("", ":memory:"):
-        raise bad_url(name, "use `sqlite:///path` for a file")
+        raise bad_url_error(name, "use `sqlite:///path` for a file")
     return folder / path

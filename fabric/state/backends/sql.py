@@ -1,11 +1,11 @@
-"""State in a table: a row per key. What differs between databases is behind `Database`."""
+"""State in a table, one row per key. Differences between databases are behind `Database`."""
 
 import re
 import secrets
 from typing import Protocol, TypeAlias
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import failed
+from fabric.state.backends.failures import store_failure_error
 from fabric.state.contract import MovedError, Stored, Version
 
 Value: TypeAlias = str | bytes | int
@@ -14,11 +14,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 class NoTableError(Exception):
-    """The statement names a table that is not there. Nothing was changed."""
+    """The table does not exist. Nothing was changed."""
 
 
 class Database(Protocol):
-    """Thread-safe; marks in statements are `?`. Each statement is a transaction of its own."""
+    """A database. Thread-safe. The parameter mark is `?`. Each statement is one transaction."""
 
     @property
     def place(self) -> str: ...
@@ -26,10 +26,11 @@ class Database(Protocol):
     def bytes_type(self) -> str: ...
     def query(self, statement: str, values: tuple[Value, ...]) -> Rows: ...
     def change(self, statement: str, values: tuple[Value, ...]) -> int:
-        """How many rows were changed; a statement that was sent may have been done twice."""
+        """Return the number of changed rows. After a connection failure a statement can run
+        twice."""
 
     def define(self, statement: str) -> None:
-        """Make a table; one that another process makes at the same moment is fine."""
+        """Create the table. Parallel creation by another process is not an error."""
 
     def close(self) -> None: ...
 
@@ -39,7 +40,7 @@ class Sql:
 
     def __init__(self, database: Database, table: str) -> None:
         self._database = database
-        self._table = _quoted(table)
+        self._table = _quote_identifier(table)
         self._name = table
 
     @property
@@ -51,12 +52,14 @@ class Sql:
         return f"{self._database.place}, table {self._name}"
 
     def read(self, key: str) -> Stored | None:
-        found = self._rows(f"SELECT content, version FROM {self._table} WHERE key = ?", (key,))
+        found = self._select_rows(
+            f"SELECT content, version FROM {self._table} WHERE key = ?", (key,)
+        )
         if not found:
             return None
         content, version = found[0]
         if not isinstance(content, bytes) or not isinstance(version, str):
-            raise failed(self.place, "the table was not created by fabric")
+            raise store_failure_error(self.place, "the table was not created by fabric")
         return Stored(content, Version(version))
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
@@ -84,13 +87,15 @@ class Sql:
     def list(self, prefix: str) -> tuple[str, ...]:
         # Not LIKE, which has wildcards, and not a range, which hangs on the collation.
         statement = f"SELECT key FROM {self._table} WHERE substr(key, 1, ?) = ?"
-        return tuple(sorted(str(key) for (key,) in self._rows(statement, (len(prefix), prefix))))
+        return tuple(
+            sorted(str(key) for (key,) in self._select_rows(statement, (len(prefix), prefix)))
+        )
 
     def close(self) -> None:
         self._database.close()
 
-    def _rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
-        """Reading makes no table: a command that only looks leaves no trace."""
+    def _select_rows(self, statement: str, values: tuple[Value, ...]) -> Rows:
+        """Select rows without creating the table, so that reading commands leave no trace."""
         try:
             return self._database.query(statement, values)
         except NoTableError:
@@ -117,8 +122,8 @@ class Sql:
         )
 
 
-def _quoted(table: str) -> str:
-    """The name as an identifier; what this lets through needs no escaping inside of quotes."""
+def _quote_identifier(table: str) -> str:
+    """Quote the table name. Accepted names need no escaping within quotes."""
     if not _NAME.fullmatch(table):
         hint = "use 1 to 63 characters: letters, digits or `_`, first a letter or `_`"
         raise FabricError(Problem("config/bad-table", f"invalid table name `{table}`", hint=hint))

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Problem
-from fabric.state.backends.failures import CHECK_MODE, closed, failed, unusable
+from fabric.state.backends.failures import (
+    CHECK_MODE,
+    file_access_error,
+    store_failure_error,
+    unusable_state_error,
+)
 from fabric.state.backends.sql import NoTableError, Rows, Value
 from fabric.system.disk import check_no_links, make_private_file
 
@@ -41,11 +46,11 @@ class Sqlite:
         return f"sqlite:{self._path}"
 
     def query(self, statement: str, values: tuple[Value, ...]) -> Rows:
-        with self._guard, self._explained():
+        with self._guard, self._explain_errors():
             return self._open().execute(statement, values).fetchall()
 
     def change(self, statement: str, values: tuple[Value, ...]) -> int:
-        with self._guard, self._explained():
+        with self._guard, self._explain_errors():
             connection = self._open()
             # The write lock comes first: a lock that grows midway can only fail, not wait.
             connection.execute("BEGIN IMMEDIATE")
@@ -77,13 +82,13 @@ class Sqlite:
         return self._connection
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise _problem(self._path, error) from error
+            raise _convert_sqlite_error(self._path, error) from error
         except PermissionError as error:
-            raise closed(self._path, error) from error
+            raise file_access_error(self._path, error) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -99,7 +104,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
-def _problem(path: Path, error: sqlite3.Error) -> Exception:
+def _convert_sqlite_error(path: Path, error: sqlite3.Error) -> Exception:
     text = str(error)
     if text.startswith("no such table"):
         return NoTableError()
@@ -109,5 +114,5 @@ def _problem(path: Path, error: sqlite3.Error) -> Exception:
         code, why = _DISK[name]
         return FabricError(Problem(code, f"cannot write `sqlite:{path}`: {why}"))
     if name in _UNREACHABLE:
-        return unusable(path, *_UNREACHABLE[name])
-    return failed(f"sqlite:{path}", text)
+        return unusable_state_error(path, *_UNREACHABLE[name])
+    return store_failure_error(f"sqlite:{path}", text)

@@ -1,8 +1,13 @@
-"""Who we are for objstore2: a given token, or one that a service account signs for."""
+"""Access tokens for objstore2: a given token, or one from a service account."""
 
 from pathlib import Path
 
-from fabric.state.backends.failures import failed, no_credentials, reaching, refused
+from fabric.state.backends.failures import (
+    no_credentials_error,
+    report_unreachable,
+    store_failure_error,
+    store_refusal_error,
+)
 from fabric.system.clock import Clock
 from fabric.system.disk import read_bytes
 from fabric.system.http_client import Http
@@ -10,9 +15,9 @@ from fabric.system.signed_tokens import (
     AccountKey,
     AskedToken,
     HeldToken,
+    build_token_request,
+    parse_token,
     read_account_key,
-    token_in,
-    token_request,
 )
 
 CREDENTIALS = "OBJSTORE2_CREDENTIALS_FILE or OBJSTORE2_ACCESS_TOKEN"
@@ -20,7 +25,7 @@ _SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 
 
 class ServiceAccount:
-    """Thread-safe; asks for a new token when the last one is about to end."""
+    """Thread-safe. Fetches a new token before the last one expires."""
 
     def __init__(self, file: Path, http: Http, clock: Clock) -> None:
         self._account = _read(file)
@@ -33,21 +38,21 @@ class ServiceAccount:
 
     def _fetch(self) -> AskedToken:
         now = int(self._clock.now().timestamp())
-        with reaching("the token service of objstore2"):
-            reply = self._http.send(token_request(self._account, _SCOPE, now))
+        with report_unreachable("the token service of objstore2"):
+            reply = self._http.send(build_token_request(self._account, _SCOPE, now))
         if not reply.ok:
             whose = f"the token service for {self._account.email}"
-            raise refused(whose, f"status {reply.status}")
+            raise store_refusal_error(whose, f"status {reply.status}")
         try:
-            return token_in(reply)
+            return parse_token(reply)
         except ValueError as error:
-            raise failed("the token service of objstore2", str(error)) from error
+            raise store_failure_error("the token service of objstore2", str(error)) from error
 
 
 def _read(file: Path) -> AccountKey:
     try:
         return read_account_key(read_bytes(file))
     except OSError as error:
-        raise no_credentials(f"objstore2: cannot read `{file}`", CREDENTIALS) from error
+        raise no_credentials_error(f"objstore2: cannot read `{file}`", CREDENTIALS) from error
     except ValueError as error:
-        raise no_credentials(f"objstore2: `{file}`: {error}", CREDENTIALS) from error
+        raise no_credentials_error(f"objstore2: `{file}`: {error}", CREDENTIALS) from error

@@ -1,4 +1,4 @@
-"""A back end that nobody can look into: every record is absent, and nothing can be written."""
+"""An unavailable backend: it contains no records and rejects writes."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.state.contract import Stored, Version
@@ -7,7 +7,7 @@ NOTHING = "nothing"
 
 
 class Unavailable:
-    """For previews on machines that have no credentials for the state."""
+    """For previews on machines without credentials for the state."""
 
     @property
     def kind(self) -> str:
@@ -23,11 +23,11 @@ class Unavailable:
 
     def write(self, key: str, content: bytes, expected: Version | None) -> Version:
         del key, content, expected
-        raise FabricError(_problem())
+        raise FabricError(_unavailable_problem())
 
     def delete(self, key: str, expected: Version) -> None:
         del key, expected
-        raise FabricError(_problem())
+        raise FabricError(_unavailable_problem())
 
     def list(self, prefix: str) -> tuple[str, ...]:
         del prefix
@@ -37,5 +37,5 @@ class Unavailable:
         return
 
 
-def _problem() -> Problem:
+def _unavailable_problem() -> Problem:
     return Problem("backend/unreachable", "no state backend available to write to")

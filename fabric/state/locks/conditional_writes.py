@@ -1,4 +1,5 @@
-"""Does a store keep its conditions? One that ignores them would let two deploys write at once."""
+"""Check that a store enforces write conditions. Otherwise two deploys could write at the same
+time."""
 
 import contextlib
 
@@ -9,10 +10,10 @@ _FOLDER = ".probe/"
 
 
 def refuse_unconditional(backend: Backend, token: str) -> None:
-    """Raise when a store takes a write whose condition does not hold. `token`: new each time."""
+    """Raise if a store accepts a write with a false condition. `token` must be new each time."""
     key = f"{_FOLDER}{token}"
     try:
-        conditional = _keeps_conditions(backend, key)
+        conditional = _has_conditional_writes(backend, key)
     finally:
         _clear(backend, key)
     if not conditional:
@@ -25,16 +26,19 @@ def refuse_unconditional(backend: Backend, token: str) -> None:
         )
 
 
-def _keeps_conditions(backend: Backend, key: str) -> bool:
-    """Each content is another one: the same bytes twice could pass for one write."""
+def _has_conditional_writes(backend: Backend, key: str) -> bool:
+    """Test conditional writes. Each content differs, because identical bytes can pass as one
+    write."""
     first = backend.write(key, b"first", None)
-    if _accepts(backend, key, b"second", None):
+    if _try_write(backend, key, b"second", None):
         return False
     backend.write(key, b"third", first)
-    return not _accepts(backend, key, b"fourth", first) and _keeps(backend, key, first)
+    return not _try_write(backend, key, b"fourth", first) and _has_conditional_delete(
+        backend, key, first
+    )
 
 
-def _accepts(backend: Backend, key: str, content: bytes, expected: Version | None) -> bool:
+def _try_write(backend: Backend, key: str, content: bytes, expected: Version | None) -> bool:
     try:
         backend.write(key, content, expected)
     except MovedError:
@@ -42,8 +46,8 @@ def _accepts(backend: Backend, key: str, content: bytes, expected: Version | Non
     return True
 
 
-def _keeps(backend: Backend, key: str, stale: Version) -> bool:
-    """Whether a delete that names an old version leaves the key alone."""
+def _has_conditional_delete(backend: Backend, key: str, stale: Version) -> bool:
+    """Test that a delete with an old version leaves the key unchanged."""
     try:
         backend.delete(key, stale)
     except MovedError:

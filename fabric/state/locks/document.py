@@ -1,4 +1,4 @@
-"""A lock as it is stored: who holds it, since when, and with which fence."""
+"""The stored form of a lock: holder, start time and fencing token."""
 
 import datetime
 import json
@@ -16,7 +16,7 @@ Form = TypeVar("Form")
 
 
 class LockHolder(Struct, frozen=True):
-    """The times are for people: nobody decides by another machine's clock."""
+    """A lock holder. The times are for people only, because clocks of machines differ."""
 
     id: str
     ref: RecordRef
@@ -29,7 +29,7 @@ class LockHolder(Struct, frozen=True):
 
 
 class _Proof(Struct, frozen=True):
-    """With these, another process on the same host can tell whether the holder is dead."""
+    """Process facts with which another process on this host can detect a dead holder."""
 
     boot: str = ""
     namespace: str = ""
@@ -40,7 +40,7 @@ _NO_PROOF = _Proof()
 
 
 class _Held(Struct, frozen=True, rename="camel"):
-    """A lock that somebody holds, in the order of the file."""
+    """A held lock, in file order."""
 
     id: str
     service: str
@@ -57,33 +57,33 @@ class _Held(Struct, frozen=True, rename="camel"):
 
 
 class _Mark(Struct, frozen=True):
-    """What every lock says, held or free."""
+    """The fields of every lock, held or free."""
 
     fence: int = 0
     free: object = None
 
 
-def holder_document(holder: LockHolder) -> JsonObject:
-    """What people are told of a holder."""
-    document: dict[str, Json] = to_builtins(_held(holder))
+def describe_holder(holder: LockHolder) -> JsonObject:
+    """Describe a holder for people."""
+    document: dict[str, Json] = to_builtins(_encode_holder(holder))
     del document["process"]
     return document
 
 
 def encode_lock(holder: LockHolder) -> bytes:
-    return json.dumps(to_builtins(_held(holder))).encode()
+    return json.dumps(to_builtins(_encode_holder(holder))).encode()
 
 
 def decode_lock(content: bytes) -> LockHolder | None:
-    """Who holds it; None when it is free, or when nobody can be made out."""
+    """Decode the lock holder. Returns None if the lock is free or unreadable."""
     if _mark(content).free:
         return None
-    found = _parsed(content, _Held)
-    return _holder(found) if found else None
+    found = _parse_document(content, _Held)
+    return _decode_holder(found) if found else None
 
 
 def encode_free(fence: int) -> bytes:
-    """A lock that nobody holds. The fence stays behind, so that the next holder's is above it."""
+    """Encode a free lock. It keeps the fence, so that the next holder's fence is higher."""
     return json.dumps({"free": True, "fence": fence}).encode()
 
 
@@ -93,10 +93,10 @@ def free_lock(content: bytes) -> int:
 
 
 def _mark(content: bytes) -> _Mark:
-    return _parsed(content, _Mark) or _Mark()
+    return _parse_document(content, _Mark) or _Mark()
 
 
-def _held(holder: LockHolder) -> _Held:
+def _encode_holder(holder: LockHolder) -> _Held:
     process = holder.process
     return _Held(
         holder.id,
@@ -112,7 +112,7 @@ def _held(holder: LockHolder) -> _Held:
     )
 
 
-def _holder(held: _Held) -> LockHolder:
+def _decode_holder(held: _Held) -> LockHolder:
     user, _, host = held.who.rpartition("@")
     proof = held.process or _NO_PROOF
     process = Process(user, host, held.pid, proof.boot, proof.namespace, proof.started)
@@ -128,7 +128,7 @@ def _holder(held: _Held) -> LockHolder:
     )
 
 
-def _parsed(content: bytes, form: type[Form]) -> Form | None:
+def _parse_document(content: bytes, form: type[Form]) -> Form | None:
     try:
         return convert(json.loads(content), form)
     except (ValueError, RecursionError):
@@ -140,11 +140,13 @@ def record_options(ref: RecordRef) -> str:
     return f"--stage {ref.stage} --provider {ref.provider}"
 
 
-def held_problem(ref: RecordRef, holder: LockHolder | None, clock: Clock, options: str) -> Problem:
-    """Who is in the way, for how long, and what to do about it; `options` name the record."""
+def lock_conflict_problem(
+    ref: RecordRef, holder: LockHolder | None, clock: Clock, options: str
+) -> Problem:
+    """Return the lock conflict: holder, age and remedy. `options` select the record."""
     by = f" by {holder.process.who} (pid {holder.process.pid})" if holder else ""
     doing = f" for `{holder.operation}`" if holder else ""
-    age = f", {_age(holder.created_at, clock)} ago" if holder else ""
+    age = f", {_format_age(holder.created_at, clock)} ago" if holder else ""
     return Problem(
         "lock/held",
         f"{ref.title} is locked{by}{doing}{age}",
@@ -153,7 +155,7 @@ def held_problem(ref: RecordRef, holder: LockHolder | None, clock: Clock, option
     )
 
 
-def _age(created_at: str, clock: Clock) -> str:
+def _format_age(created_at: str, clock: Clock) -> str:
     try:
         since = clock.now() - datetime.datetime.fromisoformat(created_at)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Take the lock of a record away from its holder, whoever that is."""
+"""Remove the lock of a record from any holder."""
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import RecordRef
@@ -10,7 +10,7 @@ _TRIES = 5
 
 
 def unlock(locks: Backend, ref: RecordRef, holder: LockHolder) -> None:
-    """Free the lock that this holder has; one that somebody else took meanwhile stays."""
+    """Free this holder's lock. A lock that another process took meanwhile stays."""
     for _ in range(_TRIES):
         stored = locks.read(lock_key(ref))
         found = decode_lock(stored.content) if stored else None

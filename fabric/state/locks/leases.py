@@ -1,4 +1,5 @@
-"""Leases on records: taken in one order, kept alive by beats, lost for good when they are lost."""
+"""Leases on records: taken in one order, renewed by heartbeats. A lost lease is lost
+permanently."""
 
 import secrets
 import threading
@@ -17,11 +18,11 @@ from fabric.state.locks.document import (
     encode_free,
     encode_lock,
     free_lock,
-    held_problem,
+    lock_conflict_problem,
     record_options,
 )
 from fabric.system.clock import Clock, stamp, stamp_in
-from fabric.system.parallel import for_each
+from fabric.system.parallel import run_for_each
 from fabric.system.process_identity import Process, end_orphans, is_surely_dead
 
 Tell = Callable[[str], None]
@@ -32,7 +33,7 @@ _LOOKS = 20
 
 
 class LockLostError(FabricError):
-    """Somebody else may have the record by now: nothing more of this run may be written to it."""
+    """Another process can have the record now. This run must write nothing more to it."""
 
     def __init__(self, ref: RecordRef) -> None:
         super().__init__(
@@ -52,8 +53,11 @@ class Terms(Struct, frozen=True):
 
 
 class Asker(Struct, frozen=True):
-    """Who wants a lock: hears what it waits for; `options` name a record in a command from here.
-    Who does not want it any more raises in `go_on`."""
+    """The process that waits for a lock; it receives progress. `options` select a record in
+    commands.
+
+    `go_on` raises to cancel the wait.
+    """
 
     tell: Tell
     options: Options = record_options
@@ -61,9 +65,9 @@ class Asker(Struct, frozen=True):
 
 
 class _Lease(Struct):
-    """A lock that this keeper holds. `seen` is when its newest beat was begun, on our clock.
+    """A lock of this keeper. `seen` is the start of its latest heartbeat on the local clock.
 
-    `writing`: a beat that is on its way must not come after the lock was given back.
+    `writing`: a running heartbeat must not arrive after the lock was released.
     """
 
     holder: LockHolder
@@ -74,7 +78,7 @@ class _Lease(Struct):
 
 
 class Pulse:
-    """The one thread that beats for all locks of a run, however many back ends they lie in."""
+    """The thread that sends heartbeats for all locks of a run, across all backends."""
 
     def __init__(self, terms: Terms) -> None:
         self._seconds = terms.lease / _BEATS
@@ -100,11 +104,11 @@ class Pulse:
             with self._guard:
                 held = [(keeper, ref) for keeper in self._keepers for ref in keeper.held]
             # Side by side: a thousand round trips one after the other outlast a lease.
-            for_each(held, lambda one: one[0].beat(one[1]))
+            run_for_each(held, lambda one: one[0].beat(one[1]))
 
 
 class LockKeeper:
-    """All locks that one run holds in one back end; the pulse beats for them."""
+    """All locks of one run in one backend, renewed by the pulse."""
 
     def __init__(
         self,
@@ -124,7 +128,7 @@ class LockKeeper:
         self._is_beaten_for = False
 
     def take(self, ref: RecordRef, operation: str, known_fence: int, asker: Asker) -> int:
-        """Hold the lock of a record; gives the fence, which is above all that came before."""
+        """Take the lock of a record. Returns its fence, which is higher than all earlier ones."""
         asked = self._clock.monotonic()
         seen: tuple[Version, float] | None = None
         told = False
@@ -134,17 +138,17 @@ class LockKeeper:
             if stored and (seen is None or seen[0] != stored.version):
                 seen = (stored.version, now)
             if self._is_free(stored) or (seen and now - seen[1] >= self._terms.lease):
-                fence = self._claimed(ref, operation, known_fence, stored)
+                fence = self._claim_lock(ref, operation, known_fence, stored)
                 if fence is not None:
                     return fence
                 continue
             holder = decode_lock(stored.content) if stored else None
             if now - asked >= self._terms.wait:
                 options = asker.options(ref)
-                raise FabricError(held_problem(ref, holder, self._clock, options))
+                raise FabricError(lock_conflict_problem(ref, holder, self._clock, options))
             if not told:
                 told = True
-                asker.tell(held_problem(ref, holder, self._clock, "").message)
+                asker.tell(lock_conflict_problem(ref, holder, self._clock, "").message)
             asker.go_on()
             time.sleep(min(1.0, self._terms.lease / _LOOKS))
 
@@ -158,14 +162,14 @@ class LockKeeper:
         end_orphans(holder.process)
         return True
 
-    def _claimed(
+    def _claim_lock(
         self, ref: RecordRef, operation: str, known_fence: int, stored: Stored | None
     ) -> int | None:
-        """Our fence, or None when somebody else was faster."""
+        """Claim the lock. Returns the fence, or None if another process was faster."""
         before = free_lock(stored.content) if stored else 0
         fence = max(known_fence, before) + 1
         begun = self._clock.monotonic()
-        holder = self._beaten(
+        holder = self._update_heartbeat(
             LockHolder(secrets.token_hex(8), ref, operation, self._me, fence, stamp(self._clock))
         )
         try:
@@ -180,7 +184,7 @@ class LockKeeper:
             self._pulse.beat_for(self)
         return fence
 
-    def _beaten(self, holder: LockHolder) -> LockHolder:
+    def _update_heartbeat(self, holder: LockHolder) -> LockHolder:
         return replace(
             holder,
             heartbeat_at=stamp(self._clock),
@@ -188,7 +192,7 @@ class LockKeeper:
         )
 
     def require(self, ref: RecordRef) -> None:
-        """Raises when the lock may be somebody else's by now: nothing may be started then."""
+        """Raise if the lock can have expired. Nothing must be started then."""
         if not self.holds(ref):
             raise LockLostError(ref)
 
@@ -200,7 +204,7 @@ class LockKeeper:
         return self._clock.monotonic() - lease.seen < self._terms.lease
 
     def confirm(self, ref: RecordRef) -> None:
-        """Look whether the lock is still ours in the store, not only by our clock."""
+        """Check in the store, not only by the local clock, that the lock is still held."""
         stored = self._backend.read(lock_key(ref))
         found = decode_lock(stored.content) if stored else None
         with self._guard:
@@ -210,7 +214,7 @@ class LockKeeper:
         self.require(ref)
 
     def beat(self, ref: RecordRef) -> None:
-        """Say that we are still here; a lock that somebody took meanwhile is lost."""
+        """Send a heartbeat. A lock that another process took meanwhile is lost."""
         with self._guard:
             lease = self._leases.get(ref)
         if lease is not None:
@@ -221,7 +225,7 @@ class LockKeeper:
         if lease.lost:
             return
         begun = self._clock.monotonic()
-        holder = self._beaten(lease.holder)
+        holder = self._update_heartbeat(lease.holder)
         try:
             version = self._backend.write(lock_key(ref), encode_lock(holder), lease.version)
         except MovedError:
@@ -233,7 +237,7 @@ class LockKeeper:
             lease.version, lease.seen = version, begun
 
     def forsake(self, ref: RecordRef) -> None:
-        """Somebody else wrote what only the holder may write."""
+        """Give up a lock after a foreign write that only its holder is allowed to do."""
         with self._guard:
             lease = self._leases.get(ref)
             if lease is not None:
@@ -245,9 +249,9 @@ class LockKeeper:
             return sorted(self._leases)
 
     def release(self) -> None:
-        """Give the locks back; one that is not ours any more is left alone."""
+        """Release the locks. A lock that is no longer held is left unchanged."""
         self._pulse.end()
-        for_each(self.held, self._release)
+        run_for_each(self.held, self._release)
 
     def _release(self, ref: RecordRef) -> None:
         with self._guard:

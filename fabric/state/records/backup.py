@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, ValidationError, convert
 
 from fabric.config.rules.stage_names import stage_problem
-from fabric.model.hashing import digest_bytes
-from fabric.model.misfit import misfit
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Place, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.model.records.record_document import Document, document_of
-from fabric.model.records.record_json import checksum_of, encode, from_document
+from fabric.model.records.record_document import Document, encode_record
+from fabric.model.records.record_json import compute_checksum, decode_record, encode
+from fabric.model.validation_message import describe_misfit
 
 VERSION = 1
 
 
 class BrokenBackupError(FabricError):
-    """A file that is no sound backup: nothing is taken from it."""
+    """An invalid backup file. Nothing is restored from it."""
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -32,7 +32,7 @@ class Backup(Struct, frozen=True):
 
 
 class _BackupDocument(Struct, frozen=True, rename="camel"):
-    """Each record has a checksum, and a form, of its own."""
+    """A backup. Each record has its own checksum and format version."""
 
     service: str
     backend: str
@@ -41,59 +41,61 @@ class _BackupDocument(Struct, frozen=True, rename="camel"):
 
 
 def encode_backup(backup: Backup) -> bytes:
-    """The same bytes for the same backup, its digest at the end."""
+    """Encode a backup deterministically, with its hash at the end."""
     document: dict[str, object] = {
         "version": VERSION,
         "service": backup.service,
         "backend": backup.backend,
         "createdAt": backup.created_at,
-        "records": [_entry(one) for one in sorted(backup.records, key=lambda one: one.ref)],
+        "records": [_encode_entry(one) for one in sorted(backup.records, key=lambda one: one.ref)],
     }
-    document["digest"] = _digest(document)
+    document["digest"] = _hash_document(document)
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _entry(record: Record) -> Document:
-    document = document_of(record)
-    return {**document, "checksum": checksum_of(document)}
+def _encode_entry(record: Record) -> Document:
+    document = encode_record(record)
+    return {**document, "checksum": compute_checksum(document)}
 
 
 def decode_backup(content: bytes, name: str) -> Backup:
-    """A backup, if every part of it is sound; `name` is its file, for people."""
-    document = _parsed(content, name)
+    """Decode a valid backup. `name` is its file name for messages."""
+    document = _parse_backup_document(content, name)
     version = document.get("version")
     if isinstance(version, int) and version > VERSION:
         message = f"unsupported format version {version} of `{name}` (maximum {VERSION})"
         raise FabricError(Problem("input/newer-version", message, "update fabric", Place(name)))
-    if document.get("digest") != _digest(document):
-        raise broken(name, "the hash does not match the content")
+    if document.get("digest") != _hash_document(document):
+        raise bad_backup_error(name, "the hash does not match the content")
     try:
         found = convert(document, _BackupDocument)
     except ValidationError as error:
-        raise broken(name, misfit(error)) from error
-    return Backup(found.service, found.backend, found.created_at, _records(found.records, name))
+        raise bad_backup_error(name, describe_misfit(error)) from error
+    return Backup(
+        found.service, found.backend, found.created_at, _decode_records(found.records, name)
+    )
 
 
-def _parsed(content: bytes, name: str) -> Mapping[str, object]:
+def _parse_backup_document(content: bytes, name: str) -> Mapping[str, object]:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise broken(name, "not valid JSON") from error
+        raise bad_backup_error(name, "not valid JSON") from error
     if not isinstance(document, dict):
-        raise broken(name, "not a JSON object")
+        raise bad_backup_error(name, "not a JSON object")
     return document
 
 
-def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
-    """All of them, or the problems of all that are broken."""
+def _decode_records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
+    """Decode all records, or raise the problems of all invalid ones."""
     records: dict[RecordRef, Record] = {}
     errors: list[FabricError] = []
     for number, entry in enumerate(entries, 1):
         try:
-            record = from_document(entry, f"{name}, record {number}")
-            sound(record)
+            record = decode_record(entry, f"{name}, record {number}")
+            check_record_paths(record)
             if record.ref in records:
-                raise broken(name, f"duplicate record {number}")
+                raise bad_backup_error(name, f"duplicate record {number}")
             records[record.ref] = record
         except FabricError as error:
             errors.append(error)
@@ -102,8 +104,8 @@ def _records(entries: Iterable[object], name: str) -> tuple[Record, ...]:
     return tuple(records.values())
 
 
-def sound(record: Record) -> None:
-    """Raises where a record from a file names a place that no record may have."""
+def check_record_paths(record: Record) -> None:
+    """Raise if a record from a file contains a path outside its directory."""
     ref = record.ref
     bad = [name for name in (ref.service, ref.provider) if not _NAME.fullmatch(name)]
     problems = [
@@ -118,12 +120,12 @@ def sound(record: Record) -> None:
         raise FabricError(*problems)
 
 
-def _digest(document: Mapping[str, object]) -> str:
+def _hash_document(document: Mapping[str, object]) -> str:
     rest = {key: value for key, value in document.items() if key != "digest"}
-    return digest_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
+    return hash_bytes(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode())
 
 
-def broken(name: str, why: str) -> BrokenBackupError:
+def bad_backup_error(name: str, why: str) -> BrokenBackupError:
     return BrokenBackupError(
         Problem(
             "input/broken-backup",

@@ -1,4 +1,4 @@
-"""Many records at once, as they can be read now: one that cannot be is a problem, not the end."""
+"""Read many records at once. An unreadable record is reported as a problem."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.contract import lock_key, ref_of
+from fabric.state.contract import lock_key, parse_record_key
 from fabric.state.locks.document import LockHolder, decode_lock
-from fabric.state.records.transaction import peek
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import RecordStore
 
 
 class RecordListing(Struct, frozen=True):
-    """`refs` are all that lie there; `records` those that can be read and were ever deployed."""
+    """`refs` are all records in the store. `records` are the readable ones with a deploy."""
 
     refs: tuple[RecordRef, ...]
     records: Mapping[RecordRef, Record]
@@ -26,25 +26,25 @@ class RecordListing(Struct, frozen=True):
         return self.records
 
 
-def refs_in(
+def list_record_refs(
     record_store: RecordStore, service: str = "", stage: str = "", provider: str = ""
 ) -> tuple[RecordRef, ...]:
-    """The records that lie in a back end; an empty word stands for all."""
+    """List the records in a backend. An empty filter matches all."""
     prefix = f"{service}/" + (f"{stage}/" if stage else "") if service else ""
-    refs = (ref_of(key) for key in record_store.stores.state.list(prefix))
+    refs = (parse_record_key(key) for key in record_store.stores.state.list(prefix))
     return tuple(
         ref for ref in refs if ref and stage in ("", ref.stage) and provider in ("", ref.provider)
     )
 
 
 def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> RecordListing:
-    """Takes no lock, writes nothing. A back end that cannot be reached is the end after all."""
+    """List the records without a lock or a write. An unreachable backend raises."""
     refs = tuple(refs)
     records: dict[RecordRef, Record] = {}
     problems: list[Problem] = []
     for ref in refs:
         try:
-            record = peek(record_store, ref)
+            record = read_unlocked(record_store, ref)
         except FabricError as error:
             if not error.first.code.startswith("state/"):
                 raise
@@ -54,7 +54,7 @@ def list_records_in(record_store: RecordStore, refs: Iterable[RecordRef]) -> Rec
     return RecordListing(refs, records, tuple(problems))
 
 
-def holder_of(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
-    """Who holds the lock of a record now."""
+def read_lock_holder(record_store: RecordStore, ref: RecordRef) -> LockHolder | None:
+    """Read the current lock holder of a record."""
     stored = record_store.stores.locks.read(lock_key(ref))
     return decode_lock(stored.content) if stored else None

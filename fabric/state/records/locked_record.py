@@ -1,4 +1,4 @@
-"""One record while a run holds its lock: intents first, results as they come, closed at the end."""
+"""One record under the lock of a run: intents first, then results, then the final write."""
 
 import threading
 from collections.abc import Sequence
@@ -7,21 +7,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError
-from fabric.model.records.changes import RecordChange, applied, functions_of, settled
+from fabric.model.records.changes import (
+    RecordChange,
+    apply_change,
+    list_intent_functions,
+    settle_intent,
+)
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record
 from fabric.model.records.record_json import decode, encode
-from fabric.state.contract import Backend, MovedError, Stored, Version, state_key
+from fabric.state.contract import Backend, MovedError, Stored, Version, build_state_key
 from fabric.state.locks.leases import LockKeeper, LockLostError
-from fabric.state.records.removed import mark_removed, unmark_removed
+from fabric.state.records.removed import delete_removed_mark, mark_removed
 from fabric.state.records.unwritten import keep_unwritten
-from fabric.state.records.wal import Wal, discard_logs, wal_path
+from fabric.state.records.wal import Wal, build_wal_path, discard_logs
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock, stamp
 
 
 class FoundRecord(Struct, frozen=True):
-    """A record as it is found under its lock. `version` is None where nothing is stored yet;
-    `base` is what this run found, before its own fence and mode were laid in."""
+    """A record as read under its lock. `version` is None if nothing is stored.
+
+    `base` is its content before this run's fence and mode.
+    """
 
     record: Record
     base: Record
@@ -29,8 +36,11 @@ class FoundRecord(Struct, frozen=True):
 
 
 class LockedRecord:
-    """Thread-safe. `base` is the record as it was before this run touched it. Once closed:
-    `is_overtaken` where somebody else has the record now, `called` what functions were called."""
+    """A record under this run's lock. Thread-safe. `base` is its content before this run.
+
+    After closing: `is_overtaken` if another process has the record, `called` are the called
+    functions.
+    """
 
     def __init__(
         self, record_store: RecordStore, keeper: LockKeeper, opening: FoundRecord, clock: Clock
@@ -49,7 +59,7 @@ class LockedRecord:
         self._changes = threading.Lock()
         self._writes = threading.Lock()
         record = opening.record
-        path = wal_path(record_store.home, record.ref, record.fence)
+        path = build_wal_path(record_store.home, record.ref, record.fence)
         self._wal = Wal(path, record.lineage, record.fence)
 
     @property
@@ -59,8 +69,10 @@ class LockedRecord:
 
     @property
     def as_found(self) -> Record:
-        """What the record says of the world: not what this run means to do, but what a dead one
-        did. Asked for by each dependent, so it is made anew only after a change."""
+        """Return the deployed state without this run's intents, but with those of a dead run.
+
+        The result is cached until the next change, because every dependent reads it.
+        """
         seen, as_found = self._as_found
         record = self.record
         if seen is not record:
@@ -70,7 +82,7 @@ class LockedRecord:
 
     @property
     def unsettled(self) -> tuple[Intent, ...]:
-        """What an earlier run was about to do, as far as this run has not settled it."""
+        """Return intents of an earlier run that this run has not settled."""
         left = {one.task for one in self.record.pending}
         return tuple(one for one in self.base.pending if one.task in left)
 
@@ -79,43 +91,46 @@ class LockedRecord:
         return self._record_store.stores.state
 
     def begin(self, lifecycle: Lifecycle, intents: Sequence[Intent]) -> None:
-        """Durable before the first call: who holds the record, and what is about to happen.
+        """Durably record the holder and the intents before the first call.
 
-        MovedError: it was written since it was opened. Nothing was changed then.
+        Raises MovedError if the record was written since it was opened. Nothing was changed then.
         """
         self._intents = intents
         with self._changes:
             self._record = replace(
-                self._record, lifecycle=lifecycle, pending=_joined(self._record.pending, intents)
+                self._record,
+                lifecycle=lifecycle,
+                pending=_merge_intents(self._record.pending, intents),
             )
         # Whoever is late must not write over the one who holds it by now.
         self._keeper.confirm(self.base.ref)
         is_new = self._version is None
         self._write_first()
         if is_new:
-            unmark_removed(self._record_store, self.base.ref)
+            delete_removed_mark(self._record_store, self.base.ref)
         # The log of an earlier run is part of what was written.
         discard_logs(self._record_store.home, self.base.ref, self.record.fence)
         self._wal.begin()
         self._keeper.confirm(self.base.ref)
 
     def require_lock(self) -> None:
-        """To be asked before each call of the provider."""
+        """Raise if the lock can have expired. Call this before each API call."""
         self._keeper.require(self.base.ref)
 
     def add(self, *entries: RecordChange, durable: bool = True) -> None:
-        """Results: on this machine's disk when this returns, in the back end within a second.
+        """Add results. They are on the local disk on return, and in the backend within a second.
 
-        What is only simulated can be had again: it outlives a kill, and need not a power cut.
+        Simulated results survive a kill, but not always a power failure, because they can be
+        repeated.
         """
         with self._changes:
             for entry in entries:
-                self._record = settled(applied(self._record, entry), entry.task)
+                self._record = settle_intent(apply_change(self._record, entry), entry.task)
             self._dirty = True
         self._wal.append(*entries, durable=durable and self.record.mode is not Mode.SIMULATED)
 
     def flush(self) -> None:
-        """Write what is new; a back end that cannot be reached now is tried again."""
+        """Write new results to the backend. An unreachable backend is retried later."""
         with self._changes:
             dirty, self._dirty = self._dirty, False
         if not dirty:
@@ -127,13 +142,13 @@ class LockedRecord:
                 self._dirty = True
 
     def close(self, final: Record | None) -> None:
-        """The last write; None takes the record away. What cannot be written is kept aside."""
-        self.called = self._called()
+        """Write the final record; None deletes it. A failed write is stored locally."""
+        self.called = self._list_called_functions()
         with self._changes:
             self._record = final or self._record
         try:
             if final is None:
-                self._erase()
+                self._delete_record()
             else:
                 self._write()
         except LockLostError:
@@ -145,14 +160,16 @@ class LockedRecord:
             self._wal.close()
         discard_logs(self._record_store.home, self.base.ref, self.record.fence)
 
-    def _called(self) -> tuple[str, ...]:
-        """The functions of which this run heard how its call of the provider ended."""
+    def _list_called_functions(self) -> tuple[str, ...]:
+        """List the functions whose API call has ended."""
         left = {one.task for one in self.record.pending}
         ended = [one for one in self._intents if one.task not in left]
-        return tuple(sorted({name for one in ended for name in functions_of(self.base, one)}))
+        return tuple(
+            sorted({name for one in ended for name in list_intent_functions(self.base, one)})
+        )
 
     def abandon(self) -> None:
-        """Leave everything as it is on disk: the next run goes on from there."""
+        """Stop and leave everything on disk, so that the next run continues from there."""
         self._wal.close()
 
     def _write(self) -> None:
@@ -163,7 +180,7 @@ class LockedRecord:
             raise LockLostError(self.base.ref) from error
 
     def _write_first(self) -> None:
-        """The record as it is now, under the next serial, if nobody wrote since."""
+        """Write the record under the next serial, unless another process wrote in the meantime."""
         with self._writes:
             record = replace(self.record, updated_at=self.record.updated_at or stamp(self._clock))
             record = replace(record, serial=record.serial + 1)
@@ -172,8 +189,8 @@ class LockedRecord:
                 self._record = replace(self._record, serial=record.serial)
 
     def _put(self, record: Record) -> Version:
-        """A write whose reply never came may have landed: what lies there says whose it is."""
-        key, content = state_key(record.ref), encode(record)
+        """Write the record. After a lost reply, the stored content shows whose write succeeded."""
+        key, content = build_state_key(record.ref), encode(record)
         try:
             return self._backend.write(key, content, self._version)
         except MovedError:
@@ -182,7 +199,7 @@ class LockedRecord:
                 raise
             return self._backend.write(key, content, stored.version)
 
-    def _erase(self) -> None:
+    def _delete_record(self) -> None:
         with self._writes:
             if self._version is None:
                 return
@@ -192,7 +209,7 @@ class LockedRecord:
                 # There is no mark then: a log that outlives its record tells of a lost one.
                 discard_logs(self._record_store.home, self.base.ref, self.record.fence)
             try:
-                self._backend.delete(state_key(self.base.ref), self._version)
+                self._backend.delete(build_state_key(self.base.ref), self._version)
             except MovedError as error:
                 raise LockLostError(self.base.ref) from error
             self._version = None
@@ -208,7 +225,7 @@ def _is_ours(stored: Stored, record: Record) -> bool:
     return (found.lineage, found.fence) == ours and found.serial <= record.serial
 
 
-def _joined(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
-    """Intents of an earlier run stay until their outcome is known, one for each task."""
+def _merge_intents(old: Sequence[Intent], new: Sequence[Intent]) -> tuple[Intent, ...]:
+    """Merge intents. Those of an earlier run stay until their outcome is known, one per task."""
     named = {one.task for one in new}
     return (*(one for one in old if one.task not in named), *new)

@@ -1,24 +1,24 @@
-"""A record that is gone though something tells of it: never the same as one that never was."""
+"""A missing record that other data mentions is lost, as opposed to one that never existed."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.receipt import describes, entries_of
+from fabric.model.records.receipt import is_receipt_for, list_receipt_entries
 from fabric.model.records.record import RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.unavailable import NOTHING
 from fabric.state.contract import (
-    archive_folder,
-    state_key,
+    build_archive_prefix,
+    build_state_key,
 )
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Options
 from fabric.state.records.backup import decode_backup
-from fabric.state.records.receipts import deploy_record_path, read_document, receipt_path
-from fabric.state.records.removed import was_removed
-from fabric.state.records.unsure import unsure_path
-from fabric.state.records.wal import read_log, wal_folder
+from fabric.state.records.receipts import build_receipt_path, deploy_record_path, read_document
+from fabric.state.records.removed import is_marked_removed
+from fabric.state.records.unsure import build_unsure_path
+from fabric.state.records.wal import build_wal_folder, read_log
 from fabric.state.store import RecordStore
 from fabric.system.disk import read_bytes, remove
 
@@ -26,34 +26,34 @@ BACKUP_NAME = "state-backup.json"
 _ARCHIVE = ".zip"
 
 
-def missing_problem(
+def find_missing_problem(
     record_store: RecordStore, ref: RecordRef, options: Options = record_options
 ) -> Problem | None:
-    """To be asked of a record that was looked for and not found."""
+    """Return why a missing record should exist. Call this after a search without result."""
     if record_store.stores.state.kind == NOTHING or _is_there(record_store, ref):
         return None
-    found = tuple(_witnesses(record_store, ref))
-    if not found or was_removed(record_store, ref):
+    found = tuple(_list_witnesses(record_store, ref))
+    if not found or is_marked_removed(record_store, ref):
         return None
     return Problem(
         "state/missing",
         f"the state of {ref.title} is missing in `{record_store.stores.state.place}`, "
         f"but these refer to it: {', '.join(found)}",
-        hint=f"{_way_back(record_store, ref, options(ref))}, or continue without it: "
+        hint=f"{_suggest_recovery(record_store, ref, options(ref))}, or continue without it: "
         f"`fabric state rm {options(ref)}` (cloud resources stay)",
-        where=Place(f"{record_store.stores.state.place}/{state_key(ref)}"),
+        where=Place(f"{record_store.stores.state.place}/{build_state_key(ref)}"),
     )
 
 
-def backup_path(record_store: RecordStore, ref: RecordRef) -> Path | None:
-    """Where a local state keeps the record as it was before its last write."""
+def find_backup_path(record_store: RecordStore, ref: RecordRef) -> Path | None:
+    """Return where local state stores the record's previous content."""
     state = record_store.stores.state
-    return Path(f"{state.place}/{state_key(ref)}.bak") if record_store.is_own_folder else None
+    return Path(f"{state.place}/{build_state_key(ref)}.bak") if record_store.is_own_folder else None
 
 
 def drop_backup(record_store: RecordStore, ref: RecordRef) -> bool:
-    """Whether there was one."""
-    path = backup_path(record_store, ref)
+    """Delete the backup. Returns whether there was one."""
+    path = find_backup_path(record_store, ref)
     if path is None or not path.exists():
         return False
     remove(path)
@@ -61,49 +61,49 @@ def drop_backup(record_store: RecordStore, ref: RecordRef) -> bool:
 
 
 def _is_there(record_store: RecordStore, ref: RecordRef) -> bool:
-    return record_store.stores.state.read(state_key(ref)) is not None
+    return record_store.stores.state.read(build_state_key(ref)) is not None
 
 
-def _witnesses(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
+def _list_witnesses(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
     home = record_store.home
-    receipt, backup = receipt_path(home, ref.stage), backup_path(record_store, ref)
-    told = entries_of(read_document(receipt))
+    receipt, backup = build_receipt_path(home, ref.stage), find_backup_path(record_store, ref)
+    told = list_receipt_entries(read_document(receipt))
     if any(
         (one.get("service"), one.get("provider")) == (ref.service, ref.provider) for one in told
     ):
         yield f"the receipt `{receipt}`"
     last = deploy_record_path(home, ref.provider)
-    if describes(read_document(last), ref):
+    if is_receipt_for(read_document(last), ref):
         yield f"the deploy record `{last}`"
     if backup is not None and backup.exists():
         yield f"`{backup}`"
-    for log in sorted(wal_folder(home, ref).glob("*.log")):
+    for log in sorted(build_wal_folder(home, ref).glob("*.log")):
         found = read_log(log)
         if found is not None and found.entries:
             yield f"the log `{log}`"
-    if unsure_path(home, ref).exists():
-        yield f"`{unsure_path(home, ref)}`"
-    yield from _kept_archives(record_store, ref)
+    if build_unsure_path(home, ref).exists():
+        yield f"`{build_unsure_path(home, ref)}`"
+    yield from _list_stored_archives(record_store, ref)
 
 
-def _kept_archives(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
+def _list_stored_archives(record_store: RecordStore, ref: RecordRef) -> Iterator[str]:
     state = record_store.stores.state
     if record_store.is_own_folder:
         return  # archives of all records of a folder lie together, under their digests
-    count = sum(key.endswith(_ARCHIVE) for key in state.list(archive_folder(ref)))
+    count = sum(key.endswith(_ARCHIVE) for key in state.list(build_archive_prefix(ref)))
     if count:
-        yield f"{count} archives in `{state.place}/{archive_folder(ref)}`"
+        yield f"{count} archives in `{state.place}/{build_archive_prefix(ref)}`"
 
 
-def _way_back(record_store: RecordStore, ref: RecordRef, options: str) -> str:
-    """The first command that has what it needs."""
-    backup, kept = backup_path(record_store, ref), record_store.home / BACKUP_NAME
+def _suggest_recovery(record_store: RecordStore, ref: RecordRef, options: str) -> str:
+    """Suggest the first recovery command whose requirements are met."""
+    backup, kept = find_backup_path(record_store, ref), record_store.home / BACKUP_NAME
     if backup is not None and _is_record(backup, ref):
         push = f"fabric state push {options} --file {backup}"
         return f"run `{push}`"
     if _is_backed_up(kept, ref):
         return f"run `fabric state restore {options} --file {kept}`"
-    elsewhere = record_store.home / "state" / state_key(ref)
+    elsewhere = record_store.home / "state" / build_state_key(ref)
     if not record_store.is_own_folder and _is_record(elsewhere, ref):
         kind = record_store.stores.state.kind
         return f"run `fabric state migrate {options} --from local --to {kind}`"

@@ -1,4 +1,4 @@
-"""The files that people and scripts read after a deploy; made anew from the record each time."""
+"""Receipts: files for people and scripts, rewritten from the record after each deploy."""
 
 import contextlib
 import json
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fabric.model.records.receipt import (
-    describes,
-    entries_of,
-    receipt_entry,
+    encode_receipt_entry,
+    is_receipt_for,
+    list_receipt_entries,
+    remove_receipt_entry,
     with_entry,
-    without_entry,
 )
 from fabric.model.records.record import Record, RecordRef
-from fabric.system.disk import file_lock, read_bytes, remove, remove_empty_folders, write_atomic
+from fabric.system.disk import lock_file, read_bytes, remove, remove_empty_folders, write_atomic
 
 
-def receipt_path(home: Path, stage: str) -> Path:
+def build_receipt_path(home: Path, stage: str) -> Path:
     return home / f"{stage}.json"
 
 
@@ -29,9 +29,9 @@ def write_receipts(home: Path, record: Record, *, last: bool = True) -> None:
 
     Only the `last` deploy of a provider is in its deploy record.
     """
-    entry = receipt_entry(record)
-    with _shared(home):
-        path = receipt_path(home, record.ref.stage)
+    entry = encode_receipt_entry(record)
+    with _lock_shared(home):
+        path = build_receipt_path(home, record.ref.stage)
         _write(path, with_entry(read_document(path), record.ref.stage, entry))
         if last:
             path = deploy_record_path(home, record.ref.provider)
@@ -39,31 +39,33 @@ def write_receipts(home: Path, record: Record, *, last: bool = True) -> None:
 
 
 def write_lost_receipts(home: Path, record: Record) -> None:
-    """Those that are not there. One that is there may be newer than this record."""
-    receipt = read_document(receipt_path(home, record.ref.stage))
+    """Write missing receipts. Existing receipts can be newer than this record."""
+    receipt = read_document(build_receipt_path(home, record.ref.stage))
     own = record.ref.service, record.ref.provider
-    if own not in ((one.get("service"), one.get("provider")) for one in entries_of(receipt)):
+    if own not in (
+        (one.get("service"), one.get("provider")) for one in list_receipt_entries(receipt)
+    ):
         last = read_document(deploy_record_path(home, record.ref.provider))
         write_receipts(home, record, last=last is None)
 
 
 def drop_receipts(home: Path, ref: RecordRef) -> None:
-    """Only what describes the record that is gone."""
-    with _shared(home):
-        path = receipt_path(home, ref.stage)
-        rest = without_entry(read_document(path), ref.stage, ref.service, ref.provider)
+    """Delete the receipts of the deleted record only."""
+    with _lock_shared(home):
+        path = build_receipt_path(home, ref.stage)
+        rest = remove_receipt_entry(read_document(path), ref.stage, ref.service, ref.provider)
         if rest is None:
             remove(path)
         else:
             _write(path, rest)
         path = deploy_record_path(home, ref.provider)
-        if describes(read_document(path), ref):
+        if is_receipt_for(read_document(path), ref):
             remove(path)
             remove_empty_folders(path.parent, home)
 
 
 def read_document(path: Path) -> object:
-    """A JSON file as it is; None where there is none, or none that can be read."""
+    """Read a JSON file. Returns None if it is missing or unreadable."""
     try:
         found: object = json.loads(read_bytes(path))
     except (OSError, ValueError, RecursionError):
@@ -80,6 +82,6 @@ def _write(path: Path, document: object) -> None:
 
 
 @contextlib.contextmanager
-def _shared(home: Path) -> Iterator[None]:
-    with file_lock(home / ".receipts.lock"):
+def _lock_shared(home: Path) -> Iterator[None]:
+    with lock_file(home / ".receipts.lock"):
         yield

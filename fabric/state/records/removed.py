@@ -1,40 +1,40 @@
-"""Marks in a store that a record is not there because it was taken away, and not lost.
+"""Markers in a store that a record was deleted, not lost.
 
-Other machines have receipts of it still. What lies on one machine alone needs no mark.
+Other machines still have its receipts. Local-only state needs no marker.
 """
 
 from fabric.model.records.record import RecordRef
-from fabric.state.contract import MovedError, Version, removed_key
+from fabric.state.contract import MovedError, Version, build_removed_key
 from fabric.state.store import RecordStore
 
 
-def was_removed(record_store: RecordStore, ref: RecordRef) -> bool:
+def is_marked_removed(record_store: RecordStore, ref: RecordRef) -> bool:
     state = record_store.stores.state
-    return not record_store.is_own_folder and state.read(removed_key(ref)) is not None
+    return not record_store.is_own_folder and state.read(build_removed_key(ref)) is not None
 
 
 def mark_removed(record_store: RecordStore, ref: RecordRef) -> None:
     """Other machines have receipts too: from this they see that the record went as it should."""
     state = record_store.stores.state
-    if not record_store.is_own_folder and state.read(removed_key(ref)) is None:
+    if not record_store.is_own_folder and state.read(build_removed_key(ref)) is None:
         _try(record_store, ref, None)
 
 
-def unmark_removed(record_store: RecordStore, ref: RecordRef) -> None:
-    """There is a record again, which may be lost again."""
+def delete_removed_mark(record_store: RecordStore, ref: RecordRef) -> None:
+    """Delete the marker, because the record exists again and can be lost again."""
     state = record_store.stores.state
-    stored = None if record_store.is_own_folder else state.read(removed_key(ref))
+    stored = None if record_store.is_own_folder else state.read(build_removed_key(ref))
     if stored is not None:
         _try(record_store, ref, stored.version)
 
 
 def _try(record_store: RecordStore, ref: RecordRef, version: Version | None) -> None:
-    """Somebody else has just done the same: so be it."""
+    """Try a change, and accept that another process has just made the same one."""
     state = record_store.stores.state
     try:
         if version is None:
-            state.write(removed_key(ref), b"{}\n", None)
+            state.write(build_removed_key(ref), b"{}\n", None)
         else:
-            state.delete(removed_key(ref), version)
+            state.delete(build_removed_key(ref), version)
     except MovedError:
         return

@@ -1,4 +1,4 @@
-"""All records of one run: looked at without a lock, claimed together before the first change."""
+"""All records of one run: read without a lock, then claimed together before the first change."""
 
 import secrets
 import threading
@@ -9,21 +9,21 @@ from msgspec.structs import replace
 
 from fabric.model.back_ends import back_end_facts
 from fabric.model.problems import FabricError, Problem, StoppedError, WithheldError
-from fabric.model.records.changes import made_unsure
+from fabric.model.records.changes import mark_intents_unknown
 from fabric.model.records.record import Intent, Lifecycle, Mode, Record, RecordRef
 from fabric.model.records.record_json import decode_at
-from fabric.state.contract import MovedError, Stored, state_key
-from fabric.state.dev_journal import wired_problem
+from fabric.state.contract import MovedError, Stored, build_state_key
+from fabric.state.dev_journal import find_diversion_problem
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from fabric.state.locks.document import record_options
 from fabric.state.locks.leases import Asker, LockKeeper, LockLostError, Options, Pulse, Tell, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
 from fabric.state.records.unsure import drop_note, with_note
-from fabric.state.records.unwritten import unwritten_problem
-from fabric.state.records.wal import read_log, replayed, wal_path
+from fabric.state.records.unwritten import find_unwritten_problem
+from fabric.state.records.wal import build_wal_path, read_log, replay_log
 from fabric.state.store import RecordStore
 from fabric.system.clock import Clock
-from fabric.system.parallel import for_each
+from fabric.system.parallel import run_for_each
 from fabric.system.process_identity import Process
 
 _FLUSH_SECONDS = 0.5
@@ -33,7 +33,7 @@ _TRIES = 5
 
 
 class Claim(Struct, frozen=True):
-    """What a run is about to do to a record, and what would forbid it."""
+    """The planned change of a run on one record, and the conditions that forbid it."""
 
     ref: RecordRef
     operation: str
@@ -49,7 +49,7 @@ class Claim(Struct, frozen=True):
 
 
 class LockPolicy(Struct, frozen=True):
-    """Who we are, how we hold and wait for locks, and how a command names a record from here."""
+    """The holder's identity, the lease and wait times, and the command options of records."""
 
     me: Process
     clock: Clock
@@ -58,7 +58,7 @@ class LockPolicy(Struct, frozen=True):
 
 
 class RecordTransaction:
-    """Thread-safe. `claims` are all records that a run may change."""
+    """The records of a run. Thread-safe. `claims` are all records that the run can change."""
 
     def __init__(self, record_stores: Mapping[RecordRef, RecordStore], around: LockPolicy) -> None:
         self._record_stores = record_stores
@@ -76,7 +76,7 @@ class RecordTransaction:
         self._flusher: threading.Thread | None = None
 
     def tell(self, tell: Tell, go_on: Callable[[], None]) -> None:
-        """Who hears what a lock is waited for, and raises in `go_on` when nobody wants it more."""
+        """Set the receiver of wait messages. Its `go_on` raises to cancel a wait."""
         self._tell, self._go_on = tell, go_on
 
     def expect(self, claims: Iterable[Claim]) -> None:
@@ -94,9 +94,9 @@ class RecordTransaction:
             return None if as_found.is_stub else as_found
         if ref not in self._glances:
             record_store = self._record_stores.get(ref)
-            found = peek(record_store, ref) if record_store else None
+            found = read_unlocked(record_store, ref) if record_store else None
             # As it will be found under the lock: what is planned is what is done.
-            self._glances[ref] = made_unsure(found) if found else None
+            self._glances[ref] = mark_intents_unknown(found) if found else None
         return self._glances[ref]
 
     def base(self, ref: RecordRef) -> Record | None:
@@ -105,14 +105,14 @@ class RecordTransaction:
         return locked_record.base if locked_record else self.record(ref)
 
     def locked_record(self, ref: RecordRef) -> LockedRecord:
-        """The record under its lock; the first to ask takes the locks of all, in one order."""
+        """Return a record under its lock. The first call takes all locks, in a fixed order."""
         with self._guard:
             if self._failure:
                 raise WithheldError(self._failure, is_told=True)
             if not self._locked_records:
                 self._claim_all()
             if ref not in self._locked_records:
-                raise FabricError(_unexpected(ref))
+                raise FabricError(_no_claim_problem(ref))
             return self._locked_records[ref]
 
     @property
@@ -124,7 +124,9 @@ class RecordTransaction:
         opened: dict[RecordRef, LockedRecord] = {}
         try:
             problems = self._open_each(opened)
-            problems = problems or for_each(sorted(opened), lambda ref: self._begin(opened, ref))
+            problems = problems or run_for_each(
+                sorted(opened), lambda ref: self._begin(opened, ref)
+            )
         except StoppedError:
             self._give_up(opened)
             raise
@@ -142,10 +144,10 @@ class RecordTransaction:
         self._release()
 
     def _open_each(self, opened: dict[RecordRef, LockedRecord]) -> tuple[Problem, ...]:
-        """One after the other, in one order for all runs: two never wait in a circle."""
+        """Open the records one by one, in the same order for all runs, to prevent deadlocks."""
         for ref in sorted(self._claims):
             try:
-                opened[ref] = self._opened(self._claims[ref])
+                opened[ref] = self._open_record(self._claims[ref])
             except StoppedError:
                 raise
             except FabricError as error:
@@ -153,7 +155,7 @@ class RecordTransaction:
         return ()
 
     def _begin(self, opened: dict[RecordRef, LockedRecord], ref: RecordRef) -> None:
-        """A holder that was overtaken may have written once more before we did: that counts."""
+        """Begin, including a last write of an overtaken holder that happened before."""
         claim = self._claims[ref]
         for _ in range(_TRIES):
             try:
@@ -161,24 +163,26 @@ class RecordTransaction:
                 unknown = [one.name for one in opened[ref].base.functions if not one.key]
                 drop_note(self._record_stores[ref].home, ref, unknown)
             except MovedError:
-                opened[ref] = self._under_lock(claim, opened[ref].record.fence)
+                opened[ref] = self._read_under_lock(claim, opened[ref].record.fence)
             else:
                 return
         raise LockLostError(ref)
 
-    def _opened(self, claim: Claim) -> LockedRecord:
+    def _open_record(self, claim: Claim) -> LockedRecord:
         ref, record_store = claim.ref, self._record_stores[claim.ref]
         before = read_record(record_store, ref)
         fence = before[0].fence if before else 0
         asker = Asker(self._tell, self.around.options, self._go_on)
-        return self._under_lock(
-            claim, self._keeper(record_store).take(ref, claim.operation, fence, asker)
+        return self._read_under_lock(
+            claim, self._get_lock_keeper(record_store).take(ref, claim.operation, fence, asker)
         )
 
-    def _under_lock(self, claim: Claim, fence: int) -> LockedRecord:
+    def _read_under_lock(self, claim: Claim, fence: int) -> LockedRecord:
         ref, record_store = claim.ref, self._record_stores[claim.ref]
-        keeper = self._keeper(record_store)
-        waiting = unwritten_problem(record_store.home, ref) or wired_problem(record_store.home, ref)
+        keeper = self._get_lock_keeper(record_store)
+        waiting = find_unwritten_problem(record_store.home, ref) or find_diversion_problem(
+            record_store.home, ref
+        )
         if waiting:
             raise FabricError(waiting)
         found = read_record(record_store, ref)
@@ -191,18 +195,18 @@ class RecordTransaction:
         if refused:
             raise FabricError(refused)
         begun = replace(
-            record or _new_record(ref),
+            record or _create_record(ref),
             fence=fence,
             mode=claim.mode,
             provider_id=claim.provider_id,
             region=claim.region,
         )
-        begun = made_unsure(begun)
-        base = made_unsure(record) if record else begun
+        begun = mark_intents_unknown(begun)
+        base = mark_intents_unknown(record) if record else begun
         opening = FoundRecord(begun, base, found[1].version if found else None)
         return LockedRecord(record_store, keeper, opening, self.around.clock)
 
-    def _keeper(self, record_store: RecordStore) -> LockKeeper:
+    def _get_lock_keeper(self, record_store: RecordStore) -> LockKeeper:
         locks = record_store.stores.locks
         if id(locks) not in self._keepers:
             for store in {
@@ -228,22 +232,22 @@ class RecordTransaction:
             if not self._is_local(locked_record)
         ]
         # A lost lock is said by the next task, and by the close.
-        for_each(away, LockedRecord.flush)
+        run_for_each(away, LockedRecord.flush)
 
     def _is_local(self, locked_record: LockedRecord) -> bool:
         return self._record_stores[locked_record.base.ref].is_own_folder
 
     def close(self, final: Callable[[LockedRecord], Record | None]) -> tuple[Problem, ...]:
-        """Write every record as it has to be at the end, and give the locks back."""
+        """Write the final content of every record and release the locks."""
         self._end_flushing()
-        problems = for_each(
+        problems = run_for_each(
             self.locked_records, lambda locked_record: locked_record.close(final(locked_record))
         )
         self._release()
         return problems
 
     def abandon(self) -> None:
-        """Give up at once: what is on disk is where the next run goes on."""
+        """Stop immediately. The next run continues from the state on disk."""
         self._end_flushing()
         for locked_record in self.locked_records:
             locked_record.abandon()
@@ -255,10 +259,10 @@ class RecordTransaction:
             self._flusher.join()
 
     def _release(self) -> None:
-        for_each(self._keepers.values(), LockKeeper.release)
+        run_for_each(self._keepers.values(), LockKeeper.release)
 
 
-def _unexpected(ref: RecordRef) -> Problem:
+def _no_claim_problem(ref: RecordRef) -> Problem:
     return Problem(
         "run/moved",
         f"{ref.title} changed after the plan of this run: a file was edited during the run",
@@ -266,28 +270,28 @@ def _unexpected(ref: RecordRef) -> Problem:
     )
 
 
-def peek(record_store: RecordStore, ref: RecordRef) -> Record | None:
-    """The record with this machine's unwritten results on top; takes no lock, writes nothing."""
+def read_unlocked(record_store: RecordStore, ref: RecordRef) -> Record | None:
+    """Read the record with this machine's unwritten results. Takes no lock and writes nothing."""
     found = read_record(record_store, ref)
     record = _with_log(record_store, found[0]) if found else None
     return None if record is None or record.is_stub else record
 
 
 def read_record(record_store: RecordStore, ref: RecordRef) -> tuple[Record, Stored] | None:
-    """The record as it is stored, stubs too; raises where it cannot be read."""
-    stored = record_store.stores.state.read(state_key(ref))
+    """Read the stored record, including stubs. Raises if it is unreadable."""
+    stored = record_store.stores.state.read(build_state_key(ref))
     if stored is None:
         return None
-    name = f"{record_store.stores.state.place}/{state_key(ref)}"
+    name = f"{record_store.stores.state.place}/{build_state_key(ref)}"
     return decode_at(stored.content, name, ref), stored
 
 
 def _with_log(record_store: RecordStore, record: Record) -> Record:
-    """With all that only this machine knows: what was learned, and what is not known any more."""
-    log = read_log(wal_path(record_store.home, record.ref, record.fence))
-    return with_note(record_store.home, replayed(record, log))
+    """Add the facts that only this machine has: new results and unknown functions."""
+    log = read_log(build_wal_path(record_store.home, record.ref, record.fence))
+    return with_note(record_store.home, replay_log(record, log))
 
 
-def _new_record(ref: RecordRef) -> Record:
+def _create_record(ref: RecordRef) -> Record:
     lineage = secrets.token_hex(16)
     return Record(ref, provider_id="", lineage=lineage, salt=secrets.token_hex(16))

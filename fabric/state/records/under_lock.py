@@ -1,4 +1,4 @@
-"""Records under their locks, for who changes them by other means than a run."""
+"""Lock records for changes outside a run."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -11,23 +11,23 @@ from fabric.state.store import RecordStore
 
 
 @contextlib.contextmanager
-def locked(
+def lock_records(
     record_store: RecordStore,
     fences: Mapping[RecordRef, int],
     operation: str,
     around: LockPolicy,
 ) -> Iterator[Mapping[RecordRef, int]]:
-    """The locks of records that are changed by other means than a run: restore, push, remove.
+    """Lock records for restore, push and remove.
 
-    `fences` are those of what is to be written. Gives one for each record that is above them and
-    above that of every holder before: no record is ever ahead of its lock.
+    `fences` are those of the new content. Returns a fence per record above them and above every
+    earlier holder: no record is ever ahead of its lock.
     """
     keeper = LockKeeper(record_store.stores.locks, around.me, around.clock, around.terms)
     asker = Asker(lambda _: None, around.options)
     try:
         yield {
             ref: keeper.take(
-                ref, operation, max(fences[ref], _stored_fence(record_store, ref)), asker
+                ref, operation, max(fences[ref], _read_stored_fence(record_store, ref)), asker
             )
             for ref in sorted(fences)
         }
@@ -35,7 +35,7 @@ def locked(
         keeper.release()
 
 
-def _stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
+def _read_stored_fence(record_store: RecordStore, ref: RecordRef) -> int:
     try:
         found = read_record(record_store, ref)
     except CorruptRecordError:

@@ -1,7 +1,7 @@
-"""Functions of which nobody knows what is live: calls that ended after their lock was lost.
+"""Functions in an unknown state, because their calls ended after the lock was lost.
 
-Who lost it may not write the record as its holder any more. So it keeps a note on this machine
-first, which every later look reads, and then tells the record under a lock of its own.
+The former holder must not write the record. It first writes a local note, which every later read
+includes, and then updates the record under a new lock.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, convert
 
-from fabric.model.records.changes import FunctionUnsure, applied
+from fabric.model.records.changes import FunctionUnsure, apply_change
 from fabric.model.records.record import Mode, Record, RecordRef
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
@@ -21,21 +21,21 @@ class _Note(Struct, frozen=True):
     functions: tuple[str, ...]
 
 
-def unsure_path(home: Path, ref: RecordRef) -> Path:
+def build_unsure_path(home: Path, ref: RecordRef) -> Path:
     return home / "unsure" / f"{ref.path}.json"
 
 
 def keep_note(home: Path, ref: RecordRef, functions: Iterable[str]) -> None:
-    """On the disk when this returns; with what an earlier note says."""
-    names = sorted({*functions, *noted(home, ref)})
+    """Write the note durably, merged with an earlier one."""
+    names = sorted({*functions, *read_unsure_names(home, ref)})
     content = json.dumps({"functions": names}).encode()
-    write_atomic(unsure_path(home, ref), content, mode=0o600, durable=True)
+    write_atomic(build_unsure_path(home, ref), content, mode=0o600, durable=True)
 
 
-def noted(home: Path, ref: RecordRef) -> tuple[str, ...]:
-    """What this machine does not know of a record; a note that cannot be read says nothing."""
+def read_unsure_names(home: Path, ref: RecordRef) -> tuple[str, ...]:
+    """Read the names of unknown functions from the local note. An unreadable note is ignored."""
     try:
-        found = json.loads(read_bytes(unsure_path(home, ref)))
+        found = json.loads(read_bytes(build_unsure_path(home, ref)))
         return convert(found, _Note).functions
     except (OSError, ValueError, RecursionError):
         return ()
@@ -44,17 +44,17 @@ def noted(home: Path, ref: RecordRef) -> tuple[str, ...]:
 def with_note(home: Path, record: Record) -> Record:
     if record.mode is Mode.SIMULATED:
         return record
-    return made_unknown(record, noted(home, record.ref))
+    return mark_unknown(record, read_unsure_names(home, record.ref))
 
 
-def made_unknown(record: Record, functions: Iterable[str]) -> Record:
+def mark_unknown(record: Record, functions: Iterable[str]) -> Record:
     for name in functions:
-        record = applied(record, FunctionUnsure(_TASK, name))
+        record = apply_change(record, FunctionUnsure(_TASK, name))
     return record
 
 
 def drop_note(home: Path, ref: RecordRef, told: Iterable[str]) -> None:
-    """The record says it now; a note that says more meanwhile stays."""
-    if set(noted(home, ref)) <= set(told):
-        remove(unsure_path(home, ref))
-        remove_empty_folders(unsure_path(home, ref).parent, home)
+    """Delete the note once the record contains it. A note with more names stays."""
+    if set(read_unsure_names(home, ref)) <= set(told):
+        remove(build_unsure_path(home, ref))
+        remove_empty_folders(build_unsure_path(home, ref).parent, home)

@@ -1,4 +1,4 @@
-"""A record that its back end would not take: kept on this machine until somebody pushes it."""
+"""A record that its backend did not accept: stored locally until a user pushes it."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from fabric.state.contract import STATE_SUFFIX
 from fabric.system.disk import read_bytes, remove, remove_empty_folders, write_atomic
 
 
-def unwritten_path(home: Path, ref: RecordRef) -> Path:
+def build_unwritten_path(home: Path, ref: RecordRef) -> Path:
     return home / "errored" / f"{ref.path}{STATE_SUFFIX}"
 
 
 def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricError:
     """Both errors, and the command that puts the record where it belongs."""
-    path = unwritten_path(home, record.ref)
+    path = build_unwritten_path(home, record.ref)
     write_atomic(path, encode(record), mode=0o600, durable=True)
     problem = Problem(
         "state/not-written",
@@ -26,9 +26,9 @@ def keep_unwritten(home: Path, record: Record, cause: FabricError) -> FabricErro
     return FabricError(problem, *cause.problems)
 
 
-def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
-    """Why a record may not be touched now, if an earlier state of it still waits."""
-    path = unwritten_path(home, ref)
+def find_unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
+    """Return why a record must not change now: an earlier state is still unwritten."""
+    path = build_unwritten_path(home, ref)
     if not path.exists():
         return None
     return Problem(
@@ -40,8 +40,8 @@ def unwritten_problem(home: Path, ref: RecordRef) -> Problem | None:
 
 
 def drop_unwritten(home: Path, ref: RecordRef, content: bytes) -> None:
-    """The record has reached its back end: what was kept of it goes, if it is just that."""
-    path = unwritten_path(home, ref)
+    """Delete the local copy once the backend has exactly this record."""
+    path = build_unwritten_path(home, ref)
     if path.is_file() and read_bytes(path) == content:
         remove(path)
         remove_empty_folders(path.parent, home)

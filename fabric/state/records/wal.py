@@ -1,6 +1,6 @@
-"""What a run learned of one record, on this machine's disk before any task says that it is done.
+"""The write-ahead log of one record: results are on local disk before a task ends.
 
-The first line names the record's state that the rest stands on; without that state it is void.
+The first line names the record state that the log extends. Without that state the log is void.
 """
 
 import contextlib
@@ -11,19 +11,26 @@ from pathlib import Path
 from msgspec import Struct, convert
 
 from fabric.model.problems import FabricError, Place, Problem
-from fabric.model.records.changes import RecordChange, applied, entry_document, entry_from, settled
+from fabric.model.records.changes import (
+    RecordChange,
+    apply_change,
+    decode_entry,
+    encode_entry,
+    settle_intent,
+)
 from fabric.model.records.record import Record, RecordRef
 from fabric.system.append_log import AppendLog, read_lines
 from fabric.system.disk import check_no_links, remove_empty_folders
 
 
-def wal_folder(home: Path, ref: RecordRef) -> Path:
+def build_wal_folder(home: Path, ref: RecordRef) -> Path:
     return home / "wal" / ref.path
 
 
-def wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
-    """Each holder has a file of its own: one that was paused and goes on spoils nobody's."""
-    return wal_folder(home, ref) / f"{fence}.log"
+def build_wal_path(home: Path, ref: RecordRef, fence: int) -> Path:
+    """Build the log path. Each holder has its own file, so that a paused holder damages no other
+    log."""
+    return build_wal_folder(home, ref) / f"{fence}.log"
 
 
 class Log(Struct, frozen=True):
@@ -55,8 +62,8 @@ class Wal:
                 self._header = None
 
     def append(self, *entries: RecordChange, durable: bool = True) -> None:
-        """What is learned together waits for the disk once."""
-        lines = [json.dumps(entry_document(one), separators=(",", ":")) for one in entries]
+        """Append results. Results of one call share a single disk sync."""
+        lines = [json.dumps(encode_entry(one), separators=(",", ":")) for one in entries]
         # Tasks end at the same time: a second header, or an entry before it, would void the log.
         with self._heading:
             if self._header is not None:
@@ -70,26 +77,26 @@ class Wal:
 
 
 def read_log(path: Path) -> Log | None:
-    """What a run left behind; None when there is nothing, or nothing that makes sense.
+    """Read the log of a run. Returns None if it is missing or makes no sense.
 
-    A log that the disk does not give is not taken for none: its results would be lost.
+    A read error raises, because results would be lost otherwise.
     """
     try:
         lines = read_lines(path)
     except OSError as error:
-        raise FabricError(_unreadable(path, error)) from error
+        raise FabricError(_unreadable_log_problem(path, error)) from error
     if not lines:
         return None
     try:
         header = convert(json.loads(lines[0]), _Header)
         # After a failure the header may have been written again.
-        entries = tuple(entry_from(json.loads(line)) for line in lines[1:] if line != lines[0])
+        entries = tuple(decode_entry(json.loads(line)) for line in lines[1:] if line != lines[0])
     except (ValueError, RecursionError):
         return None
     return Log(header.lineage, header.fence, entries)
 
 
-def _unreadable(path: Path, error: OSError) -> Problem:
+def _unreadable_log_problem(path: Path, error: OSError) -> Problem:
     return Problem(
         "state/unreadable",
         f"cannot read `{path}`: {(error.strerror or str(error)).lower()}",
@@ -98,19 +105,21 @@ def _unreadable(path: Path, error: OSError) -> Problem:
     )
 
 
-def replayed(record: Record, log: Log | None) -> Record:
-    """The record with a log on top, if nobody has held its lock since that log was begun."""
+def replay_log(record: Record, log: Log | None) -> Record:
+    """Apply the log to the record, unless another holder took its lock since the log began."""
     if log is None or (log.lineage, log.fence) != (record.lineage, record.fence):
         return record
     for entry in log.entries:
-        record = settled(applied(record, entry), entry.task)
+        record = settle_intent(apply_change(record, entry), entry.task)
     return record
 
 
 def discard_logs(home: Path, ref: RecordRef, up_to: int) -> None:
-    """What holders up to this fence had learned is in the back end now, or void. The log of a
-    later one is not ours to take: it may be at work while we were late."""
-    folder = wal_folder(home, ref)
+    """Delete the logs of holders up to this fence, because they are in the backend or void.
+
+    A later holder's log stays, because that holder can be running.
+    """
+    folder = build_wal_folder(home, ref)
     # A log that stays is harmless: to replay it changes nothing, and the next holder voids it.
     with contextlib.suppress(OSError):
         check_no_links(folder)

@@ -1,4 +1,4 @@
-"""All records from one store to another, with their archives: copied, read back and compared."""
+"""Copy all records and archives to another store, then read back and compare."""
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,17 +7,17 @@ from msgspec import Struct
 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Record, RecordRef
-from fabric.state.contract import MovedError, Version, state_key, traces_key
+from fabric.state.contract import MovedError, Version, build_state_key, build_traces_key
 from fabric.state.locks.leases import LockLostError
-from fabric.state.records.archives import ArchiveMissingError, archives_of, copy_archive
-from fabric.state.records.replace import Before, found_before, lineage_problem, refuse_late
+from fabric.state.records.archives import ArchiveMissingError, copy_archive, list_archives
+from fabric.state.records.replace import Before, find_lineage_problem, read_before, refuse_late
 from fabric.state.records.transaction import LockPolicy, read_record
-from fabric.state.records.under_lock import locked
+from fabric.state.records.under_lock import lock_records
 from fabric.state.store import RecordStore
 
 
 class Move(Struct, frozen=True):
-    """One record: its stored form, and what the target has in its place."""
+    """One record: its stored form, and the existing content in the target."""
 
     record: Record
     content: bytes
@@ -33,20 +33,21 @@ class Migrated(Struct, frozen=True):
 def migrate(
     source: RecordStore, target: RecordStore, refs: Sequence[RecordRef], around: LockPolicy
 ) -> Migrated:
-    """Under the locks of both. The source stays as it is; nothing newer is overwritten."""
+    """Migrate under the locks of both stores. The source stays unchanged, and nothing newer is
+    overwritten."""
     with (
-        locked(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
-        locked(target, fences, "migrate", around) as beyond,
+        lock_records(source, dict.fromkeys(refs, 0), "migrate", around) as fences,
+        lock_records(target, fences, "migrate", around) as beyond,
     ):
-        moves = _moves(source, target, beyond)
-        archives, warnings = _copied_archives(source, target, moves)
+        moves = _plan_moves(source, target, beyond)
+        archives, warnings = _copy_archives(source, target, moves)
         for move in moves:
             _copy(target, move)
             _copy_traces(source, target, move.record.ref)
         return Migrated(tuple(move.record for move in moves), archives, warnings)
 
 
-def _moves(
+def _plan_moves(
     source: RecordStore, target: RecordStore, fences: Mapping[RecordRef, int]
 ) -> tuple[Move, ...]:
     moves: list[Move] = []
@@ -56,7 +57,7 @@ def _moves(
         if found is None:
             continue
         record, stored = found
-        before = found_before(target, ref)
+        before = read_before(target, ref)
         refuse_late(ref, before, fences[ref])
         move, problem = _move(target, record, stored.content, before)
         moves.append(move)
@@ -69,9 +70,9 @@ def _moves(
 def _move(
     target: RecordStore, record: Record, content: bytes, before: Before
 ) -> tuple[Move, Problem | None]:
-    problem = lineage_problem(record, before)
+    problem = find_lineage_problem(record, before)
     if problem is None and _is_ahead(before.record, record):
-        problem = _ahead(record, target.stores.state.place)
+        problem = _newer_target_problem(record, target.stores.state.place)
     return Move(record, content, before.version), problem
 
 
@@ -81,7 +82,7 @@ def _is_ahead(there: Record | None, record: Record) -> bool:
     return there.serial >= record.serial and there != record
 
 
-def _ahead(record: Record, place: str) -> Problem:
+def _newer_target_problem(record: Record, place: str) -> Problem:
     return Problem(
         "state/serial",
         f"the state of {record.ref.title} in `{place}` is not older than the source",
@@ -90,14 +91,14 @@ def _ahead(record: Record, place: str) -> Problem:
     )
 
 
-def _copied_archives(
+def _copy_archives(
     source: RecordStore, target: RecordStore, moves: Iterable[Move]
 ) -> tuple[int, tuple[Problem, ...]]:
-    """Before the records: a record never names what is not there."""
+    """Copy the archives before the records, so that no record names a missing archive."""
     count = 0
     warnings: list[Problem] = []
     for move in moves:
-        for sha256 in sorted(archives_of(move.record)):
+        for sha256 in sorted(list_archives(move.record)):
             try:
                 copy_archive(source, target, move.record.ref, sha256)
             except ArchiveMissingError as error:
@@ -108,24 +109,24 @@ def _copied_archives(
 
 
 def _copy_traces(source: RecordStore, target: RecordStore, ref: RecordRef) -> None:
-    """How its functions were built: without it other machines build anew, and that is all."""
-    found = source.stores.state.read(traces_key(ref))
+    """Copy the build traces. Without them other machines only rebuild."""
+    found = source.stores.state.read(build_traces_key(ref))
     if found is None:
         return
-    before = target.stores.state.read(traces_key(ref))
+    before = target.stores.state.read(build_traces_key(ref))
     with contextlib.suppress(MovedError):
         target.stores.state.write(
-            traces_key(ref), found.content, before.version if before else None
+            build_traces_key(ref), found.content, before.version if before else None
         )
 
 
 def _copy(target: RecordStore, move: Move) -> None:
     ref, backend = move.record.ref, target.stores.state
     try:
-        backend.write(state_key(ref), move.content, move.version)
+        backend.write(build_state_key(ref), move.content, move.version)
     except MovedError as error:
         raise LockLostError(ref) from error
-    copied = backend.read(state_key(ref))
+    copied = backend.read(build_state_key(ref))
     if copied is None or copied.content != move.content:
         message = f"`{backend.place}` returned a different state of {ref.title}"
         raise FabricError(

@@ -1,16 +1,21 @@
-"""What should agree about one record, laid side by side. Pure: the looking is done elsewhere."""
+"""Compare all data about one record. Pure functions: other modules collect the evidence."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from msgspec import Struct, field
 
-from fabric.model.records.receipt import Entry, describes, entries_of, receipt_entry
+from fabric.model.records.receipt import (
+    Entry,
+    encode_receipt_entry,
+    is_receipt_for,
+    list_receipt_entries,
+)
 from fabric.model.records.record import Record, RecordRef
 
 
 class SyncStatus(StrEnum):
-    """The first of these that holds is the one that is told."""
+    """The sync status. The first one that applies is reported."""
 
     MISSING = "missing"
     DRIFTED = "drifted"
@@ -19,13 +24,14 @@ class SyncStatus(StrEnum):
 
 
 class Evidence(Struct, frozen=True):
-    """All that is known of a record. `receipt` and `deploy_record` are whole files, None where
-    there is none; `functions` are those of the config, None where no config names the record;
-    `live` are the digests of the code that the provider has of the functions that it was asked
-    for: empty where it does not tell, None where it has no such function; `lost` is what else of
-    the service it has no more, `foreign` tells what somebody else has there. `is_errored`: a later
-    state lies on this machine and waits to be pushed. The misfits say what is no receipt, and no
-    deploy record, in these files."""
+    """All facts on a record. `receipt` and `deploy_record` are whole files, or None.
+
+    `functions` are the config's functions, None without a config. `live` are code hashes from the
+    provider: empty if unknown, None if the function is missing.
+
+    `lost` are other missing resources, `foreign` are resources of other owners. `is_errored` means
+    that an unwritten state waits on this machine. The misfits describe invalid files.
+    """
 
     ref: RecordRef
     record: Record | None
@@ -47,22 +53,22 @@ class Divergence(Struct, frozen=True):
     detail: str
 
 
-def findings(evidence: Evidence) -> tuple[Divergence, ...]:
-    """Everything that does not agree; empty where all is well."""
+def find_divergences(evidence: Evidence) -> tuple[Divergence, ...]:
+    """Return all divergences; empty if everything agrees."""
     record = evidence.record
     if record is None:
-        return tuple(_without_record(evidence))
+        return tuple(_check_without_record(evidence))
     return (
-        *_at_provider(record, evidence),
-        *_unfinished(record, evidence),
-        *_receipts(record, evidence),
-        *_archives(evidence),
-        *_config(record, evidence),
+        *_check_provider(record, evidence),
+        *_check_unfinished(record, evidence),
+        *_check_receipts(record, evidence),
+        *_check_archives(evidence),
+        *_check_config(record, evidence),
     )
 
 
-def summed_up(found: tuple[Divergence, ...]) -> Divergence:
-    """One status with all details."""
+def summarize_divergences(found: tuple[Divergence, ...]) -> Divergence:
+    """Combine divergences into one status with all details."""
     if not found:
         return Divergence(SyncStatus.IN_SYNC, "")
     told = {one.status for one in found}
@@ -71,22 +77,22 @@ def summed_up(found: tuple[Divergence, ...]) -> Divergence:
 
 
 def has_receipt_drift(evidence: Evidence) -> bool:
-    """Whether receipts made anew from the record would mend something."""
+    """Return whether rewriting the receipts from the record would fix something."""
     record = evidence.record
-    return record is not None and any(_receipts(record, evidence))
+    return record is not None and any(_check_receipts(record, evidence))
 
 
-def _without_record(evidence: Evidence) -> Iterator[Divergence]:
-    if _entry(evidence.receipt, evidence.ref) is not None:
+def _check_without_record(evidence: Evidence) -> Iterator[Divergence]:
+    if _find_receipt_entry(evidence.receipt, evidence.ref) is not None:
         yield Divergence(SyncStatus.MISSING, "in the receipt, but not in the state backend")
-    elif describes(evidence.deploy_record, evidence.ref):
+    elif is_receipt_for(evidence.deploy_record, evidence.ref):
         yield Divergence(
             SyncStatus.MISSING,
             "in the deploy record, but not in the state backend",
         )
 
 
-def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
+def _check_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     for name, code in sorted(evidence.live.items()):
         known = record.function(name)
         if code is None:
@@ -103,7 +109,7 @@ def _at_provider(record: Record, evidence: Evidence) -> Iterator[Divergence]:
         yield Divergence(SyncStatus.DRIFTED, said)
 
 
-def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:
+def _check_unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if record.pending:
         names = ", ".join(f"`{one.task}`" for one in record.pending)
         yield Divergence(
@@ -115,50 +121,53 @@ def _unfinished(record: Record, evidence: Evidence) -> Iterator[Divergence]:
         )
 
 
-def _receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
+def _check_receipts(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if not record.functions and not record.deployment_id:
         return
-    wanted = receipt_entry(record)
-    entry = _entry(evidence.receipt, record.ref)
+    wanted = encode_receipt_entry(record)
+    entry = _find_receipt_entry(evidence.receipt, record.ref)
     if entry is None:
         yield Divergence(
             SyncStatus.DRIFTED,
-            f"not in the receipt `{record.ref.stage}.json`" + _damage(evidence.receipt_misfit),
+            f"not in the receipt `{record.ref.stage}.json`"
+            + _describe_damage(evidence.receipt_misfit),
         )
     elif entry != wanted:
         names = ", ".join(sorted(name for name in wanted if entry.get(name) != wanted[name]))
         yield Divergence(
             SyncStatus.DRIFTED,
-            f"the receipt differs: {names or 'other fields'}" + _damage(evidence.receipt_misfit),
+            f"the receipt differs: {names or 'other fields'}"
+            + _describe_damage(evidence.receipt_misfit),
         )
     yield from _deploy_record(record, wanted, evidence)
 
 
 def _deploy_record(record: Record, wanted: Entry, evidence: Evidence) -> Iterator[Divergence]:
-    """The file is of the last deploy of a provider: it may be of another stage or service."""
+    """Compare the deploy record. It describes a provider's last deploy, possibly of another stage
+    or service."""
     if evidence.deploy_record is None:
         if evidence.is_last_deploy:
             yield Divergence(SyncStatus.DRIFTED, "`deployment.json` is missing or unreadable")
-    elif describes(evidence.deploy_record, record.ref):
+    elif is_receipt_for(evidence.deploy_record, record.ref):
         same = evidence.deploy_record == {"stage": record.ref.stage, **wanted}
         if not same:
             yield Divergence(
                 SyncStatus.DRIFTED,
-                "`deployment.json` differs" + _damage(evidence.deploy_record_misfit),
+                "`deployment.json` differs" + _describe_damage(evidence.deploy_record_misfit),
             )
 
 
-def _damage(misfit: str) -> str:
+def _describe_damage(misfit: str) -> str:
     return f" ({misfit})" if misfit else ""
 
 
-def _archives(evidence: Evidence) -> Iterator[Divergence]:
+def _check_archives(evidence: Evidence) -> Iterator[Divergence]:
     if evidence.lost_archives:
         names = ", ".join(one[:12] for one in evidence.lost_archives)
         yield Divergence(SyncStatus.DRIFTED, f"archives no longer exist: {names}")
 
 
-def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
+def _check_config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
     if evidence.functions is None:
         yield Divergence(SyncStatus.ORPHANED, "service and provider are not in the config")
         return
@@ -168,7 +177,7 @@ def _config(record: Record, evidence: Evidence) -> Iterator[Divergence]:
         yield Divergence(SyncStatus.ORPHANED, f"not in the config: {names}")
 
 
-def _entry(receipt: object, ref: RecordRef) -> Entry | None:
+def _find_receipt_entry(receipt: object, ref: RecordRef) -> Entry | None:
     wanted = (ref.service, ref.provider)
-    rows = entries_of(receipt)
+    rows = list_receipt_entries(receipt)
     return next((one for one in rows if (one.get("service"), one.get("provider")) == wanted), None)

@@ -1,4 +1,4 @@
-"""Which addresses are out in the world, and where a redirect may lead. No effects."""
+"""Public addresses, and permitted redirects. No effects."""
 
 import ipaddress
 from typing import TypeAlias
@@ -14,14 +14,14 @@ _TRANSLATED = tuple(
 
 
 class Hop(Struct, frozen=True):
-    """One stop on the way to a source: what is spoken there, and the address that was reached."""
+    """One stop of a download: its protocol and the reached address."""
 
     scheme: str
     address: str
 
 
-def refusal(here: Hop, there: Hop) -> str:
-    """Why a redirect from here to there is not followed; empty where it is."""
+def explain_refusal(here: Hop, there: Hop) -> str:
+    """Return why a redirect is not followed; empty if it is permitted."""
     if here.scheme == "https" and there.scheme != "https":
         return "it redirects from https to http"
     if is_public(here.address) and not is_public(there.address):
@@ -30,8 +30,8 @@ def refusal(here: Hop, there: Hop) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether anyone can reach it; not so for private, local, shared and reserved networks."""
-    return all(_is_global(one) for one in _meant(ipaddress.ip_address(address)))
+    """Return whether an address is public: not private, local, shared or reserved."""
+    return all(_is_global(one) for one in _list_embedded(ipaddress.ip_address(address)))
 
 
 def _is_global(address: _Address) -> bool:
@@ -39,8 +39,9 @@ def _is_global(address: _Address) -> bool:
     return address.is_global and not address.is_multicast and not site_local
 
 
-def _meant(address: _Address) -> tuple[_Address, ...]:
-    """The address, or those that it carries: mapped, translated and tunnelled ones lead there."""
+def _list_embedded(address: _Address) -> tuple[_Address, ...]:
+    """Return the address, or the addresses embedded in it: mapped, translated and tunneled ones are
+    routed to them."""
     if isinstance(address, ipaddress.IPv4Address):
         return (address,)
     if address.ipv4_mapped:

@@ -1,4 +1,4 @@
-"""What stands in an archive that somebody else made: values, limits, and the word for a no."""
+"""Entries of an untrusted archive: values, limits and the rejection error."""
 
 from collections.abc import Iterable
 from typing import NoReturn
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class UnpackLimits(Struct, frozen=True):
-    """`size` counts all bytes that come out, `file` those of one file, `entries` folders too."""
+    """Limits: `size` of all unpacked bytes, `file` of one file, `entries` including directories."""
 
     size: int = 1_000_000_000
     entries: int = 50_000
@@ -15,7 +15,7 @@ class UnpackLimits(Struct, frozen=True):
 
 
 class ArchiveEntry(Struct, frozen=True):
-    """One file or folder. `content` is read to its end before the next entry is asked for."""
+    """One file or directory. `content` must be read to its end before the next entry."""
 
     name: str
     is_folder: bool
@@ -24,7 +24,7 @@ class ArchiveEntry(Struct, frozen=True):
 
 
 class Refused(Exception):  # noqa: N818 - it is the archive that is refused
-    """The archive is not taken; `entry` is the name of what was wrong in it, where there is one."""
+    """The archive is rejected; `entry` is the name of the invalid entry, if there is one."""
 
     def __init__(self, why: str, entry: str = "") -> None:
         super().__init__(why)
@@ -36,7 +36,7 @@ def refuse(why: str, entry: str = "") -> NoReturn:
     raise Refused(why, entry)
 
 
-def text_of(name: bytes) -> str:
+def decode_name(name: bytes) -> str:
     try:
         return name.decode()
     except UnicodeDecodeError:

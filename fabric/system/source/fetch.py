@@ -1,4 +1,5 @@
-"""A source from the network into a file: few redirects, never inwards, never more than agreed."""
+"""Download a source to a file: few redirects, never to private networks, never above the size
+limit."""
 
 import contextlib
 import hashlib
@@ -15,7 +16,7 @@ from fabric.model.names import Digest
 from fabric.model.problems import FabricError, Problem
 from fabric.system.clock import Clock
 from fabric.system.disk import write_problem
-from fabric.system.source.addresses import Hop, refusal
+from fabric.system.source.addresses import Hop, explain_refusal
 from fabric.system.source.location import Location, locate
 from fabric.system.source.network import Network, RealNetwork
 
@@ -26,7 +27,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class FetchLimits(Struct, frozen=True):
-    """`quiet` is how long one answer of the other side may take, `seconds` how long the body."""
+    """Limits: `quiet` for one response of the other side, `seconds` for the body."""
 
     size: int = 200_000_000
     redirects: int = 5
@@ -35,7 +36,7 @@ class FetchLimits(Struct, frozen=True):
 
 
 class Fetched(Struct, frozen=True):
-    """`url` is where the redirects led to, without its query."""
+    """A download. `url` is the final address after redirects, without its query."""
 
     path: Path
     url: str
@@ -52,7 +53,7 @@ def fetch(
     limits: FetchLimits | None = None,
     network: Network | None = None,
 ) -> Fetched:
-    """Fetch into `target`, which must not be there yet; it is not there after a failure."""
+    """Download to `target`, which must not exist; it does not exist after a failure."""
     wanted = _pin(sha256)
     agreed = limits or FetchLimits()
     way = _Way(network or RealNetwork(), agreed)
@@ -63,15 +64,17 @@ def fetch(
     shown = arrived.location.shown
     if wanted and digest != wanted:
         target.unlink()
-        raise _refused(
+        raise _source_error(
             "hash", f"hash mismatch for `{shown}`: expected sha256 {wanted}, got {digest}"
         )
-    warnings = () if wanted or not arrived.insecure else (_warning(arrived.insecure, digest),)
+    warnings = (
+        () if wanted or not arrived.insecure else (_insecure_warning(arrived.insecure, digest),)
+    )
     return Fetched(target, shown, digest, size, warnings)
 
 
 class _Arrived(Struct, frozen=True):
-    """`insecure` is the first address on the way that was not spoken to over TLS."""
+    """An open download. `insecure` is the first address that was used without TLS."""
 
     location: Location
     response: http.client.HTTPResponse
@@ -86,7 +89,7 @@ class _Way(Struct, frozen=True):
         here: Hop | None = None
         insecure = ""
         for _ in range(self.limits.redirects + 1):
-            addresses = self._addresses(location, here)
+            addresses = self._resolve_addresses(location, here)
             here, response = self._ask(location, addresses, connections)
             insecure = insecure or (location.shown if location.scheme == "http" else "")
             leads_to = response.headers.get("Location", "")
@@ -94,21 +97,23 @@ class _Way(Struct, frozen=True):
                 location = location.joined(leads_to)
                 continue
             if response.status != _OK:
-                raise _refused("status", f"`{location.shown}` returned status {response.status}")
+                raise _source_error(
+                    "status", f"`{location.shown}` returned status {response.status}"
+                )
             return _Arrived(location, response, insecure)
-        raise _refused("redirect", f"too many redirects (maximum {self.limits.redirects})")
+        raise _source_error("redirect", f"too many redirects (maximum {self.limits.redirects})")
 
-    def _addresses(self, location: Location, here: Hop | None) -> tuple[str, ...]:
-        """Looked up once. Each one is checked: which of them answers is not for a redirect."""
+    def _resolve_addresses(self, location: Location, here: Hop | None) -> tuple[str, ...]:
+        """Resolve once and check every address: the choice must not depend on a second lookup."""
         try:
             addresses = self.network.addresses(location.host, location.port)
         except (OSError, UnicodeError) as error:
-            raise _unreachable(location, error) from error
+            raise _unreachable_error(location, error) from error
         for address in addresses:
-            why = refusal(here, Hop(location.scheme, address)) if here else ""
+            why = explain_refusal(here, Hop(location.scheme, address)) if here else ""
             if why:
                 message = f"refusing the redirect to `{location.shown}`: {why}"
-                raise _refused("redirect", message)
+                raise _source_error("redirect", message)
         return addresses
 
     def _ask(
@@ -128,10 +133,10 @@ class _Way(Struct, frozen=True):
             response = connections.enter_context(connection.getresponse())
             return Hop(location.scheme, address), response
         except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(location, error) from error
+            raise _unreachable_error(location, error) from error
 
     def _connect(self, location: Location, addresses: tuple[str, ...]) -> tuple[str, socket.socket]:
-        """To the first address that answers."""
+        """Connect to the first address that answers."""
         failure = OSError("its host has no address")
         for address in addresses:
             try:
@@ -139,10 +144,10 @@ class _Way(Struct, frozen=True):
             except OSError as error:
                 failure = error
                 continue
-            return address, self._secured(channel, location)
+            return address, self._start_tls(channel, location)
         raise failure
 
-    def _secured(self, channel: socket.socket, location: Location) -> socket.socket:
+    def _start_tls(self, channel: socket.socket, location: Location) -> socket.socket:
         if location.scheme != "https":
             return channel
         try:
@@ -153,7 +158,7 @@ class _Way(Struct, frozen=True):
 
 
 def _read(arrived: _Arrived, limits: FetchLimits, clock: Clock) -> Iterator[bytes]:
-    """The body, counted while it comes; what was announced only says when it is cut off."""
+    """Read the body and count its bytes; the declared length only detects truncation."""
     response, shown = arrived.response, arrived.location
     announced = response.length
     until = clock.monotonic() + limits.seconds
@@ -163,19 +168,19 @@ def _read(arrived: _Arrived, limits: FetchLimits, clock: Clock) -> Iterator[byte
         try:
             chunk = response.read1(room)
         except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(shown, error) from error
+            raise _unreachable_error(shown, error) from error
         if not chunk:
             break
         size += len(chunk)
         if size > limits.size:
-            raise _refused("too-large", f"`{shown.shown}` exceeds {limits.size:,} bytes")
+            raise _source_error("too-large", f"`{shown.shown}` exceeds {limits.size:,} bytes")
         if clock.monotonic() > until:
-            raise _unreachable(
+            raise _unreachable_error(
                 shown, OSError(f"timeout: it takes longer than {limits.seconds:.0f} s")
             )
         yield chunk
     if announced is not None and size < announced:
-        raise _unreachable(shown, OSError("the download is incomplete"))
+        raise _unreachable_error(shown, OSError("the download is incomplete"))
 
 
 def _store(body: Iterator[bytes], target: Path) -> tuple[Digest, int]:
@@ -202,11 +207,11 @@ def _store(body: Iterator[bytes], target: Path) -> tuple[Digest, int]:
 def _pin(sha256: str) -> str:
     wanted = sha256.strip().lower()
     if wanted and not _SHA256.fullmatch(wanted):
-        raise _refused("hash", "a SHA-256 hash has 64 hexadecimal digits")
+        raise _source_error("hash", "a SHA-256 hash has 64 hexadecimal digits")
     return wanted
 
 
-def _warning(shown: str, digest: Digest) -> Problem:
+def _insecure_warning(shown: str, digest: Digest) -> Problem:
     return Problem(
         "source/insecure",
         f"the source was downloaded over `{shown}`: it could have been changed on the way",
@@ -214,11 +219,11 @@ def _warning(shown: str, digest: Digest) -> Problem:
     )
 
 
-def _refused(what: str, message: str) -> FabricError:
+def _source_error(what: str, message: str) -> FabricError:
     return FabricError(Problem(f"input/source-{what}", message))
 
 
-def _unreachable(location: Location, error: Exception) -> FabricError:
+def _unreachable_error(location: Location, error: Exception) -> FabricError:
     reason = (getattr(error, "strerror", None) or str(error) or type(error).__name__).lower()
     return FabricError(
         Problem(

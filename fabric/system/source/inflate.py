@@ -1,4 +1,4 @@
-"""Compressed bytes to plain ones, a bounded piece at a time; nothing may follow their end."""
+"""Decompress bytes in bounded pieces; data after the end is an error."""
 
 import zlib
 from collections.abc import Iterator
@@ -11,16 +11,16 @@ _GZIP = zlib.MAX_WBITS | 16
 _RAW = -zlib.MAX_WBITS
 
 
-def gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    return _inflated(iter(lambda: file.read(_CHUNK), b""), _GZIP, "")
+def decompress_gzip(file: BinaryIO) -> Iterator[bytes]:
+    return _decompress(iter(lambda: file.read(_CHUNK), b""), _GZIP, "")
 
 
-def inflated(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
-    """The bytes of a zip file's entry."""
-    return _inflated(raw, _RAW, entry)
+def decompress_zip_entry(raw: Iterator[bytes], entry: str) -> Iterator[bytes]:
+    """Decompress the bytes of a zip entry."""
+    return _decompress(raw, _RAW, entry)
 
 
-def _inflated(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
+def _decompress(raw: Iterator[bytes], kind: int, entry: str) -> Iterator[bytes]:
     inflater = zlib.decompressobj(kind)
     try:
         for chunk in raw:

@@ -1,4 +1,4 @@
-"""The URL of a source, taken apart and checked. No effects."""
+"""The parsed and checked URL of a source. No effects."""
 
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -12,7 +12,8 @@ _LONGEST = 8192
 
 
 class Location(Struct, frozen=True):
-    """`target` is the path and the query; `shown` is without the query: it may hold a key."""
+    """A source URL. `target` is path and query; `shown` omits the query, because it can contain a
+    key."""
 
     scheme: str
     host: str
@@ -24,7 +25,7 @@ class Location(Struct, frozen=True):
         return f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
 
     def joined(self, reference: str) -> "Location":
-        """Where a redirect leads to."""
+        """Return the target of a redirect."""
         return locate(urljoin(f"{self.scheme}://{self.authority}{self.target}", reference))
 
     @property
@@ -35,25 +36,25 @@ class Location(Struct, frozen=True):
 
 def locate(url: str) -> Location:
     if len(url) > _LONGEST or not url.isprintable() or " " in url:
-        raise _bad("is not a URL")
+        raise _bad_url_error("is not a URL")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         name = host.encode("idna").decode() if not host.isascii() else host
     except ValueError as error:
-        raise _bad(f"is not a URL: {error}") from error
+        raise _bad_url_error(f"is not a URL: {error}") from error
     if parts.scheme not in _PORTS:
-        raise _bad("must start with `https://` or `http://`")
+        raise _bad_url_error("must start with `https://` or `http://`")
     if "@" in parts.netloc:
-        raise _bad("must not contain a user or a password")
+        raise _bad_url_error("must not contain a user or a password")
     if not name or name.startswith("."):
-        raise _bad("has no host")
+        raise _bad_url_error("has no host")
     target = quote(parts.path or "/", safe=_IN_TARGETS)
     query = f"?{quote(parts.query, safe=_IN_TARGETS)}" if parts.query else ""
     return Location(parts.scheme, name, port or _PORTS[parts.scheme], target + query)
 
 
-def _bad(what: str) -> FabricError:
+def _bad_url_error(what: str) -> FabricError:
     # The URL itself is not quoted: it may hold a password.
     return FabricError(
         Problem(

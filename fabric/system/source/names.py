@@ -1,4 +1,4 @@
-"""Which names of an archive are taken: relative ones that mean the same on any disk. No effects."""
+"""Valid names in an archive: relative ones with the same meaning on any disk. No effects."""
 
 import re
 import unicodedata
@@ -13,15 +13,15 @@ _DEEPEST = 64
 
 
 class Names:
-    """The names so far. A folder may come twice, or be implied; nothing else may come again."""
+    """The names so far. A directory can be repeated or implied; other names must be unique."""
 
     def __init__(self, entries: int) -> None:
         self._entries = entries
         self._taken: dict[str, tuple[str, bool]] = {}
 
     def admit(self, name: str, *, is_folder: bool) -> str:
-        """The path to write to, with forward slashes; empty for the top itself."""
-        parts = checked_parts(name)
+        """Return the path to write, with forward slashes; empty for the root itself."""
+        parts = split_checked(name)
         if not parts and not is_folder:
             refuse("has no name", name)
         for depth in range(1, len(parts)):
@@ -32,7 +32,7 @@ class Names:
         return path
 
     def _take(self, name: str, path: str, *, is_folder: bool) -> None:
-        key = _folded(path)
+        key = _fold_case(path)
         if key not in self._taken:
             self._taken[key] = (path, is_folder)
             if len(self._taken) > self._entries:
@@ -48,15 +48,15 @@ class Names:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a name is one that `Names` would take, as it stands."""
+    """Return whether `Names` would accept a name unchanged."""
     try:
-        return "/".join(checked_parts(name)) == name != ""
+        return "/".join(split_checked(name)) == name != ""
     except (Refused, UnicodeEncodeError):
         return False
 
 
-def checked_parts(name: str) -> tuple[str, ...]:
-    """The parts of a name without `.`; what could lead elsewhere is refused."""
+def split_checked(name: str) -> tuple[str, ...]:
+    """Return the parts of a name without `.`. Raises for parts that could point elsewhere."""
     if name.startswith("/"):
         refuse("has an absolute path", name)
     if _DRIVE.match(name):
@@ -81,5 +81,5 @@ def _is_too_long(name: str, parts: tuple[str, ...]) -> bool:
     )
 
 
-def _folded(path: str) -> str:
+def _fold_case(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())

@@ -1,4 +1,4 @@
-"""How a source is reached: names to addresses, addresses to connections."""
+"""Network access of downloads: name resolution and connections."""
 
 import socket
 import ssl
@@ -13,11 +13,11 @@ class Network(Protocol):
     @property
     def clock(self) -> Clock: ...
     def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """All addresses of a host, best first. Raises OSError when there is none."""
+        """Return all addresses of a host, best first. Raises OSError if there is none."""
 
     def connect(self, address: str, port: int, seconds: float) -> socket.socket: ...
     def secured(self, plain: socket.socket, host: str) -> socket.socket:
-        """TLS on top, for the name that was asked for and not for the address."""
+        """Start TLS for the requested hostname, not for the address."""
 
 
 class RealNetwork(Struct, frozen=True):

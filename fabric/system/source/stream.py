@@ -1,4 +1,4 @@
-"""Chunks of any size, taken in the sizes that a format needs, and counted."""
+"""Read chunks of any size in the sizes that a format needs, with a limit."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ _CHUNK = 1 << 16
 
 
 class Stream:
-    """Read once, from front to back; more than `most` bytes are refused."""
+    """A stream, read once from front to back; more than `most` bytes are rejected."""
 
     def __init__(self, chunks: Iterator[bytes], most: int) -> None:
         self._chunks = chunks
@@ -17,11 +17,11 @@ class Stream:
         self._waiting = b""
 
     def take(self, size: int) -> bytes:
-        """Exactly so many bytes."""
+        """Return exactly this number of bytes."""
         return b"".join(self._take(size))
 
     def pieces(self, size: int, block: int) -> Iterator[bytes]:
-        """So many bytes, and the padding that fills up their last block."""
+        """Yield this number of bytes, and skip the padding of the last block."""
         yield from self._take(size)
         self.take(-size % block)
 

@@ -1,10 +1,10 @@
-"""A tar.gz read strictly and in one pass: plain files and folders, long names, nothing else."""
+"""Read a tar.gz strictly in one pass: plain files, directories and long names, nothing else."""
 
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
-from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
-from fabric.system.source.inflate import gunzipped
+from fabric.system.source.entries import ArchiveEntry, UnpackLimits, decode_name, refuse
+from fabric.system.source.inflate import decompress_gzip
 from fabric.system.source.stream import Stream
 
 _BLOCK = 512
@@ -23,16 +23,16 @@ _OTHERS = {
 }
 
 
-def tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
-    stream = Stream(gunzipped(file), limits.size + limits.entries * _HEADROOM)
+def read_tar_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
+    stream = Stream(decompress_gzip(file), limits.size + limits.entries * _HEADROOM)
     said: Mapping[str, bytes] = {}
     while (header := stream.take(_BLOCK)) != _ZEROS:
         _check_sum(header)
         kind, size = header[156:157], _number(header[124:136])
         if kind in _EXTRAS:
-            said = {**said, **_EXTRAS[kind](_extra(stream, size))}
+            said = {**said, **_EXTRAS[kind](_read_extra(stream, size))}
             continue
-        name = text_of(said.get("path") or _name(header))
+        name = decode_name(said.get("path") or _name(header))
         size = _number(said["size"], 10) if "size" in said else size
         is_folder = _is_folder(kind, name, size)
         content = stream.pieces(size, _BLOCK)
@@ -54,12 +54,12 @@ def _is_folder(kind: bytes, name: str, size: int) -> bool:
 
 
 def _name(header: bytes) -> bytes:
-    name = _until_nul(header[:100])
-    prefix = _until_nul(header[345:500]) if header[257:263] == b"ustar\0" else b""
+    name = _read_until_nul(header[:100])
+    prefix = _read_until_nul(header[345:500]) if header[257:263] == b"ustar\0" else b""
     return prefix + b"/" + name if prefix else name
 
 
-def _until_nul(field: bytes) -> bytes:
+def _read_until_nul(field: bytes) -> bytes:
     text, _, rest = field.partition(b"\0")
     if rest.strip(b"\0"):
         refuse("has a NUL in its name", text.decode(errors="replace"))
@@ -67,13 +67,13 @@ def _until_nul(field: bytes) -> bytes:
 
 
 def _check_sum(header: bytes) -> None:
-    """The sum of all bytes, its own place counted as blanks."""
+    """Check the header sum, with its own field counted as blanks."""
     if sum(header) - sum(header[148:156]) + 8 * 0x20 != _number(header[148:156]):
         refuse("is damaged: wrong header checksum")
 
 
 def _number(field: bytes, base: int = 8) -> int:
-    """Octal digits, or the bytes of a number that is too large for them."""
+    """Parse octal digits, or the binary form of a larger number."""
     if field[:1] == b"\x80":
         return int.from_bytes(field[1:])
     text = field.strip(b" \0") or b"0"
@@ -85,19 +85,19 @@ def _number(field: bytes, base: int = 8) -> int:
         refuse("is damaged: invalid number in a header")
 
 
-def _extra(stream: Stream, size: int) -> bytes:
-    """What a header says of the entry that follows; never long."""
+def _read_extra(stream: Stream, size: int) -> bytes:
+    """Read an extra header of the following entry; its size is bounded."""
     if size > _LONGEST_EXTRA:
         refuse("has a name that is too long")
     return b"".join(stream.pieces(size, _BLOCK))
 
 
-def _long_name(text: bytes) -> dict[str, bytes]:
-    return {"path": _until_nul(text)}
+def _parse_long_name(text: bytes) -> dict[str, bytes]:
+    return {"path": _read_until_nul(text)}
 
 
-def _records(text: bytes) -> dict[str, bytes]:
-    """`<length> <key>=<value>\\n`, one after the other; only what changes an entry counts."""
+def _parse_records(text: bytes) -> dict[str, bytes]:
+    r"""Parse records `<length> <key>=<value>\n`; irrelevant keys are ignored."""
     found = {}
     while text:
         digits, _, rest = text.partition(b" ")
@@ -109,15 +109,15 @@ def _records(text: bytes) -> dict[str, bytes]:
         if key.startswith(b"GNU.sparse."):
             refuse("is a sparse file")
         if key in (b"path", b"size"):
-            found[key.decode()] = _until_nul(value[:-1])
+            found[key.decode()] = _read_until_nul(value[:-1])
     return found
 
 
-def _records_for_all(text: bytes) -> dict[str, bytes]:
-    """A comment, mostly; one name for all entries can only be meant badly."""
-    if _records(text):
+def _parse_global_records(text: bytes) -> dict[str, bytes]:
+    """Parse global records, mostly a comment. A name for all entries is rejected as malicious."""
+    if _parse_records(text):
         refuse("has a global header with a name or a size")
     return {}
 
 
-_EXTRAS = {b"x": _records, b"g": _records_for_all, b"L": _long_name}
+_EXTRAS = {b"x": _parse_records, b"g": _parse_global_records, b"L": _parse_long_name}

@@ -1,4 +1,4 @@
-"""Somebody else's archive into a fresh private folder: all of it, or nothing at all."""
+"""Unpack an untrusted archive into a new private directory: everything or nothing."""
 
 import os
 import shutil
@@ -10,21 +10,21 @@ from fabric.model.problems import FabricError, Problem
 from fabric.system.disk import set_mode, write_problem
 from fabric.system.source.entries import ArchiveEntry, Refused, UnpackLimits, refuse
 from fabric.system.source.names import Names
-from fabric.system.source.tar_entries import tar_entries
+from fabric.system.source.tar_entries import read_tar_entries
 from fabric.system.source.zip_entries import zip_entries
 
 CONFIG = "fabric.yml"
 _LONGEST_SHOWN = 120
 _KINDS: dict[bytes, Callable[[BinaryIO, UnpackLimits], Iterator[ArchiveEntry]]] = {
     b"PK": zip_entries,
-    b"\x1f\x8b": tar_entries,
+    b"\x1f\x8b": read_tar_entries,
 }
 
 
 def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> None:
-    """Unpack a `.zip`, `.tar.gz` or `.tgz` into `target`, a folder that must not be there yet.
+    """Unpack a `.zip`, `.tar.gz` or `.tgz` into `target`, a directory that must not exist.
 
-    What kind it is stands in its first bytes, not in its name.
+    The first bytes decide the format, not the name.
     """
     try:
         target.mkdir(mode=0o700)
@@ -35,7 +35,7 @@ def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> N
             _write_all(file, target, limits or UnpackLimits())
     except Refused as error:
         shutil.rmtree(target)
-        raise _problem(error) from error
+        raise _bad_archive_error(error) from error
     except OSError as error:
         shutil.rmtree(target, ignore_errors=True)
         raise write_problem(target, error) from error
@@ -44,8 +44,8 @@ def unpack(archive: Path, target: Path, limits: UnpackLimits | None = None) -> N
         raise
 
 
-def shallowest_config(folder: Path) -> Path:
-    """The `fabric.yml` nearest to the top; of several at one depth the first by name."""
+def find_shallowest_config(folder: Path) -> Path:
+    """Return the `fabric.yml` nearest to the root; at equal depth the first by name."""
     found = [path.relative_to(folder) for path in folder.rglob(CONFIG) if path.is_file()]
     if not found:
         raise FabricError(
@@ -61,7 +61,7 @@ def shallowest_config(folder: Path) -> Path:
 def _write_all(file: BinaryIO, target: Path, limits: UnpackLimits) -> None:
     names = Names(limits.entries)
     left = limits.size
-    for entry in _entries(file, limits):
+    for entry in _read_entries(file, limits):
         path = names.admit(entry.name, is_folder=entry.is_folder)
         if entry.is_folder:
             (target / path).mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def _write_all(file: BinaryIO, target: Path, limits: UnpackLimits) -> None:
             left -= _write(entry, target / path, min(left, limits.file))
 
 
-def _entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
+def _read_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
     reader = _KINDS.get(file.read(2))
     if reader is None:
         refuse("is neither a zip nor a tar.gz file")
@@ -92,7 +92,7 @@ def _write(entry: ArchiveEntry, path: Path, most: int) -> int:
     return size
 
 
-def _problem(error: Refused) -> FabricError:
+def _bad_archive_error(error: Refused) -> FabricError:
     entry = ascii(error.entry)[1:-1][:_LONGEST_SHOWN]
     what = f"`{entry}` {error.why}" if error.entry else f"it {error.why}"
     return FabricError(

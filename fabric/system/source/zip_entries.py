@@ -1,6 +1,6 @@
-"""A zip file read strictly: one central directory, whole and last, and entries that never overlap.
+"""Read a zip file strictly: one complete central directory at the end, and entries without overlap.
 
-Readers differ in what they make of zip files that are not plain; such files are refused.
+Zip readers differ for unusual files; such files are rejected.
 """
 
 import stat
@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from fabric.system.source.entries import ArchiveEntry, UnpackLimits, refuse, text_of
-from fabric.system.source.inflate import inflated
+from fabric.system.source.entries import ArchiveEntry, UnpackLimits, decode_name, refuse
+from fabric.system.source.inflate import decompress_zip_entry
 
 _END = struct.Struct("<4s4H2LH")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -39,26 +39,26 @@ class _Row(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        return text_of(self.name)
+        return decode_name(self.name)
 
 
 def zip_entries(file: BinaryIO, limits: UnpackLimits) -> Iterator[ArchiveEntry]:
-    rows = _rows(file, limits)
+    rows = _read_rows(file, limits)
     for row in rows:
         is_folder = row.text.endswith("/")
         _check_kind(row, is_folder=is_folder)
-        yield ArchiveEntry(row.text, is_folder, bool(row.mode & 0o100), _content(file, row))
+        yield ArchiveEntry(row.text, is_folder, bool(row.mode & 0o100), _read_content(file, row))
 
 
-def _rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:
-    start, size, count = _directory(file)
+def _read_rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:
+    start, size, count = _find_directory(file)
     if count > limits.entries:
         refuse(f"has more than {limits.entries:,} entries")
     file.seek(start)
     directory = file.read(size)
     rows, at = [], 0
     for _ in range(count):
-        row, at = _row(directory, at)
+        row, at = _parse_row(directory, at)
         rows.append(row)
     if at != size:
         refuse("has a directory that does not match its end record")
@@ -66,8 +66,8 @@ def _rows(file: BinaryIO, limits: UnpackLimits) -> list[_Row]:
     return rows
 
 
-def _directory(file: BinaryIO) -> tuple[int, int, int]:
-    """Offset, size and number of rows of the central directory, from the very end of the file."""
+def _find_directory(file: BinaryIO) -> tuple[int, int, int]:
+    """Return offset, size and row count of the central directory, from the end of the file."""
     length = file.seek(0, 2)
     tail_at = max(0, length - _END.size - _LONGEST_COMMENT)
     file.seek(tail_at)
@@ -85,7 +85,7 @@ def _directory(file: BinaryIO) -> tuple[int, int, int]:
     return start, size, count
 
 
-def _row(directory: bytes, at: int) -> tuple[_Row, int]:
+def _parse_row(directory: bytes, at: int) -> tuple[_Row, int]:
     if directory[at : at + 4] != b"PK\x01\x02" or len(directory) - at < _CENTRAL.size:
         refuse("has a damaged directory")
     (_, made, _, flags, method, _, _, crc, packed, size, name_length, extra, comment, disk, _) = (
@@ -95,24 +95,24 @@ def _row(directory: bytes, at: int) -> tuple[_Row, int]:
     begin = at + _CENTRAL.size
     name = directory[begin : begin + name_length]
     if flags & _ODD_FLAGS:
-        refuse("is encrypted", text_of(name))
+        refuse("is encrypted", decode_name(name))
     if disk or _IN_ZIP64 in (packed, size, start):
-        refuse("is a zip64 entry", text_of(name))
+        refuse("is a zip64 entry", decode_name(name))
     mode = attributes >> 16 if made >> 8 in _UNIX_MAKERS else 0
     row = _Row(name, method, crc, packed, size, mode, start)
     return row, begin + name_length + extra + comment
 
 
 def _refuse_overlap(file: BinaryIO, rows: list[_Row], end: int) -> None:
-    """Bytes that several entries share make a small archive a huge one."""
+    """Raise for entries that share bytes: a small archive could unpack to a huge one."""
     for row in sorted(rows, key=lambda one: one.start, reverse=True):
-        if _data_at(file, row) + row.packed > end:
+        if _find_data(file, row) + row.packed > end:
             refuse("shares bytes with another entry", row.text)
         end = row.start
 
 
-def _data_at(file: BinaryIO, row: _Row) -> int:
-    """Where the bytes of an entry begin, if its own header says the same as the directory."""
+def _find_data(file: BinaryIO, row: _Row) -> int:
+    """Return the offset of an entry's bytes, if its own header matches the directory."""
     file.seek(row.start)
     header = file.read(_LOCAL.size)
     if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
@@ -136,12 +136,12 @@ def _check_kind(row: _Row, *, is_folder: bool) -> None:
         refuse(f"has an unsupported compression method ({row.method})", row.text)
 
 
-def _content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
-    """The bytes of an entry; more or other ones than the directory says are refused."""
-    file.seek(_data_at(file, row))
-    raw = _raw(file, row)
+def _read_content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
+    """Yield the bytes of an entry. Raises if they differ from the directory."""
+    file.seek(_find_data(file, row))
+    raw = _read_raw(file, row)
     crc = size = 0
-    for chunk in raw if row.method == _STORED else inflated(raw, row.text):
+    for chunk in raw if row.method == _STORED else decompress_zip_entry(raw, row.text):
         crc = zlib.crc32(chunk, crc)
         size += len(chunk)
         if size > row.size:
@@ -151,7 +151,7 @@ def _content(file: BinaryIO, row: _Row) -> Iterator[bytes]:
         refuse("is damaged: wrong size or checksum", row.text)
 
 
-def _raw(file: BinaryIO, row: _Row) -> Iterator[bytes]:
+def _read_raw(file: BinaryIO, row: _Row) -> Iterator[bytes]:
     left = row.packed
     while left and (chunk := file.read(min(_CHUNK, left))):
         left -= len(chunk)

@@ -4,23 +4,23 @@ from collections.abc import Callable, Mapping
 
 from fabric.graph.plan import Plan
 from fabric.model.problems import FabricError, Problem
-from fabric.views.pictures.drawing import Drawing, drawing_of
-from fabric.views.pictures.page import page
-from fabric.views.pictures.svg import svg
-from fabric.views.pictures.text import dot, graph_json, mermaid, tree
+from fabric.views.pictures.drawing import Drawing, build_drawing
+from fabric.views.pictures.page import format_page
+from fabric.views.pictures.svg import draw_svg
+from fabric.views.pictures.text import encode_graph, format_dot, format_mermaid, format_plan_tree
 
 FORMS: Mapping[str, Callable[[Drawing], str]] = {
-    "tree": tree,
-    "dot": dot,
-    "mermaid": mermaid,
-    "json": graph_json,
-    "svg": lambda drawing: svg(drawing.thinned()),
-    "html": lambda drawing: page(drawing.thinned()),
+    "tree": format_plan_tree,
+    "dot": format_dot,
+    "mermaid": format_mermaid,
+    "json": encode_graph,
+    "svg": lambda drawing: draw_svg(drawing.thinned()),
+    "html": lambda drawing: format_page(drawing.thinned()),
 }
 
 
 def draw(form: str, plan: Plan) -> str:
-    """The picture in the asked form."""
+    """Draw the diagram in the given format."""
     if form not in FORMS:
         raise FabricError(
             Problem(
@@ -29,4 +29,4 @@ def draw(form: str, plan: Plan) -> str:
                 hint="use one of " + ", ".join(FORMS),
             )
         )
-    return FORMS[form](drawing_of(plan))
+    return FORMS[form](build_drawing(plan))

@@ -1,11 +1,11 @@
-"""A plan as what all pictures show of it: nodes with their decision, edges as pairs of numbers."""
+"""The data of all plan diagrams: nodes with decisions, and edges as number pairs."""
 
 from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.graph.critical_path import CriticalPath, critical_path
+from fabric.graph.critical_path import CriticalPath, compute_critical_path
 from fabric.graph.decide import Action, Decision
 from fabric.graph.plan import Plan
 from fabric.model.task import Task
@@ -27,12 +27,12 @@ class Node(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What tells it from the other tasks of its kind and service."""
+        """Return the name that distinguishes it from tasks of the same kind and service."""
         return self.function or self.provider or name_of(self.id).service or self.id
 
 
 class Drawing(Struct, frozen=True):
-    """Edges go from the need to what needs it; nodes stand in the order of the graph."""
+    """Edges lead from a need to its dependent. Nodes are in graph order."""
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, int], ...]
@@ -54,8 +54,7 @@ class Drawing(Struct, frozen=True):
         return rows
 
     def thinned(self) -> "Drawing":
-        """Without the edges that say what two others say already: a release gives to all that
-        come after it, so that drawn in full a chain is a bundle of lines."""
+        """Remove edges that follow from two others, because a drawn chain would become a bundle."""
         needs = [frozenset(row) for row in self.needs]
         farther: list[frozenset[int]] = [
             frozenset().union(*(needs[need] for need in row)) for row in needs
@@ -73,22 +72,22 @@ class Drawing(Struct, frozen=True):
         return {action: actions.count(action) for action in (Action.RUN, Action.WAIT, Action.SKIP)}
 
 
-def drawing_of(plan: Plan) -> Drawing:
+def build_drawing(plan: Plan) -> Drawing:
     graph = plan.graph
     rows = zip(graph.tasks, graph.level_of, plan.decisions, strict=True)
     return Drawing(
-        nodes=tuple(_node(task, level, decision) for task, level, decision in rows),
+        nodes=tuple(_build_node(task, level, decision) for task, level, decision in rows),
         # A need that is named twice is still one edge.
         edges=tuple(
             (need, number)
             for number, needs in enumerate(graph.needs)
             for need in dict.fromkeys(needs)
         ),
-        path=critical_path(plan),
+        path=compute_critical_path(plan),
     )
 
 
-def _node(task: Task, level: int, decision: Decision) -> Node:
+def _build_node(task: Task, level: int, decision: Decision) -> Node:
     return Node(
         id=task.id,
         kind=task.kind,

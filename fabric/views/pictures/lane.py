@@ -1,7 +1,7 @@
-"""One service as a lane: its tasks in columns by level, few crossings, lines straight if they can.
+"""One service as a lane: columns by level, few crossings, straight lines if possible.
 
-A task whose outputs are used further right than the next column has a wire: a thin place in each
-column between, so that no line ever runs behind a box.
+A task used beyond the next column has a wire, a narrow spot in each column between, so that no line
+runs behind a box.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,13 @@ class _Net(Struct, frozen=True):
     boxes: frozenset[Spot]
 
 
-def lane_of(tasks: LaneTasks) -> ServiceLane:
-    net = _net(tasks)
-    _untangle(net)
-    middles = _placed(net)
-    top = min((middles[spot] - _half(spot, net) for spot in middles), default=0.0)
+def build_lane(tasks: LaneTasks) -> ServiceLane:
+    net = _build_net(tasks)
+    _reduce_crossings(net)
+    middles = _place_spots(net)
+    top = min((middles[spot] - _compute_half_height(spot, net) for spot in middles), default=0.0)
     middles = {spot: middle - top for spot, middle in middles.items()}
-    bottom = max((middles[spot] + _half(spot, net) for spot in middles), default=0.0)
+    bottom = max((middles[spot] + _compute_half_height(spot, net) for spot in middles), default=0.0)
     return ServiceLane(
         tasks.service,
         tuple(tasks.levels),
@@ -66,7 +66,7 @@ def lane_of(tasks: LaneTasks) -> ServiceLane:
     )
 
 
-def _net(tasks: LaneTasks) -> _Net:
+def _build_net(tasks: LaneTasks) -> _Net:
     locations = [
         (number, level)
         for number, own in tasks.levels.items()
@@ -89,16 +89,16 @@ def _net(tasks: LaneTasks) -> _Net:
     return _Net([columns[level] for level in sorted(columns)], left, right, boxes)
 
 
-def _untangle(net: _Net) -> None:
-    """Sweeps of averaging to and fro; the order with the fewest crossings stays."""
-    best, least = [list(column) for column in net.columns], crossings(net.columns, net.right)
+def _reduce_crossings(net: _Net) -> None:
+    """Reduce crossings by repeated averaging, and keep the best order."""
+    best, least = [list(column) for column in net.columns], count_crossings(net.columns, net.right)
     for sweep in range(_SWEEPS):
         if not least:
             break
         forth = sweep % 2 == 0
         for column in net.columns if forth else reversed(net.columns):
             _sort_by_neighbours(column, net.left if forth else net.right, net.columns)
-        if (count := crossings(net.columns, net.right)) < least:
+        if (count := count_crossings(net.columns, net.right)) < least:
             best, least = [list(column) for column in net.columns], count
     net.columns[:] = best
 
@@ -116,34 +116,34 @@ def _sort_by_neighbours(
     }
     own = {spot: position for position, spot in enumerate(column)}
 
-    def middle(spot: Spot) -> tuple[float, int]:
+    def compute_middle(spot: Spot) -> tuple[float, int]:
         seen = [place[other] for other in sides[spot]]
         return (sum(seen) / len(seen) if seen else own[spot]), own[spot]
 
-    column.sort(key=middle)
+    column.sort(key=compute_middle)
 
 
-def crossings(columns: Sequence[Sequence[Spot]], right: Mapping[Spot, Sequence[Spot]]) -> int:
+def count_crossings(columns: Sequence[Sequence[Spot]], right: Mapping[Spot, Sequence[Spot]]) -> int:
     """How many pairs of lines cross between neighbouring columns."""
     total = 0
     for column, following in pairwise(columns):
         place = {spot: position for position, spot in enumerate(following)}
         ends = [end for spot in column for end in sorted(place[one] for one in right[spot])]
-        total += _inversions(ends)
+        total += _count_inversions(ends)
     return total
 
 
-def _inversions(row: Sequence[int]) -> int:
+def _count_inversions(row: Sequence[int]) -> int:
     """Counted while merging, so that wide columns stay cheap."""
-    return _merged(list(row))[1]
+    return _merge_sort(list(row))[1]
 
 
-def _merged(row: list[int]) -> tuple[list[int], int]:
+def _merge_sort(row: list[int]) -> tuple[list[int], int]:
     if len(row) < 2:  # noqa: PLR2004
         return row, 0
     half = len(row) // 2
-    upper, first = _merged(row[:half])
-    lower, second = _merged(row[half:])
+    upper, first = _merge_sort(row[:half])
+    lower, second = _merge_sort(row[half:])
     merged: list[int] = []
     count, at = first + second, 0
     for one in upper:
@@ -155,22 +155,26 @@ def _merged(row: list[int]) -> tuple[list[int], int]:
     return merged + lower[at:], count
 
 
-def _half(spot: Spot, net: _Net) -> float:
+def _compute_half_height(spot: Spot, net: _Net) -> float:
     return BOX_HEIGHT / 2 if spot in net.boxes else 0.0
 
 
-def _distance(upper: Spot, lower: Spot, net: _Net) -> float:
+def _measure_distance(upper: Spot, lower: Spot, net: _Net) -> float:
     both = upper in net.boxes and lower in net.boxes
-    return _half(upper, net) + _half(lower, net) + (BOX_GAP if both else WIRE_GAP)
+    return (
+        _compute_half_height(upper, net)
+        + _compute_half_height(lower, net)
+        + (BOX_GAP if both else WIRE_GAP)
+    )
 
 
-def _placed(net: _Net) -> dict[Spot, float]:
-    """Each spot as near to the middle of its neighbours as the order of its column lets it."""
+def _place_spots(net: _Net) -> dict[Spot, float]:
+    """Place each spot as near to its neighbors' middle as the column order permits."""
     middles: dict[Spot, float] = {}
     for column in net.columns:
         height = 0.0
         for position, spot in enumerate(column):
-            height += _distance(column[position - 1], spot, net) if position else 0.0
+            height += _measure_distance(column[position - 1], spot, net) if position else 0.0
             middles[spot] = height
     for sweep in range(2 * _SWEEPS):
         forth = sweep % 2 == 0
@@ -181,12 +185,14 @@ def _placed(net: _Net) -> dict[Spot, float]:
 
 
 def _spread(net: _Net, middles: dict[Spot, float]) -> dict[Spot, float]:
-    """Rounding may bring two locations half a pixel too near: go through each column once more."""
+    """Check each column again, because rounding can place two spots half a pixel too close."""
     for column in net.columns:
         floor = float("-inf")
         for position, spot in enumerate(column):
             if position:
-                floor = middles[column[position - 1]] + _distance(column[position - 1], spot, net)
+                floor = middles[column[position - 1]] + _measure_distance(
+                    column[position - 1], spot, net
+                )
             middles[spot] = float(max(round(middles[spot]), floor))
     return middles
 
@@ -200,7 +206,7 @@ def _settle(
     """Least squares under an order: blocks of locations that push each other move as one."""
     offsets = [0.0]
     for upper, lower in pairwise(column):
-        offsets.append(offsets[-1] + _distance(upper, lower, net))
+        offsets.append(offsets[-1] + _measure_distance(upper, lower, net))
     blocks: list[tuple[float, float, int]] = []
     for spot, offset in zip(column, offsets, strict=True):
         near = [middles[other] for other in sides[spot]] or [middles[spot]]

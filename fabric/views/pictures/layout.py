@@ -1,12 +1,12 @@
-"""Where everything stands: columns by level from left to right, a lane for each service."""
+"""The positions of everything: columns by level, and a lane per service."""
 
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from fabric.views.pictures.drawing import Drawing
-from fabric.views.pictures.lane import BOX_HEIGHT, LaneTasks, ServiceLane, lane_of
-from fabric.views.pictures.order import ordered_services
+from fabric.views.pictures.lane import BOX_HEIGHT, LaneTasks, ServiceLane, build_lane
+from fabric.views.pictures.order import sort_services
 
 BOX_WIDTH = 206.0
 GUTTER = 74.0
@@ -44,7 +44,7 @@ class Route(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """All lanes from top to bottom with their frames, a box per node, a route per edge."""
+    """All lanes from top to bottom with frames, a box per node, and a route per edge."""
 
     lanes: tuple[ServiceLane, ...]
     frames: tuple[Box, ...]
@@ -61,9 +61,9 @@ class Layout(Struct, frozen=True):
         return max((frame.bottom for frame in self.frames), default=0.0)
 
 
-def lay_out(drawing: Drawing) -> Layout:
-    lanes = lanes_of(drawing)
-    frames = _frames(lanes)
+def compute_layout(drawing: Drawing) -> Layout:
+    lanes = build_lanes(drawing)
+    frames = _compute_frames(lanes)
     boxes: dict[int, Box] = {}
     tops: dict[int, float] = {}
     for lane, frame in zip(lanes, frames, strict=True):
@@ -78,31 +78,31 @@ def lay_out(drawing: Drawing) -> Layout:
         boxes=tuple(boxes[number] for number in range(len(drawing.nodes))),
         routes=tuple(
             Route(need, number, tuple(tops[need] + height for height in heights))
-            for (need, number), heights in bends_of(drawing, lanes).items()
+            for (need, number), heights in compute_bends(drawing, lanes).items()
         ),
         levels=max((node.level for node in drawing.nodes), default=-1) + 1,
     )
 
 
-def lanes_of(drawing: Drawing) -> tuple[ServiceLane, ...]:
+def build_lanes(drawing: Drawing) -> tuple[ServiceLane, ...]:
     nodes = drawing.nodes
     services = drawing.services
     pairs = [(nodes[need].service, nodes[number].service) for need, number in drawing.edges]
-    reaches = _reaches(drawing)
+    reaches = _find_last_columns(drawing)
     inner: dict[str, list[tuple[int, int]]] = {service: [] for service in services}
     for need, number in drawing.edges:
         if nodes[need].service == nodes[number].service:
             inner[nodes[need].service].append((need, number))
     return tuple(
-        lane_of(_tasks(drawing, services[service], reaches, inner[service]))
-        for service in ordered_services(list(services), pairs)
+        build_lane(_build_lane_tasks(drawing, services[service], reaches, inner[service]))
+        for service in sort_services(list(services), pairs)
     )
 
 
-def bends_of(
+def compute_bends(
     drawing: Drawing, lanes: Sequence[ServiceLane]
 ) -> dict[tuple[int, int], tuple[float, ...]]:
-    """For each edge the heights of its need's wire in the columns between, within the lane."""
+    """Compute for each edge the wire heights in the columns between, within the lane."""
     middles = {spot: height for lane in lanes for spot, height in lane.middles.items()}
     nodes = drawing.nodes
     return {
@@ -113,7 +113,7 @@ def bends_of(
     }
 
 
-def _reaches(drawing: Drawing) -> dict[int, int]:
+def _find_last_columns(drawing: Drawing) -> dict[int, int]:
     """The last column that the wire of each node passes."""
     nodes = drawing.nodes
     reaches = {number: node.level for number, node in enumerate(nodes)}
@@ -122,13 +122,14 @@ def _reaches(drawing: Drawing) -> dict[int, int]:
     return reaches
 
 
-def _tasks(
+def _build_lane_tasks(
     drawing: Drawing,
     numbers: Sequence[int],
     reaches: Mapping[int, int],
     inner: Sequence[tuple[int, int]],
 ) -> LaneTasks:
-    """Functions in the order of their names, so that each has a row of its own to begin with."""
+    """Build the lane's tasks, ordered by function name, so that each function starts with its own
+    row."""
     nodes = drawing.nodes
     ordered = sorted(numbers, key=lambda one: (nodes[one].function, nodes[one].id))
     return LaneTasks(
@@ -139,8 +140,8 @@ def _tasks(
     )
 
 
-def _frames(lanes: Sequence[ServiceLane]) -> tuple[Box, ...]:
-    """Each lane below all that stands, or has a wire, in one of its columns."""
+def _compute_frames(lanes: Sequence[ServiceLane]) -> tuple[Box, ...]:
+    """Compute the frames: each lane is below all boxes and wires in its columns."""
     skyline: dict[int, float] = {}
     frames = []
     for lane in lanes:

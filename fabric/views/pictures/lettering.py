@@ -1,4 +1,4 @@
-"""Text in pictures: what fits into a box, counts in words, and nothing that a terminal obeys."""
+"""Text in diagrams: shortened to boxes, counted, and without control characters."""
 
 from collections.abc import Mapping
 
@@ -13,12 +13,12 @@ _SECOND_MS, _MINUTE_S = 1000, 60
 _WORDS = {Action.RUN: "run", Action.WAIT: "pending", Action.SKIP: "up to date"}
 
 
-def width(text: str, size: float) -> float:
+def measure_width(text: str, size: float) -> float:
     """About how wide a text is, in pixels."""
-    return size * sum(_em(letter) for letter in text)
+    return size * sum(_measure_character(letter) for letter in text)
 
 
-def _em(letter: str) -> float:
+def _measure_character(letter: str) -> float:
     if letter in _NARROW:
         return _NARROW_EM
     if letter in _BROAD or ord(letter) > _LAST_LATIN:
@@ -26,30 +26,30 @@ def _em(letter: str) -> float:
     return _CAPITAL_EM if letter.isupper() else _COMMON_EM
 
 
-def fitted(text: str, room: float, size: float) -> str:
+def shorten_to_fit(text: str, room: float, size: float) -> str:
     """The text, or its beginning and end around an ellipsis: names often differ in their tails."""
-    text = printable(text)
-    if width(text, size) <= room:
+    text = escape_controls(text)
+    if measure_width(text, size) <= room:
         return text
     for keep in range(len(text) - 1, 0, -1):
         tail = keep // 3
         short = text[: keep - tail] + "…" + (text[-tail:] if tail else "")
-        if width(short, size) <= room:
+        if measure_width(short, size) <= room:
             return short
     return "…"
 
 
-def printable(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Control characters as escapes: a file name must not steer a terminal or break XML."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else _escaped(one) for one in text)
+    return "".join(one if one.isprintable() else _escape_control(one) for one in text)
 
 
-def _escaped(letter: str) -> str:
+def _escape_control(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii") if letter != "\u00a0" else " "
 
 
-def tally_words(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
+def format_tally(tally: Mapping[Action, int], *, zeros: bool = False) -> str:
     parts = [f"{tally[action]} {_WORDS[action]}" for action in _WORDS if zeros or tally[action]]
     return ", ".join(parts)

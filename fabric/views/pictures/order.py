@@ -1,4 +1,4 @@
-"""Which service stands beside which: those that need each other close, the same every time."""
+"""The order of services in diagrams: dependent ones close together, deterministic."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,19 +7,19 @@ _SWEEPS = 12
 Links = Mapping[str, Mapping[str, int]]
 
 
-def ordered_services(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """An order with short links: rounds of averaging, of which the best is kept, then swaps."""
-    links = _links(names, pairs)
+def sort_services(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Sort the services for short links: by averaging, keeping the best round, then by swaps."""
+    links = _map_links(names, pairs)
     order = _walk(sorted(names), links)
-    best, least = order, _length(order, links)
+    best, least = order, _measure_length(order, links)
     for _ in range(_SWEEPS):
-        order = _averaged(order, links)
-        if (length := _length(order, links)) < least:
+        order = _sort_by_average(order, links)
+        if (length := _measure_length(order, links)) < least:
             best, least = order, length
-    return _swapped(best, links)
+    return _swap_neighbors(best, links)
 
 
-def _links(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Links:
+def _map_links(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Links:
     links: dict[str, dict[str, int]] = {name: {} for name in names}
     for one, other in pairs:
         if one != other:
@@ -29,7 +29,7 @@ def _links(names: Sequence[str], pairs: Sequence[tuple[str, str]]) -> Links:
 
 
 def _walk(names: Sequence[str], links: Links) -> list[str]:
-    """Depth first from the first by name: what hangs together stays together."""
+    """Traverse depth first from the first name, so that connected services stay together."""
     found: dict[str, None] = {}
     for root in names:
         waiting = [root]
@@ -41,7 +41,7 @@ def _walk(names: Sequence[str], links: Links) -> list[str]:
     return list(found)
 
 
-def _length(order: Sequence[str], links: Links) -> int:
+def _measure_length(order: Sequence[str], links: Links) -> int:
     place = {name: position for position, name in enumerate(order)}
     return sum(
         count * abs(place[one] - place[other])
@@ -50,23 +50,23 @@ def _length(order: Sequence[str], links: Links) -> int:
     )
 
 
-def _averaged(order: Sequence[str], links: Links) -> list[str]:
+def _sort_by_average(order: Sequence[str], links: Links) -> list[str]:
     place = {name: position for position, name in enumerate(order)}
 
-    def middle(name: str) -> tuple[float, int]:
+    def compute_middle(name: str) -> tuple[float, int]:
         total = sum(place[other] * count for other, count in links[name].items()) + place[name]
         return total / (sum(links[name].values()) + 1), place[name]
 
-    return sorted(order, key=middle)
+    return sorted(order, key=compute_middle)
 
 
-def _swapped(order: Sequence[str], links: Links) -> list[str]:
+def _swap_neighbors(order: Sequence[str], links: Links) -> list[str]:
     result = list(order)
     place = {name: position for position, name in enumerate(result)}
     for _ in range(_SWEEPS):
         moved = False
         for left in range(len(result) - 1):
-            if _gain(result[left], result[left + 1], links, place) > 0:
+            if _compute_gain(result[left], result[left + 1], links, place) > 0:
                 result[left], result[left + 1] = result[left + 1], result[left]
                 place[result[left]], place[result[left + 1]] = left, left + 1
                 moved = True
@@ -75,7 +75,7 @@ def _swapped(order: Sequence[str], links: Links) -> list[str]:
     return result
 
 
-def _gain(upper: str, lower: str, links: Links, place: Mapping[str, int]) -> int:
+def _compute_gain(upper: str, lower: str, links: Links, place: Mapping[str, int]) -> int:
     """How much shorter the links get when two neighbours change places."""
     line = place[upper]
     down = sum(c if place[o] > line else -c for o, c in links[upper].items() if o != lower)

@@ -5,8 +5,8 @@ import hashlib
 import json
 from html import escape
 
-from fabric.model.amounts import duration
-from fabric.views.pictures.assets import asset, picture_style
+from fabric.model.amounts import format_duration
+from fabric.views.pictures.assets import read_asset, read_picture_style
 from fabric.views.pictures.drawing import Drawing
 from fabric.views.pictures.lane import BOX_HEIGHT, ServiceLane
 from fabric.views.pictures.layout import (
@@ -15,20 +15,20 @@ from fabric.views.pictures.layout import (
     LANE_GAP,
     LANE_HEAD,
     LANE_PAD,
-    bends_of,
-    lanes_of,
+    build_lanes,
+    compute_bends,
 )
-from fabric.views.pictures.lettering import fitted, printable, tally_words
+from fabric.views.pictures.lettering import escape_controls, format_tally, shorten_to_fit
 from fabric.views.pictures.svg import (
     MEANINGS,
     NAME_SIZE,
     PAD,
     SIGN_ROOM,
     SIGNS,
-    box_words,
-    lane_title,
+    format_box_texts,
+    format_lane_title,
 )
-from fabric.views.pictures.text import headline, path_words
+from fabric.views.pictures.text import format_headline, format_path_summary
 
 FOLD_ABOVE = 150
 # In this order: each part uses what the parts before it define.
@@ -44,74 +44,74 @@ _GEOMETRY = {
 }
 
 
-def page(drawing: Drawing) -> str:
-    style = f"{picture_style()}\n{asset('page.css')}"
+def format_page(drawing: Drawing) -> str:
+    style = f"{read_picture_style()}\n{read_asset('page.css')}"
     # One closed scope, so that nothing of it meets the names of a page that takes it in.
-    script = "(() => {\n" + "\n".join(asset(name) for name in _SCRIPTS) + "\n})();"
+    script = "(() => {\n" + "\n".join(read_asset(name) for name in _SCRIPTS) + "\n})();"
     values = {
-        "title": escape(headline(drawing)),
-        "path": escape(path_words(drawing)),
-        "policy": _policy(style, script),
+        "title": escape(format_headline(drawing)),
+        "path": escape(format_path_summary(drawing)),
+        "policy": _build_policy(style, script),
         "style": style,
-        "data": embedded(document(drawing)),
+        "data": encode_for_script(encode_drawing(drawing)),
         "script": script,
     }
-    text = asset("page.html")
+    text = read_asset("page.html")
     before, *pieces = text.split("{{")
-    return before + "".join(_filled(piece, values) for piece in pieces)
+    return before + "".join(_fill_template(piece, values) for piece in pieces)
 
 
-def _filled(piece: str, values: dict[str, str]) -> str:
+def _fill_template(piece: str, values: dict[str, str]) -> str:
     name, _, rest = piece.partition("}}")
     return values[name.strip()] + rest
 
 
-def _policy(style: str, script: str) -> str:
-    """Only these two texts count as style and script; nothing may be fetched from anywhere."""
+def _build_policy(style: str, script: str) -> str:
+    """Build the content security policy: only these two texts as style and script, no requests."""
     hashes = {"style-src": style, "script-src": script}
-    rules = [f"{rule} 'sha256-{_sha256(text)}'" for rule, text in hashes.items()]
+    rules = [f"{rule} 'sha256-{_hash_text(text)}'" for rule, text in hashes.items()]
     return "; ".join(["default-src 'none'", *rules, "base-uri 'none'", "form-action 'none'"])
 
 
-def _sha256(text: str) -> str:
+def _hash_text(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def embedded(document: dict[str, object]) -> str:
-    """JSON that can stand in a script element: no tag can begin or end in it."""
+def encode_for_script(document: dict[str, object]) -> str:
+    """Encode JSON for a script element: no tag can begin or end in it."""
     text = json.dumps(document, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def document(drawing: Drawing) -> dict[str, object]:
-    """What the script draws from. Edges name nodes by number, and bend at the given heights."""
-    lanes = lanes_of(drawing)
+def encode_drawing(drawing: Drawing) -> dict[str, object]:
+    """Encode the script's data. Edges name nodes by number and bend at the given heights."""
+    lanes = build_lanes(drawing)
     return {
-        "title": headline(drawing),
+        "title": format_headline(drawing),
         "folded": len(drawing.nodes) > FOLD_ABOVE,
         "geometry": _GEOMETRY,
         "signs": {action.value: sign for action, sign in SIGNS.items()},
         "meanings": {action.value: meaning for action, meaning in MEANINGS.items()},
         "tally": {action.value: count for action, count in drawing.tally().items()},
         "path": drawing.path.numbers,
-        "lanes": [_lane_row(drawing, lane) for lane in lanes],
-        "nodes": _node_rows(drawing, lanes),
+        "lanes": [_encode_lane(drawing, lane) for lane in lanes],
+        "nodes": _encode_nodes(drawing, lanes),
         "edges": [
             {"from": need, "to": number, "bends": bends}
-            for (need, number), bends in bends_of(drawing, lanes).items()
+            for (need, number), bends in compute_bends(drawing, lanes).items()
         ],
     }
 
 
-def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, object]:
+def _encode_lane(drawing: Drawing, lane: ServiceLane) -> dict[str, object]:
     tally = drawing.tally(lane.numbers)
     room = BOX_WIDTH - SIGN_ROOM - PAD
     # Columns between may be taken out where all services in them are folded: two always stay.
     least = BOX_WIDTH * (1 if lane.first == lane.last else 2)
-    _, counts = lane_title(lane.service, tally_words(tally), least - SIGN_ROOM)
+    _, counts = format_lane_title(lane.service, format_tally(tally), least - SIGN_ROOM)
     return {
-        "service": printable(lane.service) or "(no service)",
-        "label": fitted(lane.service or "(no service)", room, NAME_SIZE),
+        "service": escape_controls(lane.service) or "(no service)",
+        "label": shorten_to_fit(lane.service or "(no service)", room, NAME_SIZE),
         "nodes": lane.numbers,
         "first": lane.first,
         "last": lane.last,
@@ -121,12 +121,12 @@ def _lane_row(drawing: Drawing, lane: ServiceLane) -> dict[str, object]:
     }
 
 
-def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[str, object]]:
+def _encode_nodes(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[str, object]]:
     place = {number: (row, lane) for row, lane in enumerate(lanes) for number in lane.numbers}
     rows = []
     for number, node in enumerate(drawing.nodes):
         row, lane = place[number]
-        label, kind = box_words(node)
+        label, kind = format_box_texts(node)
         rows.append(
             {
                 "id": node.id,
@@ -139,7 +139,7 @@ def _node_rows(drawing: Drawing, lanes: tuple[ServiceLane, ...]) -> list[dict[st
                 "reason": node.reason,
                 "key": node.key,
                 "inputs": node.inputs,
-                "took": "" if node.took is None else duration(node.took),
+                "took": "" if node.took is None else format_duration(node.took),
                 "label": label,
                 "kindLabel": kind,
                 "lane": row,

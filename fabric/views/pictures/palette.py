@@ -1,4 +1,4 @@
-"""Colours by action, told apart by colour-blind people and in print: fill, dashes, plain line."""
+"""Colors by action, distinguishable with color blindness and in print: fill, dashes, plain line."""
 
 from msgspec import Struct
 

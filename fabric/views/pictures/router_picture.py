@@ -1,4 +1,4 @@
-"""A router as a picture: the name, how much goes where, and how each endpoint is."""
+"""A router diagram: hostname, weights and endpoint health."""
 
 import base64
 import hashlib
@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 
 from fabric.model.outcomes.routed import EndpointRow, RouterStatusOutcome
-from fabric.views.pictures.assets import picture_style
-from fabric.views.pictures.lettering import fitted, printable
+from fabric.views.pictures.assets import read_picture_style
+from fabric.views.pictures.lettering import escape_controls, shorten_to_fit
 
 _WIDTH, _MARGIN, _TOP = 880, 32, 88
 _ROW, _BOX = 72, 52
@@ -24,56 +24,56 @@ svg.fabric .endpoint.ill .box { fill: var(--failed); stroke: var(--failed-line);
 svg.fabric .endpoint.ill text { fill: var(--failed-ink); }"""
 
 
-def router_svg(found: RouterStatusOutcome) -> str:
+def draw_router_svg(found: RouterStatusOutcome) -> str:
     down = _TOP + max(1, len(found.endpoints)) * _ROW + _MARGIN
     middle = _TOP + (max(1, len(found.endpoints)) * _ROW) / 2
     return "\n".join(
         [
-            *_head(found, down),
+            *_draw_head(found, down),
             *_name(found, middle),
-            *(line for row in enumerate(found.endpoints) for line in _endpoint(*row, middle)),
+            *(line for row in enumerate(found.endpoints) for line in _draw_endpoint(*row, middle)),
             "</svg>",
         ]
     )
 
 
-def router_page(found: RouterStatusOutcome) -> str:
-    """The picture as a page of its own: nothing is fetched from anywhere, and no script runs."""
+def draw_router_page(found: RouterStatusOutcome) -> str:
+    """Draw the diagram as a standalone page without requests or scripts."""
     style = "html,body{margin:0}svg{display:block;width:100%;height:auto}"
-    own = (style, f"{picture_style()}\n{_STYLE}")
-    hashes = " ".join(f"'sha256-{_sha256(text)}'" for text in own)
+    own = (style, f"{read_picture_style()}\n{_STYLE}")
+    hashes = " ".join(f"'sha256-{_hash_text(text)}'" for text in own)
     policy = f"default-src 'none'; style-src {hashes}; base-uri 'none'; form-action 'none'"
-    title = escape(printable(found.hostname))
+    title = escape(escape_controls(found.hostname))
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-        f"{router_svg(found)}\n</body>\n</html>"
+        f"{draw_router_svg(found)}\n</body>\n</html>"
     )
 
 
-def _sha256(text: str) -> str:
+def _hash_text(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
 ROUTER_FORMS: Mapping[str, Callable[[RouterStatusOutcome], str]] = {
-    "svg": router_svg,
-    "html": router_page,
+    "svg": draw_router_svg,
+    "html": draw_router_page,
 }
 
 
-def _head(found: RouterStatusOutcome, down: float) -> Iterator[str]:
+def _draw_head(found: RouterStatusOutcome, down: float) -> Iterator[str]:
     title = f"{found.hostname}: {found.service} ({found.stage})"
     size = f'width="{_WIDTH}" height="{down:g}" viewBox="0 0 {_WIDTH} {down:g}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" class="fabric" role="img" {size}>'
-    yield f"<title>{_text(title)}</title>"
-    yield f"<style>{picture_style()}\n{_STYLE}</style>"
+    yield f"<title>{_escape_text(title)}</title>"
+    yield f"<style>{read_picture_style()}\n{_STYLE}</style>"
     yield f'<rect class="back" width="{_WIDTH}" height="{down:g}"/>'
     yield f'<text class="headline" x="{_MARGIN}" y="42">{_fit(title, _WIDTH - 64, 17.0)}</text>'
-    yield f'<text class="quiet" x="{_MARGIN}" y="64">{_fit(_state(found), 800)}</text>'
+    yield f'<text class="quiet" x="{_MARGIN}" y="64">{_fit(_format_state(found), 800)}</text>'
 
 
-def _state(found: RouterStatusOutcome) -> str:
+def _format_state(found: RouterStatusOutcome) -> str:
     drift = found.summary
     if drift is None:
         said = "not all endpoints are deployed"
@@ -86,12 +86,12 @@ def _state(found: RouterStatusOutcome) -> str:
 def _name(found: RouterStatusOutcome, middle: float) -> Iterator[str]:
     top = middle - _BOX / 2
     yield '<g class="node run">'
-    yield _box(_MARGIN, top, _NAME_BOX)
+    yield _draw_box(_MARGIN, top, _NAME_BOX)
     text = _fit(found.hostname, _NAME_BOX - 24, 13.0)
     yield f'<text x="{_MARGIN + 12}" y="{middle + 4:g}">{text}</text></g>'
 
 
-def _endpoint(number: int, row: EndpointRow, middle: float) -> Iterator[str]:
+def _draw_endpoint(number: int, row: EndpointRow, middle: float) -> Iterator[str]:
     left, top = _WIDTH - _MARGIN - _END_BOX, _TOP + number * _ROW
     height = top + _BOX / 2
     start, bend = _MARGIN + _NAME_BOX, (_MARGIN + _NAME_BOX + left) / 2
@@ -100,34 +100,37 @@ def _endpoint(number: int, row: EndpointRow, middle: float) -> Iterator[str]:
         f'<path class="share" stroke-width="{thick:g}" '
         f'd="M{start},{middle:g}C{bend:g},{middle:g} {bend:g},{height:g} {left},{height:g}"/>'
     )
-    yield f'<g class="node endpoint {_health(row)}"><title>{_text(_words(row))}</title>'
-    yield _box(left, top, _END_BOX)
+    yield (
+        '<g class="node endpoint '
+        f'{_format_health(row)}"><title>{_escape_text(_format_endpoint(row))}</title>'
+    )
+    yield _draw_box(left, top, _END_BOX)
     first = _fit(f"{row.label}  {row.weight} %", _END_BOX - 24)
     yield f'<text class="service" x="{left + 12}" y="{top + 22}">{first}</text>'
-    second = _fit(f"{_words(row)}  {row.url}".strip(), _END_BOX - 24)
+    second = _fit(f"{_format_endpoint(row)}  {row.url}".strip(), _END_BOX - 24)
     yield f'<text x="{left + 12}" y="{top + 40}">{second}</text></g>'
 
 
-def _health(row: EndpointRow) -> str:
+def _format_health(row: EndpointRow) -> str:
     if not row.url:
         return "ill"
     return ("well" if row.healthy else "ill") if row.checked else "unknown"
 
 
-def _words(row: EndpointRow) -> str:
+def _format_endpoint(row: EndpointRow) -> str:
     if not row.checked or not row.healthy:
         return row.detail
     return f"healthy, {row.latency_ms} ms"
 
 
-def _box(left: float, top: float, across: float) -> str:
+def _draw_box(left: float, top: float, across: float) -> str:
     place = f'x="{left:g}" y="{top:g}" width="{across:g}" height="{_BOX}"'
     return f'<rect class="box" {place} rx="8"/>'
 
 
 def _fit(text: str, room: float, size: float = _TEXT) -> str:
-    return escape(fitted(text, room, size))
+    return escape(shorten_to_fit(text, room, size))
 
 
-def _text(text: str) -> str:
-    return escape(printable(text))
+def _escape_text(text: str) -> str:
+    return escape(escape_controls(text))

@@ -4,85 +4,92 @@ import json
 
 from fabric.graph.critical_path import CriticalPath
 from fabric.graph.decide import Action
-from fabric.model.amounts import duration, plural
+from fabric.model.amounts import format_count, format_duration
 from fabric.views.pictures.drawing import Drawing, Node
-from fabric.views.pictures.lettering import printable, tally_words
+from fabric.views.pictures.lettering import escape_controls, format_tally
 from fabric.views.pictures.palette import LIGHT, Paint
 
 _NAMED = 4
 _ACTIONS = {Action.RUN: "run ", Action.WAIT: "pending", Action.SKIP: "skip"}
 
 
-def tree(drawing: Drawing) -> str:
-    """A block for each service; in it a line for each task, by level, with why and what before."""
+def format_plan_tree(drawing: Drawing) -> str:
+    """Format a block per service with a line per task, by level, with reasons and needs."""
     blocks = [_block(drawing, service, rows) for service, rows in drawing.services.items()]
-    return "\n\n".join([headline(drawing), *blocks])
+    return "\n\n".join([format_headline(drawing), *blocks])
 
 
-def headline(drawing: Drawing) -> str:
+def format_headline(drawing: Drawing) -> str:
     levels = len({node.level for node in drawing.nodes})
-    counts = tally_words(drawing.tally(), zeros=True)
-    return f"{plural(len(drawing.nodes), 'task')} in {plural(levels, 'level')}: {counts}"
+    counts = format_tally(drawing.tally(), zeros=True)
+    return (
+        f"{format_count(len(drawing.nodes), 'task')} in {format_count(levels, 'level')}: {counts}"
+    )
 
 
-def path_words(drawing: Drawing) -> str:
-    """How long the critical path is, how long it took last time, and where it leads through."""
+def format_path_summary(drawing: Drawing) -> str:
+    """Format the critical path: length, last duration and tasks."""
     path = drawing.path
     if not path.numbers:
         return ""
     nodes = [drawing.nodes[number] for number in path.numbers]
     busy = any(node.action is not Action.SKIP for node in nodes)
     name = "Critical path" if busy else "Nothing to do. Critical path"
-    return f"{name}: {plural(len(nodes), 'task')}{_last_time(path)}{_way(nodes)}"
+    return (
+        f"{name}: {format_count(len(nodes), 'task')}{_format_last_time(path)}{_format_way(nodes)}"
+    )
 
 
-def _last_time(path: CriticalPath) -> str:
+def _format_last_time(path: CriticalPath) -> str:
     if not path.timed:
         return ""
-    took = f"{duration(path.ms)} last time"
+    took = f"{format_duration(path.ms)} last time"
     if path.timed == len(path.numbers):
         return f", {took}"
     return f", {path.timed} of which took {took}"
 
 
-def _way(nodes: list[Node]) -> str:
+def _format_way(nodes: list[Node]) -> str:
     services = list(dict.fromkeys(node.service for node in nodes if node.service))
     if len(services) > _NAMED:
         services = [*services[: _NAMED - 1], "…", services[-1]]
-    return f", {' → '.join(map(printable, services))}" if services else ""
+    return f", {' → '.join(map(escape_controls, services))}" if services else ""
 
 
 def _block(drawing: Drawing, service: str, rows: list[int]) -> str:
     providers = sorted({drawing.nodes[row].provider for row in rows} - {""})
     place = f" on {', '.join(providers)}" if providers else ""
-    head = f"{service or '(no service)'}{place}: {tally_words(drawing.tally(rows))}"
+    head = f"{service or '(no service)'}{place}: {format_tally(drawing.tally(rows))}"
     width = max(len(drawing.nodes[row].id) for row in rows)
     needs = drawing.needs
     word = max(len(_ACTIONS[drawing.nodes[row].action]) for row in rows)
     lines = [
-        _line(drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], (word, width))
+        _format_line(
+            drawing.nodes[row], [drawing.nodes[need] for need in needs[row]], (word, width)
+        )
         for row in rows
     ]
     signs = ["├─"] * (len(rows) - 1) + ["└─"]
     body = (f"{sign} {line}" for sign, line in zip(signs, lines, strict=True))
-    return "\n".join([printable(head), *body])
+    return "\n".join([escape_controls(head), *body])
 
 
-def _line(node: Node, needs: list[Node], widths: tuple[int, int]) -> str:
-    """A waiting task's reason names what it needs already: only the others come after the arrow."""
-    others = [need.id for need in needs if need.id not in _words(node.reason)]
+def _format_line(node: Node, needs: list[Node], widths: tuple[int, int]) -> str:
+    """Format a line. A pending task's reason already names some needs; only the others follow the
+    arrow."""
+    others = [need.id for need in needs if need.id not in _split_words(node.reason)]
     before = f"  ← {', '.join(others)}" if others else ""
     word, width = widths
     action = f"{_ACTIONS[node.action]:<{word}}"
     row = f"{node.level:>2}  {action}  {node.id:<{width}}  {node.reason}{before}"
-    return printable(row)
+    return escape_controls(row)
 
 
-def _words(reason: str) -> set[str]:
+def _split_words(reason: str) -> set[str]:
     return {word.rstrip(",") for word in reason.split()}
 
 
-def graph_json(drawing: Drawing) -> str:
+def encode_graph(drawing: Drawing) -> str:
     nodes = [
         {
             "id": node.id,
@@ -101,11 +108,11 @@ def graph_json(drawing: Drawing) -> str:
         for need, number in drawing.edges
     ]
     path = [drawing.nodes[number].id for number in drawing.path.numbers]
-    found = {"nodes": nodes, "edges": edges, "levels": _levels(drawing), "criticalPath": path}
+    found = {"nodes": nodes, "edges": edges, "levels": _group_levels(drawing), "criticalPath": path}
     return json.dumps(found, indent=1)
 
 
-def _levels(drawing: Drawing) -> list[list[str]]:
+def _group_levels(drawing: Drawing) -> list[list[str]]:
     depth = max((node.level for node in drawing.nodes), default=-1) + 1
     rows: list[list[str]] = [[] for _ in range(depth)]
     for node in drawing.nodes:
@@ -113,7 +120,7 @@ def _levels(drawing: Drawing) -> list[list[str]]:
     return rows
 
 
-def dot(drawing: Drawing) -> str:
+def format_dot(drawing: Drawing) -> str:
     """Graphviz: services are clusters, tasks are named by their ids."""
     lines = [
         "digraph fabric {",
@@ -123,54 +130,58 @@ def dot(drawing: Drawing) -> str:
         '  edge [color="#6b7280", arrowsize=0.7];',
     ]
     for position, (service, rows) in enumerate(drawing.services.items()):
-        lines += [f"  subgraph cluster_{position} {{", f"    label={_dot_text(service)};"]
-        lines += [f"    {_dot_node(drawing.nodes[row])}" for row in rows]
+        lines += [f"  subgraph cluster_{position} {{", f"    label={_quote_dot(service)};"]
+        lines += [f"    {_format_dot_node(drawing.nodes[row])}" for row in rows]
         lines.append("  }")
     for need, number in drawing.edges:
-        lines.append(f"  {_dot_id(drawing, need)} -> {_dot_id(drawing, number)};")
+        lines.append(f"  {_format_dot_id(drawing, need)} -> {_format_dot_id(drawing, number)};")
     return "\n".join([*lines, "}"])
 
 
-def _dot_node(node: Node) -> str:
+def _format_dot_node(node: Node) -> str:
     paint = LIGHT[node.action]
     style = "rounded,filled,dashed" if paint.dashed else "rounded,filled"
     return (
-        f'{_dot_text(node.id)} [class="{node.action.value}", style="{style}", '
+        f'{_quote_dot(node.id)} [class="{node.action.value}", style="{style}", '
         f'fillcolor="{paint.fill}", color="{paint.line}", fontcolor="{paint.ink}", '
-        f"tooltip={_dot_text(f'{node.action.value}: {node.reason}')}];"
+        f"tooltip={_quote_dot(f'{node.action.value}: {node.reason}')}];"
     )
 
 
-def _dot_id(drawing: Drawing, number: int) -> str:
-    return _dot_text(drawing.nodes[number].id)
+def _format_dot_id(drawing: Drawing, number: int) -> str:
+    return _quote_dot(drawing.nodes[number].id)
 
 
-def _dot_text(text: str) -> str:
+def _quote_dot(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(one if one.isprintable() else " " for one in escaped) + '"'
 
 
-def mermaid(drawing: Drawing) -> str:
-    """Mermaid: services are subgraphs; tasks get short names, as ids have letters it reads."""
+def format_mermaid(drawing: Drawing) -> str:
+    """Format as Mermaid: services are subgraphs. Tasks get short names, because ids contain syntax
+    characters."""
     lines = ["flowchart LR"]
     for position, (service, rows) in enumerate(drawing.services.items()):
-        lines.append(f'  subgraph s{position}["{mermaid_text(service or "(no service)")}"]')
+        lines.append(f'  subgraph s{position}["{escape_mermaid(service or "(no service)")}"]')
         for row in rows:
             node = drawing.nodes[row]
-            lines.append(f'    n{row}["{mermaid_text(node.id)}"]:::{node.action.value}')
+            lines.append(f'    n{row}["{escape_mermaid(node.id)}"]:::{node.action.value}')
         lines.append("  end")
     lines += [f"  n{need} --> n{number}" for need, number in drawing.edges]
-    lines += [f"  classDef {action.value} {_mermaid_paint(LIGHT[action])}" for action in LIGHT]
+    lines += [
+        f"  classDef {action.value} {_format_mermaid_paint(LIGHT[action])}" for action in LIGHT
+    ]
     return "\n".join(lines)
 
 
-def _mermaid_paint(paint: Paint) -> str:
+def _format_mermaid_paint(paint: Paint) -> str:
     dashes = ",stroke-dasharray:4 3" if paint.dashed else ""
     return f"fill:{paint.fill},stroke:{paint.line},color:{paint.ink}{dashes}"
 
 
-def mermaid_text(text: str) -> str:
-    """Mermaid's own entities: all but plain letters that no grammar and no browser reads."""
+def escape_mermaid(text: str) -> str:
+    """Escape with Mermaid's entities: all but plain characters."""
     return "".join(
-        one if one.isalnum() or one in " :/@._-+()=" else f"#{ord(one)};" for one in printable(text)
+        one if one.isalnum() or one in " :/@._-+()=" else f"#{ord(one)};"
+        for one in escape_controls(text)
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.app.deploy.health import health_url
+from fabric.app.deploy.health import build_health_url
 
 
 @pytest.mark.parametrize(
@@ -15,5 +15,7 @@ from fabric.app.deploy.health import health_url
     ],
 )
 def test_a_path_is_asked_for_below_the_endpoint(said: str, asked: str) -> None:
-    assert health_url(said, "https://live.example/dev") == asked
-    assert health_url(said, "https://live.example/dev/") == asked.replace("dev", "dev/", not said)
+    assert build_health_url(said, "https://live.example/dev") == asked
+    assert build_health_url(said, "https://live.example/dev/") == asked.replace(
+        "dev", "dev/", not said
+    )

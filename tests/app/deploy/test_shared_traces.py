@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from fabric.app.deploy.shared_traces import decoded, encoded
+from fabric.app.deploy.shared_traces import decode_trace_document, encode_trace_document
 from tests.support.documents import mutations
 from tests.support.old_files import old_file
 
@@ -15,16 +15,18 @@ OLD: dict[str, Any] = json.loads(old_file("traces.json"))
 
 
 def test_an_old_document_is_read_and_written_as_it_was() -> None:
-    rows = decoded(old_file("traces.json"), "salt")
+    rows = decode_trace_document(old_file("traces.json"), "salt")
     assert sorted(rows) == ["hello", "sweep"]
-    assert json.dumps(encoded(rows), separators=(",", ":")).encode() == old_file("traces.json")
+    assert json.dumps(encode_trace_document(rows), separators=(",", ":")).encode() == old_file(
+        "traces.json"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"[" * 99_999, b"\xff", b'{"version":3}', b"1"])
 def test_what_is_no_document_says_nothing(content: bytes) -> None:
-    assert decoded(content, "salt") == {}
+    assert decode_trace_document(content, "salt") == {}
 
 
 @given(mutations(OLD))
 def test_a_damaged_document_never_breaks_a_run(document: Any) -> None:
-    assert isinstance(decoded(json.dumps(document).encode(), "salt"), dict)
+    assert isinstance(decode_trace_document(json.dumps(document).encode(), "salt"), dict)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fabric.app.local.dev import DevHearers, DevOptions, dev
+from fabric.app.local.dev import DevHearers, DevOptions, run_dev_loop
 from fabric.app.local.serve import Hearers, ServeOptions, serve
 from fabric.app.local.service import LocalService
 from fabric.app.request import Request, Where
@@ -171,7 +171,7 @@ def test_the_dev_loop_calls_again_what_an_edit_reaches(shop: Workplace) -> None:
 
     thread = threading.Thread(target=work)
     hearers = DevHearers(calls.append, rounds.append, lambda _options: thread.start())
-    report = dev(request("dev"), shop.settings, nobody, DevOptions(watch=True), hearers)
+    report = run_dev_loop(request("dev"), shop.settings, nobody, DevOptions(watch=True), hearers)
     thread.join()
     assert {one.response for one in calls[:2]} == {"one!", "two"}
     assert [one.response for one in calls[2:]] == ["one?"]

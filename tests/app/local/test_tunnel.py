@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from fabric.app.local.tunnel import Tunnel, proven, tunnel_of
+from fabric.app.local.tunnel import Tunnel, parse_tunnel, verify_tunnel
 from fabric.local.tunnel_end import TunnelEnd
 from fabric.model.problems import FabricError
 
@@ -54,19 +54,19 @@ def told_to_end(_seconds: float) -> bool:
 
 def test_the_word_of_this_process_is_the_proof() -> None:
     with answering([MINE]) as (tunnel, asked):
-        assert proven(tunnel, END, at_once)
+        assert verify_tunnel(tunnel, END, at_once)
     assert asked == [f"/.fabric/dev/{END.nonce}"]
 
 
 def test_a_tunnel_that_needs_a_moment_is_given_it() -> None:
     with answering([(502, "starting"), (503, ""), MINE]) as (tunnel, asked):
-        assert proven(tunnel, END, at_once)
+        assert verify_tunnel(tunnel, END, at_once)
     assert len(asked) == 3
 
 
 def test_whoever_ends_meanwhile_waits_for_nobody() -> None:
     with answering([(502, "starting")]) as (tunnel, asked):
-        assert not proven(tunnel, END, told_to_end)
+        assert not verify_tunnel(tunnel, END, told_to_end)
     assert len(asked) == 1
 
 
@@ -83,7 +83,7 @@ def test_what_leads_elsewhere_is_refused_without_its_words(
     answer: tuple[int, str], said: str
 ) -> None:
     with answering([answer]) as (tunnel, asked), pytest.raises(FabricError, match=said) as raised:
-        proven(tunnel, END, at_once)
+        verify_tunnel(tunnel, END, at_once)
     assert raised.value.first.code == "dev/other-tunnel"
     assert "secret" not in str(raised.value)
     assert not any("elsewhere" in path for path in asked)
@@ -93,11 +93,11 @@ def test_nobody_at_the_other_end_is_an_error_in_the_end() -> None:
     with answering([MINE]) as (tunnel, _):
         pass
     with pytest.raises(FabricError) as raised:
-        proven(tunnel, END, at_once)
+        verify_tunnel(tunnel, END, at_once)
     assert raised.value.first.code == "provider/unreachable"
     assert END.nonce not in str(raised.value)
 
 
 def test_an_address_comes_without_what_says_nothing() -> None:
-    assert tunnel_of("http://localhost:80/") == Tunnel("http://localhost:80", "localhost")
-    assert tunnel_of("HTTP://LOCALHOST").host == "localhost"
+    assert parse_tunnel("http://localhost:80/") == Tunnel("http://localhost:80", "localhost")
+    assert parse_tunnel("HTTP://LOCALHOST").host == "localhost"

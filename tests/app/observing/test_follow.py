@@ -19,7 +19,7 @@ from fabric.model.observed import SECOND, FunctionNumbers, LogLine, TimeWindow, 
 from fabric.model.problems import FabricError, Problem
 from fabric.model.records.record import Mode
 from fabric.model.secret import Secret
-from fabric.providers.contract import UNWATCHED, CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import NO_CONTEXT, CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
 from tests.support.records import record
@@ -84,7 +84,7 @@ class FakeSource:
     windows: list[TimeWindow] = field(default_factory=list)
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         assert (service, watch.is_to_end()) == (_SERVICE, False)
         self.windows.append(asked.window)
@@ -96,12 +96,12 @@ class FakeSource:
         return [*found, *found[::2]]
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterator[FunctionNumbers]:
         raise NotImplementedError
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterator[TracedCall]:
         raise NotImplementedError
 
@@ -128,7 +128,7 @@ class Follower:
             return True
 
         stream = LineStream(clock, hear)
-        watch = CallWatch(lambda _: None, lambda: clock.at >= end)
+        watch = CallContext(lambda _: None, lambda: clock.at >= end)
         asked = Observing("logs", TimeWindow(_at(-600), _BEGIN))
         FollowedSource(_target(), self.source, asked, stream, watch, clock.sleep).follow()
         stream.end()
@@ -209,7 +209,7 @@ class SlowSource(FakeSource):
     """One that takes five seconds to answer."""
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
         self.clock.sleep(5)
         return super().log_lines(service, asked, watch)

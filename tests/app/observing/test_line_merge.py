@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.app.observing.line_merge import LineMerge, in_order
+from fabric.app.observing.line_merge import LineMerge, sort_lines
 from fabric.model.observed import LogLine
 
 _HOLD, _MEMORY = 10, 1_000
@@ -69,7 +69,7 @@ def test_a_line_waits_for_those_before_it() -> None:
 
 def test_equal_texts_of_one_moment_are_two_lines_where_their_ids_differ() -> None:
     twins = [line(5, 1), line(5, 2)]
-    assert len(in_order([*twins, *twins])) == 2
+    assert len(sort_lines([*twins, *twins])) == 2
 
 
 def test_what_was_heard_of_long_ago_is_forgotten() -> None:

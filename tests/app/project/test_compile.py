@@ -11,7 +11,7 @@ from fabric.app.project.compile_files import compile_files
 from fabric.app.project.compiled import Compiled
 from fabric.app.request import Request, Where
 from fabric.app.settings import Settings
-from fabric.app.shortcuts.compiled import compiled
+from fabric.app.shortcuts.compiled import compile_or_load
 from fabric.engine.shortcuts.made_when_read import MadeWhenRead
 from fabric.model.names import Verb
 from tests.support.seals import GIVEN_KEY
@@ -50,8 +50,8 @@ def is_kept(made: Compiled) -> bool:
 
 
 def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:
-    assert not is_kept(compiled(ASKED, settings))
-    kept = compiled(ASKED, settings)
+    assert not is_kept(compile_or_load(ASKED, settings))
+    kept = compile_or_load(ASKED, settings)
     long = compile_files(ASKED, settings)
     assert is_kept(kept)
     assert tuple(kept.graph.tasks) == tuple(long.graph.tasks)
@@ -61,7 +61,7 @@ def test_the_kept_graph_is_that_of_the_long_way(settings: Settings) -> None:
 
 def test_nothing_is_kept_where_there_is_no_cache(settings: Settings) -> None:
     (settings.cwd / ".fabric" / "cache").rmdir()
-    compiled(ASKED, settings)
+    compile_or_load(ASKED, settings)
     assert list((settings.cwd / ".fabric").iterdir()) == []
 
 
@@ -100,9 +100,9 @@ def _compose_above(settings: Settings) -> Settings:
 def test_whatever_the_graph_hangs_on_is_noticed(
     settings: Settings, change: Callable[[Settings], Settings]
 ) -> None:
-    compiled(ASKED, settings)
+    compile_or_load(ASKED, settings)
     after = change(settings)
-    made = compiled(ASKED, after)
+    made = compile_or_load(ASKED, after)
     assert not is_kept(made)
     long = compile_files(ASKED, after)
     assert tuple(made.graph.tasks) == tuple(long.graph.tasks)
@@ -110,23 +110,23 @@ def test_whatever_the_graph_hangs_on_is_noticed(
 
 
 def test_other_variables_do_not_matter(settings: Settings) -> None:
-    compiled(ASKED, settings)
+    compile_or_load(ASKED, settings)
     other = MappingProxyType({"LEVEL": "warn", "EDITOR": "vi"})
-    assert is_kept(compiled(ASKED, replace(settings, env=other)))
+    assert is_kept(compile_or_load(ASKED, replace(settings, env=other)))
 
 
 def test_each_request_has_its_own(settings: Settings) -> None:
-    compiled(ASKED, settings)
+    compile_or_load(ASKED, settings)
     build = replace(ASKED, verb=Verb.BUILD)
-    made = compiled(build, settings)
+    made = compile_or_load(build, settings)
     assert not is_kept(made)
     assert [task.kind for task in made.graph.tasks] == ["build"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 40, b"N", b"(\x00"])
 def test_a_damaged_graph_is_made_again(settings: Settings, content: bytes) -> None:
-    compiled(ASKED, settings)
+    compile_or_load(ASKED, settings)
     for path in (settings.cwd / ".fabric" / "cache" / "answers").glob("*.graph"):
         path.write_bytes(content)
-    assert not is_kept(compiled(ASKED, settings))
-    assert is_kept(compiled(ASKED, settings))
+    assert not is_kept(compile_or_load(ASKED, settings))
+    assert is_kept(compile_or_load(ASKED, settings))

@@ -6,14 +6,14 @@ import pytest
 
 from fabric.app.project.endpoints import (
     Sources,
-    foreign_database,
-    foreign_endpoints,
-    plain_endpoints,
+    list_foreign_databases,
+    list_foreign_endpoints,
+    list_plain_endpoints,
 )
-from fabric.app.project.files import EnvPlace, bound_environment, calling_environment
+from fabric.app.project.files import EnvPlace, build_binding_environment, build_client_environment
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
-from fabric.state.backends.shared_key import account
+from fabric.state.backends.shared_key import read_objstore3_account
 from tests.support.project import project
 from tests.support.tool import Tool
 
@@ -72,12 +72,12 @@ TAKEN: list[tuple[Words, Words]] = [
 def test_credentials_of_the_user_go_to_no_host_of_a_checkout(
     filed: Words, process: Words, tmp_path: Path
 ) -> None:
-    foreign = foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process)))
+    foreign = list_foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process)))
     assert len(foreign) == 1
     (tmp_path / ".env").write_text("".join(f"{name}='{text}'\n" for name, text in filed.items()))
     place = EnvPlace(tmp_path, tmp_path)
-    assert foreign[0] not in calling_environment(place, process)
-    bound = bound_environment(place, process)
+    assert foreign[0] not in build_client_environment(place, process)
+    bound = build_binding_environment(place, process)
     assert bound[foreign[0]], "bindings of the config are not concerned"
 
 
@@ -89,10 +89,10 @@ def test_an_address_gets_no_credentials_from_the_other_file(tmp_path: Path) -> N
     for one, other in ((own, shared), (shared, own)):
         one.write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n")
         other.write_text(keys)
-        assert "OBJSTORE1_ENDPOINT_URL" not in calling_environment(place, {})
+        assert "OBJSTORE1_ENDPOINT_URL" not in build_client_environment(place, {})
         one.write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n{keys}")
         other.write_text("COLOR=blue\n")
-        assert calling_environment(place, {})["OBJSTORE1_ENDPOINT_URL"] == _URL
+        assert build_client_environment(place, {})["OBJSTORE1_ENDPOINT_URL"] == _URL
 
 
 def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -
     keys = "CLOUD1_ACCESS_KEY_ID=a\nCLOUD1_SECRET_ACCESS_KEY=b\n"
     (tmp_path / ".env").write_text(f"OBJSTORE1_ENDPOINT_URL={_URL}\n{keys}")
     (tmp_path / "api" / ".env").write_text("OBJSTORE1_ENDPOINT_URL=https://other.example\n")
-    env = calling_environment(EnvPlace(tmp_path / "api", tmp_path), {})
+    env = build_client_environment(EnvPlace(tmp_path / "api", tmp_path), {})
     assert "OBJSTORE1_ENDPOINT_URL" not in env
 
 
@@ -108,7 +108,7 @@ def test_a_refused_address_lets_none_of_the_other_file_through(tmp_path: Path) -
 def test_an_address_with_its_own_credentials_is_used(
     filed: Words, process: Words, tmp_path: Path
 ) -> None:
-    assert foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process))) == ()
+    assert list_foreign_endpoints(Sources(tmp_path, Secret(filed), Secret(process))) == ()
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_plain_http_beyond_this_machine_is_named(
     url: str, tmp_path: Path, *, is_plain: bool
 ) -> None:
     process = {"OBJSTORE1_ENDPOINT_URL": url}
-    found = tuple(plain_endpoints(Sources(tmp_path, Secret({}), Secret(process))))
+    found = tuple(list_plain_endpoints(Sources(tmp_path, Secret({}), Secret(process))))
     assert found == (("OBJSTORE1_ENDPOINT_URL",) if is_plain else ())
 
 
 def test_an_account_is_no_way_to_another_host() -> None:
     with pytest.raises(FabricError) as caught:
-        account({"OBJSTORE3_ACCOUNT": "evil.example/", "OBJSTORE3_KEY": "a2V5"})
+        read_objstore3_account({"OBJSTORE3_ACCOUNT": "evil.example/", "OBJSTORE3_KEY": "a2V5"})
     assert caught.value.first.code == "credentials/missing"
 
 
@@ -193,7 +193,7 @@ FOREIGN_DATABASES = [
 @pytest.mark.parametrize("url", FOREIGN_DATABASES)
 def test_no_password_of_the_user_goes_to_a_database_of_a_checkout(url: str, tmp_path: Path) -> None:
     sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
-    assert foreign_database(sources, "STATE_DB") == ("STATE_DB",)
+    assert list_foreign_databases(sources, "STATE_DB") == ("STATE_DB",)
 
 
 @pytest.mark.parametrize(
@@ -211,4 +211,4 @@ def test_a_database_with_its_own_password_or_on_this_machine_is_used(
     url: str, tmp_path: Path
 ) -> None:
     sources = Sources(tmp_path, Secret({"STATE_DB": url}), Secret(_OWN_PASSWORD))
-    assert not foreign_database(sources, "STATE_DB")
+    assert not list_foreign_databases(sources, "STATE_DB")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.memory.file_index import FileIndex, settled
+from fabric.engine.memory.file_index import FileIndex, is_settled
 from fabric.model.task import Output, Task
 from fabric.model.task_id import TaskId
-from fabric.system.clock import file_time_ns
+from fabric.system.clock import read_file_time_ns
 from fabric.tasks.contract import Made, TaskTools
 from tests.support.fakes import Bench, JoinInputs, JoinKind, join
 from tests.support.in_process import project
@@ -35,10 +35,10 @@ def test_an_edit_during_a_task_is_met_by_the_next_run_whatever_our_clock_says(
     tmp_path: Path,
 ) -> None:
     """The bench's clock is an hour ahead of the file system's."""
-    bench = Bench(tmp_path, EditingKind(), stamp=file_time_ns)
+    bench = Bench(tmp_path, EditingKind(), stamp=read_file_time_ns)
     bench.write(a="old")
     bench.run(join("a", "a"))
-    again = Bench(tmp_path, stamp=file_time_ns)
+    again = Bench(tmp_path, stamp=read_file_time_ns)
     again.run(join("a", "a"))
     assert again.kind.ran == ["join:a"]
     assert (tmp_path / "out/a.txt").read_text() == "new"
@@ -47,10 +47,10 @@ def test_an_edit_during_a_task_is_met_by_the_next_run_whatever_our_clock_says(
 def test_an_input_that_is_other_than_when_it_was_decided_on_has_moved(tmp_path: Path) -> None:
     """No time is looked at: by the stamps, all of this is long ago."""
     (tmp_path / "a").write_text("old")
-    files = FileIndex(tmp_path, sealed(tmp_path / "index"), now_ns=file_time_ns(tmp_path))
+    files = FileIndex(tmp_path, sealed(tmp_path / "index"), now_ns=read_file_time_ns(tmp_path))
     files.digest("a")
     (tmp_path / "a").write_text("new")
-    late = file_time_ns(tmp_path) + 3600 * SECOND
+    late = read_file_time_ns(tmp_path) + 3600 * SECOND
     assert files.after(["a"], late)[1] == ("a",)
     assert files.after(["a"], late)[1] == ()
 
@@ -69,12 +69,12 @@ def test_an_input_that_is_other_than_when_it_was_decided_on_has_moved(tmp_path: 
 def test_a_stamp_proves_something_once_a_later_write_has_another(
     stamps: tuple[int, ...], now: int, *, proves: bool
 ) -> None:
-    assert settled(stamps, lambda: now) is proves
+    assert is_settled(stamps, lambda: now) is proves
 
 
 def test_the_time_of_files_is_between_those_of_a_file_before_and_after(tmp_path: Path) -> None:
     (tmp_path / "before").write_text("")
-    now = file_time_ns(tmp_path)
+    now = read_file_time_ns(tmp_path)
     (tmp_path / "after").write_text("")
     before, after = ((tmp_path / name).stat().st_ctime_ns for name in ("before", "after"))
     assert before <= now <= after

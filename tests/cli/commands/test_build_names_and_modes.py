@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.include import included
+from fabric.runtimes.include import collect_included
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project
 from tests.support.runtimes_project import node, python, write
@@ -105,7 +105,7 @@ def test_the_owners_bit_says_what_may_be_run_whoever_asks(
     """To root anything may be run that has any of the bits."""
     write(tmp_path, {"api/run.sh": "", "api/src/hello.js": ""})
     (tmp_path / "api/run.sh").chmod(mode)
-    found = included(tmp_path, python(include=("run.sh",)))
+    found = collect_included(tmp_path, python(include=("run.sh",)))
     assert [file.executable for file in found.files] == [runs]
     script = f"touch $FABRIC_OUT_DIR/made; chmod {mode:o} $FABRIC_OUT_DIR/made"
     runtimes = Runtimes(tmp_path / "tools", {"PATH": os.defpath}, install=False)

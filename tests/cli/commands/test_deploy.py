@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from fabric.model.catalog import PROVIDER_IDS
-from fabric.system.schemas import schema_text
+from fabric.system.schemas import read_schema_text
 from tests.support.in_process import project
 from tests.support.moving_provider import moving_provider
 from tests.support.project import PYTHON, Project, handler, service
@@ -82,7 +82,7 @@ def test_a_state_is_what_its_schema_says(tmp_path: Path) -> None:
     made = deployed(tmp_path)
     made.write({"src/one.py": handler("newer")})
     made.fabric("deploy")
-    rules = json.loads(schema_text("state"))
+    rules = json.loads(read_schema_text("state"))
     assert list(jsonschema.Draft7Validator(rules).iter_errors(read(made, STATE))) == []
     assert read(made, STATE)["versions"] != {}
 

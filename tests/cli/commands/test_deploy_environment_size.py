@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fabric.config.rules.deployable import plan_problems
-from fabric.config.rules.env_size import LONG_ADDRESS, excess, size_of
+from fabric.config.rules.env_size import LONG_ADDRESS, find_excess_problem, measure_environment
 from fabric.model.catalog import PROVIDERS, ProviderFacts
-from fabric.model.late_values import placeholder
+from fabric.model.late_values import format_placeholder
 from tests.support.config_texts import loaded
 from tests.support.in_process import compose
 from tests.support.project import Project, service
@@ -109,12 +109,12 @@ def test_every_provider_has_its_own_limit_or_none(facts: ProviderFacts) -> None:
 
 
 def test_names_and_values_count_in_bytes() -> None:
-    assert size_of([("ÄB", "é€")], LONG_ADDRESS) == len("ÄBé€".encode())
+    assert measure_environment([("ÄB", "é€")], LONG_ADDRESS) == len("ÄBé€".encode())
 
 
 def test_an_unknown_address_counts_long_where_it_may_give_way_and_short_elsewhere() -> None:
-    env = (("A", f"{placeholder('SERVICE_X_URL')}/v1"),)
-    assert size_of(env, LONG_ADDRESS) == 1 + LONG_ADDRESS + 3
-    crowd = tuple((f"N{number:02d}", placeholder("SERVICE_X_URL")) for number in range(60))
-    assert size_of(crowd, LONG_ADDRESS) > 4096
-    assert excess("f", crowd, "cloud1-lambda") is None
+    env = (("A", f"{format_placeholder('SERVICE_X_URL')}/v1"),)
+    assert measure_environment(env, LONG_ADDRESS) == 1 + LONG_ADDRESS + 3
+    crowd = tuple((f"N{number:02d}", format_placeholder("SERVICE_X_URL")) for number in range(60))
+    assert measure_environment(crowd, LONG_ADDRESS) > 4096
+    assert find_excess_problem("f", crowd, "cloud1-lambda") is None

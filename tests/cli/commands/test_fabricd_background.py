@@ -17,12 +17,12 @@ from fabric.app.settings import Settings
 from fabric.cli.daemon.main import run
 from fabric.cli.start import CommandStart
 from fabric.daemon.options import ServedProject, ServerKind
-from fabric.daemon.process.control import launched, start
+from fabric.daemon.process.control import launch_daemon, start
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.running import RunningDaemon, lock_path
-from fabric.daemon.process.start_note import StartNote
-from fabric.system.life_lock import LifeLock
-from fabric.system.process_identity import this_process
+from fabric.daemon.process.startup_status import StartNote
+from fabric.system.pid_lock import LifeLock
+from fabric.system.process_identity import identify_this_process
 from tests.cli.commands.test_fabricd import fabricd
 from tests.support.daemons import asked, workspace
 from tests.support.in_process import signals_as_before
@@ -120,7 +120,7 @@ def test_a_start_that_lost_against_nobody_is_made_once_more(folder: Path) -> Non
         notes: list[StartNote | None] = []
 
         def launch(order: ServeOrder, settings: Settings) -> StartNote | None:
-            notes.append(launched(order, settings))
+            notes.append(launch_daemon(order, settings))
             looking.close()
             return notes[-1]
 
@@ -146,7 +146,7 @@ def test_one_that_is_another_process_or_lives_elsewhere_is_not_signalled(
     change: dict[str, int | str], tmp_path: Path
 ) -> None:
     """Its number is that of this very process, which would end."""
-    process = replace(this_process(), **change)
+    process = replace(identify_this_process(), **change)
     assert process.pid == os.getpid()
     said = RunningDaemon(process, "127.0.0.1", 1, "0.1.0", "2026-01-02T03:04:05.678Z")
     with held(tmp_path, msgspec.json.encode(said)):

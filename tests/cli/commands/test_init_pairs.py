@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from fabric.scaffold.choices import languages_for, providers_for, templates_for
-from fabric.scaffold.templates import Language, template_of
+from fabric.scaffold.choices import list_languages, list_providers, list_templates
+from fabric.scaffold.templates import Language, find_template
 from tests.support.in_process import project
 from tests.support.project import Project
 
 PAIRS = {
     lang: [
         (template, provider)
-        for template in templates_for()
-        for provider in providers_for(template, lang)
+        for template in list_templates()
+        for provider in list_providers(template, lang)
     ]
     for lang in Language
 }
@@ -41,7 +41,7 @@ def test_every_pair_plans_deploys_and_answers_its_own_event(tmp_path: Path, lang
     deployed = made.json("compose", "deploy")
     assert deployed.code == 0, deployed.err
     for name, (template, _) in found.items():
-        function = template_of(template)
+        function = find_template(template)
         event = f"{name}/event.template.json"
         words = ("-c", name, "--function", function.function, "--event", event)
         response = made.json("invoke", "run", *words).result["response"]
@@ -58,4 +58,4 @@ def test_the_table_has_a_pair_for_each_provider_and_no_python_where_there_is_non
         ("cron", "host1"),
         ("cron", "host2"),
     ]
-    assert languages_for("edge1-workers") == ("ts", "js")
+    assert list_languages("edge1-workers") == ("ts", "js")

@@ -95,4 +95,4 @@ def test_an_event_of_another_kind_is_said_to_be_none_of_http(shop: Project) -> N
     shop.write({"event.json": '{"Records": [{"eventSource": "aws:sqs"}]}'})
     done = shop.json("invoke", "local", "--event", "event.json")
     assert (done.code, done.error["code"]) == (1, "invoke/failed")
-    assert "NotHttpEventError: an event of aws:sqs is no http event" in done.error["message"]
+    assert "NotHttpEventError: an event of aws:sqs is not an HTTP event" in done.error["message"]

@@ -6,18 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.late_values import all_known, filled_in_document, late_names, placeholder
+from fabric.model.late_values import (
+    fill_document,
+    find_late_names,
+    format_placeholder,
+    require_known_values,
+)
 from fabric.model.problems import FabricError
 from fabric.model.secret import Secret
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 from fabric.providers.run_command import Call, CommandEnvironment, Told, run_line
 from fabric.runtimes.invoke import Invocation, invoke
-from fabric.system.http_check import answers, called
+from fabric.system.http_check import call_function, find_unreachable_reason
 from tests.support.in_process import compose
 from tests.support.project import Project, service
 from tests.support.tool import Tool
 
-LATE = placeholder("SERVICE_AUTH_URL")
+LATE = format_placeholder("SERVICE_AUTH_URL")
 EVERYWHERE = """\
 env: {HOME_OF_AUTH: '${env:SERVICE_AUTH_URL}/v1'}
 resources:
@@ -49,7 +54,7 @@ def written_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 def holds_placeholder(content: bytes) -> bool:
     text = content.decode("utf-8", "replace")
-    return bool(late_names(text)) or "\\ue000" in text.lower()
+    return bool(find_late_names(text)) or "\\ue000" in text.lower()
 
 
 def test_every_document_of_a_deploy_command_is_filled_in(tmp_path: Path) -> None:
@@ -91,25 +96,25 @@ def test_no_file_holds_what_is_not_known_yet(tmp_path: Path) -> None:
 
 def refused(what: Mapping[str, str]) -> str:
     with pytest.raises(FabricError) as caught:
-        all_known("it", what.values())
+        require_known_values("it", what.values())
     return caught.value.first.code
 
 
 def test_a_placeholder_is_found_in_a_text_and_in_its_json() -> None:
     assert refused({"plain": f"arn:{LATE}"}) == "config/late-value"
     assert refused({"json": json.dumps({"a": LATE})}) == "config/late-value"
-    all_known("it", ["https://a.test", ""])
+    require_known_values("it", ["https://a.test", ""])
 
 
 def test_documents_are_filled_in_at_every_depth() -> None:
     document = {"a": [LATE, {"b": f"{LATE}/x"}, 1, None, True], LATE: "key"}
-    filled = filled_in_document(document, {"SERVICE_AUTH_URL": 'a"b'})
+    filled = fill_document(document, {"SERVICE_AUTH_URL": 'a"b'})
     assert filled == {"a": ['a"b', {"b": 'a"b/x'}, 1, None, True], 'a"b': "key"}
 
 
 def test_no_border_lets_one_through(tmp_path: Path) -> None:
     call = Call(
-        "FABRIC_X_DEPLOY_CMD", "true", "deploy/command-failed", redaction_of(frozenset(), ())
+        "FABRIC_X_DEPLOY_CMD", "true", "deploy/command-failed", build_redaction(frozenset(), ())
     )
     around = CommandEnvironment(tmp_path, Secret({}))
     invocation = Invocation("f", b"", "main.handler", "python3.11", env=Secret((("A", LATE),)))
@@ -120,8 +125,8 @@ def test_no_border_lets_one_through(tmp_path: Path) -> None:
         ),
         "a command's order": lambda: run_line(call, Told({}, {}, json.dumps([LATE])), around),
         "a function's environment": lambda: invoke(invocation, {}),
-        "a call": lambda: called("POST", f"https://{LATE}/", b"{}", 1),
-        "a health check": lambda: answers(f"https://{LATE}/"),
+        "a call": lambda: call_function("POST", f"https://{LATE}/", b"{}", 1),
+        "a health check": lambda: find_unreachable_reason(f"https://{LATE}/"),
     }
     for name, cross in borders.items():
         with pytest.raises(FabricError) as caught:

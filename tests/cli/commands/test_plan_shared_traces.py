@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from tests.support.in_process import project
 from tests.support.project import Project
 
@@ -21,7 +21,7 @@ _TRACES = ".fabric/state/.archives/shop/dev/cloud1-lambda/traces.json"
 _GUESSES = frozenset(
     digest
     for number in range(10_000)
-    for digest in (digest_fields((f"{number:04}",)), digest_bytes(f"{number:04}".encode()))
+    for digest in (hash_fields((f"{number:04}",)), hash_bytes(f"{number:04}".encode()))
 )
 
 
@@ -50,7 +50,7 @@ def _as_of_the_first_version(made: Project) -> None:
     (tasks,) = document["functions"].values()
     for name, trace in tasks.items():
         if name.startswith("build:"):
-            trace["entries"] = [["env", "PIN", digest_fields(("4711",))]]
+            trace["entries"] = [["env", "PIN", hash_fields(("4711",))]]
     (made.root / _TRACES).write_text(json.dumps({"one": tasks}))
 
 

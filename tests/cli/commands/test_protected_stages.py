@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.app.deploy.protected import confirm_stage
+from fabric.app.deploy.production_guard import confirm_stage
 from fabric.app.project.project import open_project
 from fabric.app.request import Where
 from fabric.app.settings import Settings

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pytest
 
-from fabric.runtimes.requirements import Pin, project_requirements, render_lock
+from fabric.runtimes.requirements import Pin, read_project_requirements, render_lock
 from tests.support.in_process import project
 from tests.support.project import Project, handler
 
@@ -118,7 +118,7 @@ def test_a_lock_that_an_earlier_run_wrote_is_refused_too(
     """It may hold the package of somebody else."""
     source = REFUSED["a path"]
     made = shop(tmp_path, pyproject__toml=MEMBER)
-    text = project_requirements(source)
+    text = read_project_requirements(source)
     made.write({"requirements.lock": render_lock("pyproject.toml", text, [Pin("core", "9")])})
     made.write({"pyproject.toml": source})
     assert made.json("package", env=index).error["code"] == "input/package-source"

@@ -11,10 +11,10 @@ from fabric.model.records.record import RecordRef
 from fabric.state.backends.local import Local
 from fabric.state.locks.leases import Terms
 from fabric.state.records.transaction import LockPolicy
-from fabric.state.records.under_lock import locked
+from fabric.state.records.under_lock import lock_records
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 from tests.support.in_process import project
 from tests.support.project import PYTHON, PYTHON_SOURCES, Project
 from tests.support.router_project import (
@@ -523,8 +523,8 @@ def test_who_holds_the_name_is_told_and_can_be_unlocked(made: Project) -> None:
     store = Local(made.root / ".fabric/state")
     place = RecordStore(made.root / ".fabric", BackEndPair(store, store))
     ref = RecordRef("shop", "dev", "router")
-    policy = LockPolicy(this_process(), SystemClock(), Terms())
-    with locked(place, {ref: 0}, "router dns-shift", policy):
+    policy = LockPolicy(identify_this_process(), SystemClock(), Terms())
+    with lock_records(place, {ref: 0}, "router dns-shift", policy):
         done = made.json("router", "dns-sync")
         assert (done.code, done.error["code"]) == (75, "lock/held")
         assert "force-unlock" in done.error["hint"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.router.steps import steps_of
+from fabric.router.steps import parse_steps
 from tests.support.in_process import project
 from tests.support.project import Done, Project, ended, environment, started
 from tests.support.router_project import (
@@ -72,7 +72,7 @@ def test_a_dry_run_of_steps_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("steps", ["", "5,", "five", "0,5", "5,101", "50,5", "5,5", "100,5"])
 def test_steps_that_are_none_are_refused(steps: str) -> None:
     with pytest.raises(FabricError) as caught:
-        steps_of(steps, 2)
+        parse_steps(steps, 2)
     assert caught.value.first.code == "usage/bad-steps"
 
 
@@ -83,7 +83,7 @@ def test_steps_that_are_none_are_refused(steps: str) -> None:
 def test_the_last_step_may_be_reached_by_the_one_before(
     steps: str, others: int, percents: tuple[int, ...]
 ) -> None:
-    assert steps_of(steps, others) == percents
+    assert parse_steps(steps, others) == percents
 
 
 @pytest.mark.parametrize(

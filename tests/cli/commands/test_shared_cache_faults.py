@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.hashing import digest_bytes, digest_fields
+from fabric.model.hashing import hash_bytes, hash_fields
 from fabric.model.names import Digest
 from fabric.remote.contract import ObjectKind, ObjectName
-from fabric.remote.seal import keys_of, open_object
+from fabric.remote.seal import open_object, parse_seal_keys
 from tests.support.git import commit
 from tests.support.project import Done, Project
 from tests.support.servers.faulty_store import FaultyStore, StoreFault, faulty_store
@@ -140,7 +140,7 @@ def test_no_object_holds_a_value_or_a_plain_digest_of_an_input(
     machine = first_machine(tmp_path, CONFIG + command)
     machine.write({"pin.txt": "4711"})
     package(machine, env)
-    digests = (digest_fields((SECRET,)), digest_bytes(SECRET.encode()), digest_bytes(b"4711"))
+    digests = (hash_fields((SECRET,)), hash_bytes(SECRET.encode()), hash_bytes(b"4711"))
     bodies = [opened(path, stored) for path, stored in store.objects.items()]
     assert any(b"pin.txt" in body for body in bodies)
     for canary in (SECRET, *digests):
@@ -151,7 +151,7 @@ def opened(path: str, stored: bytes) -> bytes:
     """What is in an object, for who has the key."""
     digest = Digest(path.rpartition("/")[2])
     kinds = (ObjectKind.HEAD,) if "/ac/" in path else (ObjectKind.SEGMENT, ObjectKind.PACK)
-    found = [open_object(keys_of(KEY), ObjectName(kind, digest), stored) for kind in kinds]
+    found = [open_object(parse_seal_keys(KEY), ObjectName(kind, digest), stored) for kind in kinds]
     (body,) = [one.body for one in found if one]
     return body
 

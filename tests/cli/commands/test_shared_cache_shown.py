@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from fabric.app.shared_cache import head_words
+from fabric.app.shared_cache import list_head_names
 from fabric.remote.contract import ChangingCarrier
 from fabric.remote.heads import WHOLE_SECONDS, decode_head, encode_head
-from fabric.remote.seal import head_name, keys_of, open_object, seal_head
+from fabric.remote.seal import build_head_name, open_object, parse_seal_keys, seal_head
 from tests.support.project import Project, environment, in_child
 from tests.support.servers.fleet import Fleet
 from tests.support.shared_caches import KEY, CachePlaceOfTests, on_objstore2
@@ -51,11 +51,11 @@ def is_built(machine: Project) -> bool:
 
 def made_older(machine: Project, place: CachePlaceOfTests) -> None:
     """Its heads say that all was sent longer ago than it may be."""
-    keys = keys_of(KEY)
+    keys = parse_seal_keys(KEY)
     with place.carrier() as carrier:
         assert isinstance(carrier, ChangingCarrier)
-        for word in head_words(machine.root, environment(machine.home)).write:
-            name = head_name("main", word)
+        for word in list_head_names(machine.root, environment(machine.home)).write:
+            name = build_head_name("main", word)
             stored = carrier.get(name)
             opened = open_object(keys, name, stored) if stored else None
             head = decode_head(opened.body) if opened else None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabric.model.records.record_json import checksum_of
+from fabric.model.records.record_json import compute_checksum
 from tests.support.in_process import compose, project
 from tests.support.project import Project, handler, service
 
@@ -36,7 +36,7 @@ def document(made: Project, path: str = STATE) -> dict[str, Any]:
 def rewritten(made: Project, path: str = STATE, target: str = "", **changes: Any) -> None:
     """A record as somebody else would have written it: its checksum fits."""
     changed = {**document(made, path), **changes}
-    changed["checksum"] = checksum_of(changed)
+    changed["checksum"] = compute_checksum(changed)
     made.write({target or path: json.dumps(changed)})
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 
 from fabric.model.catalog import PROVIDERS
-from fabric.model.distribution import Extra, requirement
+from fabric.model.distribution import Extra, format_requirement
 from fabric.providers.registry import REAL_PROVIDERS
 from tests.support.project import REPO, Done, environment
 from tests.support.without_extras import attempts
@@ -62,11 +62,11 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 def test_what_needs_a_package_names_it_and_the_command(ended: Ended, name: str) -> None:
     found = {one["code"]: one for one in ended.commands[name].error["problems"]}
     problem = found[CODES[name.split()[0]]]
-    assert problem["hint"] == f"pip install '{requirement(EXTRAS.get(name, Extra.CLOUD))}'"
+    assert problem["hint"] == f"pip install '{format_requirement(EXTRAS.get(name, Extra.CLOUD))}'"
 
 
 def test_a_call_that_no_check_came_before_says_the_same(ended: Ended) -> None:
-    told = f"deploy/not-installed pip install '{requirement(Extra.CLOUD)}'"
+    told = f"deploy/not-installed pip install '{format_requirement(Extra.CLOUD)}'"
     assert ended.calls == dict.fromkeys((one.id for one in PROVIDERS if one.packages), told)
 
 
@@ -81,13 +81,13 @@ def test_builds_go_on_without_a_shared_cache(ended: Ended, name: str) -> None:
     done = ended.commands[name]
     assert done.result["summary"]["ran"] == 1
     assert "cache/remote-off" in done.err
-    assert requirement(Extra.CLOUD) in done.err
+    assert format_requirement(Extra.CLOUD) in done.err
 
 
 def test_a_run_without_its_exporter_goes_on_and_warns(ended: Ended) -> None:
     done = ended.commands["otel"]
     assert done.result["summary"]["ran"] == 1
-    assert requirement(Extra.OTEL) in done.err
+    assert format_requirement(Extra.OTEL) in done.err
 
 
 def test_doctor_lists_all_packages_that_the_config_needs(ended: Ended) -> None:

@@ -9,12 +9,12 @@ from fabric.app.settings import Settings
 from fabric.cli.daemon.flags import ConfigApiFlags, DaemonFlags
 from fabric.cli.daemon.orders import (
     PlacedOrder,
-    config_api_order,
-    daemon_order,
+    build_config_api_order,
+    build_daemon_order,
     refuse_uninstalled,
 )
-from fabric.cli.flags_of import filled
-from fabric.daemon.exchange import Right
+from fabric.cli.flags_of import fill_flags
+from fabric.daemon.http_types import Right
 from fabric.daemon.options import ServerKind
 from fabric.model.problems import FabricError
 from tests.cli.test_flags import line
@@ -25,8 +25,8 @@ def settings_in(folder: Path, env: Mapping[str, str]) -> Settings:
 
 
 def placed(folder: Path, *words: str, **env: str) -> PlacedOrder:
-    flags = filled(DaemonFlags, line(DaemonFlags, *words))
-    return daemon_order(flags, settings_in(folder, env))
+    flags = fill_flags(DaemonFlags, line(DaemonFlags, *words))
+    return build_daemon_order(flags, settings_in(folder, env))
 
 
 def refused(folder: Path, *words: str, **env: str) -> str:
@@ -44,8 +44,8 @@ def test_without_options_it_is_as_documented(tmp_path: Path) -> None:
     assert (options.cache.url, options.cache.seconds) == ("", 300)
     assert options.cache.prefix == "fabric:daemon:api:"
     assert options.door.per_minute == 0
-    flags = filled(ConfigApiFlags, line(ConfigApiFlags))
-    other = config_api_order(flags, settings_in(tmp_path, {})).order.options
+    flags = fill_flags(ConfigApiFlags, line(ConfigApiFlags))
+    other = build_config_api_order(flags, settings_in(tmp_path, {})).order.options
     assert (other.kind, other.door.port) == (ServerKind.CONFIG_API, 8765)
 
 

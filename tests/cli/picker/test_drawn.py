@@ -4,14 +4,14 @@ import pytest
 
 from fabric.cli.picker.drawn import (
     TerminalSize,
-    answered_line,
-    cells,
     cut,
-    picker_lines,
-    text_lines,
+    draw_answered,
+    draw_picker,
+    draw_text_prompt,
+    measure_cells,
 )
 from fabric.cli.picker.keys import Key
-from fabric.cli.picker.state import ListedChoice, PickerState, TextState, picker
+from fabric.cli.picker.state import ListedChoice, PickerState, TextState, start_picker
 from fabric.views.style import Style
 
 WIDE = TerminalSize(80, 24)
@@ -20,18 +20,18 @@ PLAIN = Style()
 
 def many(count: int) -> PickerState:
     choices = tuple(ListedChoice(f"choice-{number}", "a note") for number in range(count))
-    return picker("Which", choices, "choice-0")
+    return start_picker("Which", choices, "choice-0")
 
 
 def test_the_choice_is_pointed_at_also_without_colour() -> None:
-    lines = picker_lines(many(2).after(Key.DOWN), WIDE, PLAIN)
+    lines = draw_picker(many(2).after(Key.DOWN), WIDE, PLAIN)
     assert lines[:3] == ("? Which:", "  choice-0  a note", "> choice-1  a note")
 
 
 def test_a_long_list_scrolls_so_that_the_choice_is_seen() -> None:
     state = many(40)
     for _ in range(40):
-        lines = picker_lines(state, WIDE, PLAIN)
+        lines = draw_picker(state, WIDE, PLAIN)
         assert f"> {state.answer}  a note" in lines
         assert len(lines) == 14
         assert "40 total" in lines[-1]
@@ -41,33 +41,33 @@ def test_a_long_list_scrolls_so_that_the_choice_is_seen() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
 @pytest.mark.parametrize("columns", [2, 8, 15])
 def test_a_small_window_holds_all_of_it(rows: int, columns: int) -> None:
-    lines = picker_lines(many(40), TerminalSize(columns, rows), PLAIN)
+    lines = draw_picker(many(40), TerminalSize(columns, rows), PLAIN)
     assert len(lines) <= max(2, rows)
-    assert all(cells(line) < max(3, columns) for line in lines)
+    assert all(measure_cells(line) < max(3, columns) for line in lines)
 
 
 def test_where_nothing_fits_it_is_said() -> None:
-    assert "no match" in picker_lines(many(3).after("zz"), WIDE, PLAIN)[1]
+    assert "no match" in draw_picker(many(3).after("zz"), WIDE, PLAIN)[1]
 
 
 def test_wide_signs_take_two_columns_and_marks_none() -> None:
-    assert cells("日a\u0301") == 3
+    assert measure_cells("日a\u0301") == 3
     assert cut("日本語日本語", 8) == "日本語…"
 
 
 def test_of_a_long_text_the_end_is_seen() -> None:
     state = TextState("Name", "", lambda _: "too long").after("a" * 90 + "end").after(Key.ENTER)
-    title, complaint = text_lines(state, TerminalSize(40, 10), PLAIN)
+    title, complaint = draw_text_prompt(state, TerminalSize(40, 10), PLAIN)
     assert title.endswith("aend")
-    assert cells(title) < 40
+    assert measure_cells(title) < 40
     assert complaint == "  too long"
 
 
 def test_a_default_is_shown_until_something_is_typed() -> None:
     state = TextState("Name", "shop", lambda _: "")
-    assert text_lines(state, WIDE, PLAIN) == ("? Name (shop):",)
-    assert text_lines(state.after("x"), WIDE, PLAIN) == ("? Name: x",)
+    assert draw_text_prompt(state, WIDE, PLAIN) == ("? Name (shop):",)
+    assert draw_text_prompt(state.after("x"), WIDE, PLAIN) == ("? Name: x",)
 
 
 def test_what_was_answered_stays_in_one_line() -> None:
-    assert answered_line("Template", "http", WIDE, PLAIN) == "✓ Template: http"
+    assert draw_answered("Template", "http", WIDE, PLAIN) == "✓ Template: http"

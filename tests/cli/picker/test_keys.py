@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.cli.picker.keys import Key, Press, presses
+from fabric.cli.picker.keys import Key, Press, parse_keys_typed
 
 
 def keys_of(sent: bytes) -> list[Press]:
@@ -10,7 +10,7 @@ def keys_of(sent: bytes) -> list[Press]:
     left = [bytes([one]) for one in sent]
     found: list[Press] = []
     while left:
-        found += presses(left.pop(0), lambda _seconds: left.pop(0) if left else b"")
+        found += parse_keys_typed(left.pop(0), lambda _seconds: left.pop(0) if left else b"")
     return found
 
 

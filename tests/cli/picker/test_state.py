@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 
 from fabric.cli.picker.keys import Key, Press
-from fabric.cli.picker.state import ListedChoice, PickerState, Stand, TextState, picker
+from fabric.cli.picker.state import ListedChoice, PickerState, Stand, TextState, start_picker
 
 KINDS = ("http", "queue", "cron", "storage", "eventbus", "pubsub")
 CHOICES = tuple(ListedChoice(one) for one in KINDS)
@@ -16,7 +16,7 @@ def after(state: PickerState, *keys: Press) -> PickerState:
 
 
 def kinds(*keys: Press) -> PickerState:
-    return after(picker("Template", CHOICES, "http"), *keys)
+    return after(start_picker("Template", CHOICES, "http"), *keys)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,16 @@ def test_cancel_ends_it_also_where_nothing_fits() -> None:
 
 
 def test_a_question_begins_on_its_default_or_on_the_first() -> None:
-    assert picker("Template", CHOICES, "cron").answer == "cron"
-    assert picker("Template", CHOICES, "none").answer == "http"
+    assert start_picker("Template", CHOICES, "cron").answer == "cron"
+    assert start_picker("Template", CHOICES, "none").answer == "http"
 
 
 def test_the_filter_finds_notes_as_well() -> None:
     choices = (ListedChoice("cloud1-lambda", "AWS Lambda"), ListedChoice("edge1-workers"))
-    assert after(picker("Provider", choices, "edge1-workers"), "a", "w").answer == "cloud1-lambda"
+    assert (
+        after(start_picker("Provider", choices, "edge1-workers"), "a", "w").answer
+        == "cloud1-lambda"
+    )
 
 
 def no_blank(text: str) -> str:

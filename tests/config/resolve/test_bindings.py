@@ -9,7 +9,7 @@ from fabric.config.values import QueueTrigger
 from fabric.graph.compile import compile_graph
 from fabric.graph.service_unit import ServiceUnit
 from fabric.model.names import Verb
-from fabric.model.secrecy import without_values
+from fabric.model.secrecy import redact_values
 from tests.support.config_texts import HEAD, ONE, codes, loaded, problems, warned
 
 
@@ -206,7 +206,7 @@ def test_no_message_has_a_secret_in_its_words() -> None:
     ],
 )
 def test_values_are_hidden_wherever_they_stand(text: str, values: set[str], shown: str) -> None:
-    assert without_values(text, values) == shown
+    assert redact_values(text, values) == shown
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from fabric.config.schema.check import check
 from fabric.config.schema.compose import COMPOSE
 from fabric.config.schema.config import CONFIG
-from fabric.config.schema.documents import compose_schema, config_schema
+from fabric.config.schema.documents import build_compose_schema, build_config_schema
 from fabric.config.schema.shapes import Shape
 from fabric.config.yaml.reader import read
 from tests.support.documents import SCALARS, documents, mutations
 
 _CHECKERS = {
-    "config": (CONFIG, jsonschema.Draft7Validator(config_schema())),
-    "compose": (COMPOSE, jsonschema.Draft7Validator(compose_schema())),
+    "config": (CONFIG, jsonschema.Draft7Validator(build_config_schema())),
+    "compose": (COMPOSE, jsonschema.Draft7Validator(build_compose_schema())),
 }
 _DOCUMENTS = {kind: documents(shape) for kind, (shape, _) in _CHECKERS.items()}
 _RELAXED = settings(

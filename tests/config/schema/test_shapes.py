@@ -8,7 +8,7 @@ import pytest
 from fabric.config.schema.check import check
 from fabric.config.schema.compose import COMPOSE
 from fabric.config.schema.config import CONFIG
-from fabric.config.schema.json_schema import schema_of
+from fabric.config.schema.json_schema import build_schema
 from fabric.config.schema.shapes import (
     Anything,
     Either,
@@ -51,7 +51,7 @@ def test_every_key_has_a_description_and_an_example_that_fits(shape: Shape) -> N
 
 
 def test_anything_is_the_empty_schema() -> None:
-    assert schema_of(Anything()) == {}
+    assert build_schema(Anything()) == {}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabric.config.load import ConfigText, load_config
-from fabric.config.yaml.nodes import plain
+from fabric.config.yaml.nodes import convert_to_plain
 from fabric.config.yaml.reader import read
 from fabric.model.problems import FabricError, Problem
 from tests.support.documents import SCALARS
@@ -66,4 +66,4 @@ def test_any_text_with_half_a_binding_is_filled_or_refused(value: str) -> None:
 )
 def test_json_is_read_as_json_means_it(document: Any) -> None:
     text = json.dumps(document)
-    assert plain(read("fabric.yml", text.encode()).root) == document
+    assert convert_to_plain(read("fabric.yml", text.encode()).root) == document

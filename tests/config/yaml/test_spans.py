@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabric.config.yaml.spans import ALIAS, LIST, MAP, NOTHING, SCALAR, Span, spans_of
+from fabric.config.yaml.spans import ALIAS, LIST, MAP, NOTHING, SCALAR, Span, parse_spans
 from tests.support.config_files import config_file
 
 LOADERS = {"fast": getattr(yaml, "CSafeLoader", yaml.SafeLoader), "pure": yaml.SafeLoader}
@@ -39,7 +39,7 @@ def kinds(span: Span) -> object:
 
 @pytest.mark.parametrize("loader", LOADERS)
 def test_spans_have_the_shape_of_the_document(loader: str) -> None:
-    found = spans_of(TEXT.replace("%s", "---"), LOADERS[loader])
+    found = parse_spans(TEXT.replace("%s", "---"), LOADERS[loader])
     assert kinds(found) == {
         "a": SCALAR,
         "b": [SCALAR, {"c": SCALAR, "d": NOTHING}, SCALAR],
@@ -57,7 +57,7 @@ def cut(text: str, span: Span) -> str:
 @pytest.mark.parametrize("loader", LOADERS)
 def test_a_span_is_what_stands_in_the_text(loader: str) -> None:
     text = TEXT.replace("%s", "---")
-    root = spans_of(text, LOADERS[loader])
+    root = parse_spans(text, LOADERS[loader])
     parts = {one.key: cut(text, one.value) for one in root.children}
     assert parts == {
         "a": "plain text\n  that goes on",
@@ -76,7 +76,7 @@ def test_a_span_is_what_stands_in_the_text(loader: str) -> None:
 def test_both_loaders_give_the_same(seed: int) -> None:
     """The pure one takes no tab before a comment."""
     text = config_file(seed).decode("utf-8-sig").replace("\t#", " #")
-    found: list[Any] = [places(spans_of(text, loader)) for loader in LOADERS.values()]
+    found: list[Any] = [places(parse_spans(text, loader)) for loader in LOADERS.values()]
     assert found[0] == found[1]
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from fabric.daemon.cache.answers import AnswerSeal, owner_of
+from fabric.daemon.cache.answers import AnswerSeal, hash_owner
 from fabric.daemon.options import AnswerCache, BodyTrust
 from fabric.daemon.process.order import ServeOrder
 from fabric.manifest import VERSION
@@ -188,7 +188,7 @@ def test_an_answer_that_was_sealed_with_another_key_is_a_miss(
     http.post("/validate", content=CONFIG)
     key = key_of("validate", CONFIG, "dev")
     about = {"version": VERSION, "trust": (False, ()), "workspace": str(shop.settings.cwd)}
-    forged = AnswerSeal(OTHER_SEAL, owner_of(about)).pack(f"{key} given", b'{"ok": "forged"}')
+    forged = AnswerSeal(OTHER_SEAL, hash_owner(about)).pack(f"{key} given", b'{"ok": "forged"}')
     with contextlib.closing(redis.client()) as client:
         epoch = str(client.get(key))[:16]
         client.set(key, epoch.encode() + forged)

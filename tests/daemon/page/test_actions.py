@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from fabric.daemon.actions import action_status
+from fabric.daemon.actions import choose_action_status
 from fabric.daemon.answer_schemas import ACCEPTED, DEPLOY_ACTION, REFUSED, REMOVE_ACTION
 from fabric.model.problems import Problem
 from tests.support.api import Api, api_of
@@ -107,4 +107,4 @@ def test_a_second_action_meanwhile_is_refused_with_the_first(tmp_path: Path) -> 
      ("provider/failed", 422), ("config/unknown-key", 422), ("plan/stale", 422)],
 )  # fmt: skip
 def test_what_is_no_failure_of_the_action_keeps_its_status(code: str, status: int) -> None:
-    assert action_status(Problem(code, "")) == status
+    assert choose_action_status(Problem(code, "")) == status

@@ -10,12 +10,12 @@ from fabric.app.stage_status import StageNow
 from fabric.daemon.answer_schemas import STATUS
 from fabric.daemon.page.assets import POLICY, PageFiles
 from fabric.daemon.page.first_words import with_first_words
-from fabric.daemon.server.keys import key_digest, keys_in
+from fabric.daemon.server.keys import hash_server_key, parse_server_keys
 from fabric.model.records.record import Mode, Record, RecordRef
 from tests.support.dashboards import ServedPage, dashboard, shop_in
 
 FILES = Path(__file__).parents[3] / "fabric" / "daemon" / "page" / "files"
-KEYS = (key_digest("all", "--api-key"), *keys_in("read:look", "keys"))
+KEYS = (hash_server_key("all", "--api-key"), *parse_server_keys("read:look", "keys"))
 
 
 @pytest.fixture

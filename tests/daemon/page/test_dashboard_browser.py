@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.daemon.server.keys import key_digest, keys_in
+from fabric.daemon.server.keys import hash_server_key, parse_server_keys
 from tests.support.browser import Browser, Look, Tab, browser
 from tests.support.dashboards import CONFIG, Relay, ServedPage, dashboard, shop_in, waiting_shop
 from tests.support.until import until
@@ -252,7 +252,7 @@ def test_all_is_done_by_keyboard_with_the_focus_in_sight(
 
 
 def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_path: Path) -> None:
-    with dashboard(shop_in(tmp_path), key_digest("let-me-in", "--api-key")) as page:
+    with dashboard(shop_in(tmp_path), hash_server_key("let-me-in", "--api-key")) as page:
         tab = chromium.visit(page.url())
         assert tab.run(FOCUS) == "key"
         tab.type("wrong")
@@ -272,7 +272,7 @@ def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_pat
 
 
 def test_a_key_that_may_look_sees_no_button_that_works(chromium: Browser, tmp_path: Path) -> None:
-    with dashboard(shop_in(tmp_path), *keys_in("read:look", "keys")) as page:
+    with dashboard(shop_in(tmp_path), *parse_server_keys("read:look", "keys")) as page:
         tab = chromium.visit(page.url())
         tab.type("look")
         tab.press("Enter")

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from fabric.daemon.exchange import Right
+from fabric.daemon.http_types import Right
 from fabric.daemon.server.sessions import MOST_SESSIONS, SESSION_SECONDS, BrowserSessions
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from fabric.daemon.application import ServerLife
-from fabric.daemon.process.ending import EndingTimes, wind_down
+from fabric.daemon.process.ending import EndingTimes, shut_down
 
 TIMES = EndingTimes(to_end=1.0, when_asked=0.5, when_cut=0.2)
 
@@ -59,12 +59,12 @@ def test_runs_have_their_time_and_further_signals_shorten_it(
     ends_at: str, signals: tuple[float, ...], done: list[tuple[str, float]]
 ) -> None:
     life, runs = ServerLife(), Runs(ends_at, signals=signals)
-    wind_down(life, runs, runs.heard, TIMES)
+    shut_down(life, runs, runs.heard, TIMES)
     assert runs.done == done
     assert life.is_draining
 
 
 def test_without_a_run_nothing_is_waited_for() -> None:
     runs = Runs("never", is_over=True)
-    wind_down(ServerLife(), runs, runs.heard, TIMES)
+    shut_down(ServerLife(), runs, runs.heard, TIMES)
     assert (runs.waited, runs.done) == (0.0, [])

@@ -18,26 +18,26 @@ from fabric.daemon.application import (
     Application,
     ServerSurroundings,
 )
-from fabric.daemon.composition import application_of
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
-from fabric.daemon.options import Door, ServedProject, ServerKind
-from fabric.daemon.process.ear import Ear
+from fabric.daemon.composition import build_application
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.options import NetworkOptions, ServedProject, ServerKind
 from fabric.daemon.process.ending import EndingTimes
 from fabric.daemon.process.foreground import run_daemon
-from fabric.daemon.process.listening import listen, url_of
+from fabric.daemon.process.listening import format_server_url, listen
 from fabric.daemon.process.order import ServeOrder
 from fabric.daemon.process.running import (
     AlreadyRunningError,
     RunningDaemon,
+    build_pid_path,
+    find_running,
     lock_path,
-    pid_path,
-    running_in,
 )
 from fabric.daemon.process.service_manager import ServiceManager
 from fabric.daemon.process.serving import ServeTools, serve, wait_for_end
-from fabric.daemon.server.keys import key_digest
-from fabric.daemon.server.limits import ServerLimits, connections_within
-from fabric.daemon.web import web_app
+from fabric.daemon.process.signal_queue import SignalQueue
+from fabric.daemon.server.keys import hash_server_key
+from fabric.daemon.server.limits import ServerLimits, compute_connection_limit
+from fabric.daemon.web import build_web_app
 from fabric.model.problems import FabricError
 from tests.support.until import until
 
@@ -69,7 +69,7 @@ class Around:
 
     order: ServeOrder
     settings: Settings
-    ear: Ear = field(default_factory=Ear)
+    ear: SignalQueue = field(default_factory=SignalQueue)
     runs: OneRun = field(default_factory=OneRun)
     lines: list[dict[str, Any]] = field(default_factory=list)
     ports: list[int] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Around:
             ApiRoute("POST", "/deploy", "deploy", Right.CHANGE, deploy, "Deploy."),
         )
         self.made.append(around)
-        return Application(web_app(routes), routes, self.runs)
+        return Application(build_web_app(routes), routes, self.runs)
 
     @property
     def tools(self) -> ServeTools:
@@ -144,14 +144,14 @@ def served(folder: Path, *, has_run: bool = False) -> Iterator[Around]:
 
 def test_it_says_who_it_is_for_as_long_as_it_serves(tmp_path: Path) -> None:
     with served(tmp_path) as found:
-        daemon = running_in(tmp_path)
+        daemon = find_running(tmp_path)
         assert isinstance(daemon, RunningDaemon)
         assert daemon.port == found.ports[0]
-        assert pid_path(tmp_path).read_text() == f"{daemon.process.pid}\n"
-        assert pid_path(tmp_path).stat().st_mode & 0o777 == 0o600
+        assert build_pid_path(tmp_path).read_text() == f"{daemon.process.pid}\n"
+        assert build_pid_path(tmp_path).stat().st_mode & 0o777 == 0o600
         assert found.ask("GET", "/healthz") == (200, {"ok": True})
-    assert running_in(tmp_path) is None
-    assert not pid_path(tmp_path).exists()
+    assert find_running(tmp_path) is None
+    assert not build_pid_path(tmp_path).exists()
     assert [line["event"] for line in found.lines if line["event"] != "request"] == [
         "started", "stopping", "stopped",
     ]  # fmt: skip
@@ -172,7 +172,7 @@ def test_while_runs_end_it_serves_and_is_not_ready(tmp_path: Path) -> None:
         found.ear.ring()
         until(lambda: found.ask("GET", "/readyz")[0] == 503)
         assert found.ask("GET", "/healthz")[0] == 200
-        assert isinstance(running_in(tmp_path), RunningDaemon)
+        assert isinstance(find_running(tmp_path), RunningDaemon)
         found.runs.is_over.set()
         asking.join()
         assert answers == [200]
@@ -184,7 +184,7 @@ def test_a_second_signal_asks_runs_to_stop_at_once(tmp_path: Path) -> None:
         until(lambda: found.made[0].life.is_draining)
         found.ear.ring()
         until(found.runs.is_over.is_set)
-        until(lambda: running_in(tmp_path) is None)
+        until(lambda: find_running(tmp_path) is None)
 
 
 def test_what_only_the_server_knows_is_handed_to_nobody(tmp_path: Path) -> None:
@@ -196,14 +196,14 @@ def test_what_only_the_server_knows_is_handed_to_nobody(tmp_path: Path) -> None:
 def test_a_file_that_is_no_record_is_a_daemon_that_has_not_said_who_it_is(tmp_path: Path) -> None:
     with served(tmp_path):
         lock_path(tmp_path).write_text("nonsense")
-        assert running_in(tmp_path) is not None
-        assert not isinstance(running_in(tmp_path), RunningDaemon)
+        assert find_running(tmp_path) is not None
+        assert not isinstance(find_running(tmp_path), RunningDaemon)
 
 
 def test_both_servers_say_how_they_are_and_which_version(tmp_path: Path) -> None:
     found = Around(order_in(tmp_path), settings_in(tmp_path))
-    order = replace(found.order, digests=(key_digest("k", "--api-key"),))
-    tools = replace(found.tools, make=application_of)
+    order = replace(found.order, digests=(hash_server_key("k", "--api-key"),))
+    tools = replace(found.tools, make=build_application)
     thread = threading.Thread(target=serve, args=(order, found.settings, tools))
     thread.start()
     until(lambda: bool(found.ports))
@@ -238,16 +238,16 @@ def test_an_address_of_another_machine_is_told(address: str) -> None:
 
 
 def test_a_server_is_reached_where_this_machine_reaches_it() -> None:
-    everywhere = Door().address
-    assert url_of(everywhere, 1) == "http://127.0.0.1:1"
-    assert url_of("::", 1) == "http://[::1]:1"
-    assert url_of("host", 1) == "http://host:1"
+    everywhere = NetworkOptions().address
+    assert format_server_url(everywhere, 1) == "http://127.0.0.1:1"
+    assert format_server_url("::", 1) == "http://[::1]:1"
+    assert format_server_url("host", 1) == "http://host:1"
 
 
 def test_connections_leave_room_for_other_files() -> None:
-    assert connections_within(ServerLimits(), 20_000) == 2500
-    assert connections_within(ServerLimits(), 1024) == 768
-    assert connections_within(ServerLimits(), 100) == 64
+    assert compute_connection_limit(ServerLimits(), 20_000) == 2500
+    assert compute_connection_limit(ServerLimits(), 1024) == 768
+    assert compute_connection_limit(ServerLimits(), 100) == 64
 
 
 @dataclass

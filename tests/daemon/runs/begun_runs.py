@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fabric.app.held_run import held_run
+from fabric.app.cancellable_run import get_held_run
 from fabric.app.settings import Settings
 from fabric.daemon.runs.event_lines import Beat, EventLine
 from fabric.daemon.runs.run_queue import RunLimits
@@ -16,7 +16,7 @@ from fabric.graph.taskgraph import TaskGraph
 from fabric.model.events import RunEnded, RunStarted, TaskEnded, TaskStarted
 from fabric.model.outcomes.deployed import RemoveOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report, failure
+from fabric.model.report import Report, make_failure_report
 from fabric.system.clock import Clock, SystemClock
 from tests.support.until import SECONDS
 
@@ -46,7 +46,7 @@ class GatedWork:
     may_end: threading.Event = field(default_factory=threading.Event)
 
     def __call__(self, make_listeners: MakeListeners) -> Report:
-        held = held_run()
+        held = get_held_run()
         assert held is not None
         info = RunInfo(held.id, self.folder / ".fabric", NOTHING, ())
         bus = Bus(held.id, SystemClock(), make_listeners(info))
@@ -68,7 +68,7 @@ class GatedWork:
 
     def _stopped(self, bus: Bus) -> Report:
         self._told(bus, "cancelled")
-        return failure("remove", INTERRUPTED)
+        return make_failure_report("remove", INTERRUPTED)
 
 
 @dataclass

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, read_events, sse_text
+from fabric.daemon.runs.event_lines import Beat, EventLine, StreamItem, encode_sse, read_events
 from fabric.daemon.runs.run_events import RunEvents
 from fabric.model.events import Event, RunEnded, RunStarted, Stamped, TaskEnded, TaskOutput
-from fabric.system.schemas import schema_text
+from fabric.system.schemas import read_schema_text
 from tests.daemon.runs.begun_runs import kinds, numbers
 from tests.support.until import SECONDS
 
@@ -150,17 +150,17 @@ def test_a_stream_is_text_that_a_browser_reads(tmp_path: Path) -> None:
     events = RunEvents(tmp_path / "events")
     events.hear(stamped(OUTPUT))
     (line,) = list(read_events(tmp_path / "events"))
-    text = sse_text(line)
+    text = encode_sse(line)
     head, kind, data, *rest = text.split("\n")
     assert (head, kind, rest) == ("id: 1", "event: task_output", ["", ""])
     document = json.loads(data.removeprefix("data: "))
     assert document["text"] == OUTPUT.text
-    assert jsonschema.Draft7Validator(json.loads(schema_text("events"))).is_valid(document)
-    assert sse_text(Beat()).startswith(":")
-    assert sse_text(Beat()).endswith("\n\n")
+    assert jsonschema.Draft7Validator(json.loads(read_schema_text("events"))).is_valid(document)
+    assert encode_sse(Beat()).startswith(":")
+    assert encode_sse(Beat()).endswith("\n\n")
 
 
 @given(st.text())
 def test_no_event_breaks_its_frame(text: str) -> None:
     line = EventLine(1, "task_output", json.dumps({"text": text}))
-    assert sse_text(line).splitlines()[3:] == [""]
+    assert encode_sse(line).splitlines()[3:] == [""]

@@ -15,8 +15,8 @@ from fabric.daemon.runs.streams import MOST_STREAMS
 from fabric.engine.memory.file_index import is_racy
 from fabric.model.outcomes.deployed import RemoveOutcome
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.model.report import Report, failure
-from fabric.system.clock import file_time_ns
+from fabric.model.report import Report, make_failure_report
+from fabric.system.clock import read_file_time_ns
 from tests.daemon.runs.begun_runs import GatedWork, Keeper, kinds, numbers
 from tests.support.until import SECONDS, until
 
@@ -65,7 +65,7 @@ def test_what_was_edited_right_before_a_run_is_old_enough_to_be_remembered(
     edited, told = tmp_path / "edited", list[bool]()
 
     def work(_: object) -> Report:
-        told.append(is_racy(str(edited), file_time_ns(tmp_path)))
+        told.append(is_racy(str(edited), read_file_time_ns(tmp_path)))
         return Report("remove", RemoveOutcome("dev", (), ()))
 
     edited.write_text("x")
@@ -207,7 +207,9 @@ def test_runs_are_listed_the_newest_first_without_what_they_came_to(keeper: Keep
 
 
 def test_runs_are_there_after_a_restart(keeper: Keeper) -> None:
-    run = keeper.begin(work=keeper.ready(failure("deploy", FabricError(Problem("a/b", "c")))))
+    run = keeper.begin(
+        work=keeper.ready(make_failure_report("deploy", FabricError(Problem("a/b", "c"))))
+    )
     before = keeper.runs.wait(run, SECONDS)
     keeper.runs.close()
     assert Keeper(keeper.folder).runs.get(run) == before

@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fabric.daemon.exchange import ApiAnswer, ApiCall, ApiRoute, Right
-from fabric.daemon.options import Door
+from fabric.daemon.http_types import ApiAnswer, ApiCall, ApiRoute, Right
+from fabric.daemon.options import NetworkOptions
 from fabric.daemon.server.access_log import LineLog
 from fabric.daemon.server.gate import GateRules, RequestGate
-from fabric.daemon.server.hosts import host_names
+from fabric.daemon.server.hosts import build_host_names
 from fabric.daemon.server.http_server import ApiServer
 from fabric.daemon.server.keys import Keys
 from fabric.daemon.server.limits import ServerLimits
@@ -141,17 +141,17 @@ def request(line: str = "GET /readyz", *headers: str, host: str = "localhost") -
 
 @contextlib.contextmanager
 def serving(
-    door: Door | None = None,
+    door: NetworkOptions | None = None,
     keys: Keys | None = None,
     limits: ServerLimits = LIMITS,
     *,
     shared: Callable[[str], bool] = lambda _: True,
 ) -> Iterator[Serving]:
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    asked = replace(door or Door(), address="127.0.0.1")
+    asked = replace(door or NetworkOptions(), address="127.0.0.1")
     app, lines = Application(), list[dict[str, Any]]()
     log = LineLog(SystemClock(), lambda line: lines.append(json.loads(line)))
-    names = host_names(asked.address, "here", asked.hosts)
+    names = build_host_names(asked.address, "here", asked.hosts)
     rules = GateRules(asked, keys or Keys(), names, ApiRouteTable(ROUTES), limits.body_bytes)
     gate, numbers = RequestGate(rules, log.monotonic), itertools.count(1)
     parts = ServerParts(app, gate.admit, log, lambda: f"r{next(numbers)}", shared, limits)

@@ -4,14 +4,14 @@ from ipaddress import ip_network
 
 import pytest
 
-from fabric.daemon.exchange import Right
-from fabric.daemon.options import Door
-from fabric.daemon.server.hosts import host_names, is_cross_site
-from fabric.daemon.server.keys import Keys, key_digest, keys_in
+from fabric.daemon.http_types import Right
+from fabric.daemon.options import NetworkOptions
+from fabric.daemon.server.hosts import build_host_names, is_cross_site
+from fabric.daemon.server.keys import Keys, hash_server_key, parse_server_keys
 from fabric.daemon.server.route_table import UNKNOWN, ApiRouteTable
 from tests.daemon.server.serving import ROUTES, request, serving
 
-KEYS = Keys((key_digest("all", "--api-key"), *keys_in("read:look", "keys")))
+KEYS = Keys((hash_server_key("all", "--api-key"), *parse_server_keys("read:look", "keys")))
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 PATHS = ("/", "/healthz", "/readyz", "/validate", "/deploy", "/runs/7", "/nothing", "/healthz/")
 
@@ -53,20 +53,20 @@ def test_the_key_is_asked_for_before_the_body_is_read() -> None:
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9", "127.0.0.1", "127.0.0.9:1",
     "[::1]:1", "a.localhost", "here", "here.", "mine.example", "localhost."])  # fmt: skip
 def test_names_of_this_machine_are_served(host: str) -> None:
-    with serving(Door(hosts=("Mine.example",))) as found:
+    with serving(NetworkOptions(hosts=("Mine.example",))) as found:
         assert found.ask(request(host=host)).status == 200
 
 
 @pytest.mark.parametrize("host", ["other.example", "localhost.other.example", "127.0.0.1.example",
                                   "192.0.2.1", "mine.example.other", "[::2]", "a b"])  # fmt: skip
 def test_other_names_are_not(host: str) -> None:
-    with serving(Door(hosts=("mine.example",))) as found:
+    with serving(NetworkOptions(hosts=("mine.example",))) as found:
         reply = found.ask(request("GET /healthz", host=host))
         assert (reply.status, reply.code) == (421, "request/unknown-host")
 
 
 def test_without_a_key_only_known_names_are_served_beyond_loopback_too() -> None:
-    found = host_names(Door().address, "here", ())
+    found = build_host_names(NetworkOptions().address, "here", ())
     assert [found.knows(one, "192.0.2.1") for one in ("other.example", "192.0.2.9")] == [False] * 2
     assert [found.knows(one, "192.0.2.1") for one in ("192.0.2.1", "here", "localhost")] == [
         True
@@ -74,14 +74,14 @@ def test_without_a_key_only_known_names_are_served_beyond_loopback_too() -> None
 
 
 def test_with_a_key_any_name_is_served_beyond_loopback_unless_names_were_given() -> None:
-    everywhere = Door().address
-    found = host_names(everywhere, "here", (), has_keys=True)
+    everywhere = NetworkOptions().address
+    found = build_host_names(everywhere, "here", (), has_keys=True)
     assert found.knows("other.example", "192.0.2.1")
     # A page in a browser of this machine may have given its own name to it.
     assert [found.knows(one, "127.0.0.1") for one in ("other.example", "here", "localhost")] == [
         False, True, True,
     ]  # fmt: skip
-    named = host_names(everywhere, "here", ("mine.example",), has_keys=True)
+    named = build_host_names(everywhere, "here", ("mine.example",), has_keys=True)
     asked = ("mine.example", "192.0.2.1", "b.example")
     assert [named.knows(one, "192.0.2.1") for one in asked] == [True, True, False]
 
@@ -122,7 +122,7 @@ def test_a_page_of_another_site_is_refused_also_with_a_key() -> None:
 
 
 def test_after_so_many_requests_a_client_waits_whatever_its_connection() -> None:
-    with serving(Door(per_minute=3)) as found:
+    with serving(NetworkOptions(per_minute=3)) as found:
         replies = [found.ask(request()) for _ in range(4)]
         assert [one.status for one in replies] == [200, 200, 200, 429]
         assert [one.headers["ratelimit-remaining"] for one in replies] == ["2", "1", "0", "0"]
@@ -132,19 +132,19 @@ def test_after_so_many_requests_a_client_waits_whatever_its_connection() -> None
 
 
 def test_what_needs_no_key_is_counted_too_unless_it_is_free() -> None:
-    with serving(Door(per_minute=2), keys=KEYS) as found:
+    with serving(NetworkOptions(per_minute=2), keys=KEYS) as found:
         assert [found.ask(request("GET /page")).status for _ in range(3)] == [200, 200, 429]
         assert found.ask(request("GET /healthz")).status == 200
 
 
 def test_a_thousand_forged_addresses_are_one_client() -> None:
-    with serving(Door(per_minute=3)) as found:
+    with serving(NetworkOptions(per_minute=3)) as found:
         ask = [request("GET /readyz", f"X-Forwarded-For: 10.0.0.{one}") for one in range(5)]
         assert [found.ask(one).status for one in ask] == [200, 200, 200, 429, 429]
 
 
 def test_behind_a_trusted_proxy_each_address_is_a_client() -> None:
-    door = Door(per_minute=1, proxies=(ip_network("127.0.0.0/8"),))
+    door = NetworkOptions(per_minute=1, proxies=(ip_network("127.0.0.0/8"),))
     with serving(door) as found:
         ask = [request("GET /readyz", f"X-Forwarded-For: 10.0.0.{one % 2}") for one in range(3)]
         assert [found.ask(one).status for one in ask] == [200, 200, 429]
@@ -152,7 +152,7 @@ def test_behind_a_trusted_proxy_each_address_is_a_client() -> None:
 
 
 def test_a_refused_key_counts_for_nothing() -> None:
-    with serving(Door(per_minute=1), keys=KEYS) as found:
+    with serving(NetworkOptions(per_minute=1), keys=KEYS) as found:
         assert [found.ask(request()).status for _ in range(3)] == [401, 401, 401]
         assert found.ask(request("GET /readyz", "X-API-Key: all")).status == 200
 

@@ -13,7 +13,7 @@ from fabric.engine.memory.cleanup import Housekeeping, Pruned, Verified, make_ro
 from fabric.engine.memory.daily_cleanup import prune_daily
 from fabric.engine.memory.disk_memo import DiskMemo
 from fabric.engine.memory.memo import STAMP, NoMemo
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError, Problem
 from tests.support.seals import SEAL, sealed
 
@@ -44,7 +44,7 @@ def cache(tmp_path: Path) -> Path:
 
 
 def file_of(cache: Path, content: bytes) -> Path:
-    digest = digest_bytes(content)
+    digest = hash_bytes(content)
     return cache / "blobs" / digest[:2] / digest
 
 
@@ -75,7 +75,7 @@ def test_what_is_damaged_goes_and_stored_plans_with_it(cache: Path) -> None:
 
 def test_a_content_in_a_row_is_read_too(cache: Path) -> None:
     with closing(DiskMemo(cache / "memo", SEAL)) as memo:
-        assert memo.put_all({f"b:{digest_bytes(b'small')}": b"another", "t:x": b"record"})
+        assert memo.put_all({f"b:{hash_bytes(b'small')}": b"another", "t:x": b"record"})
     assert verified(cache) == Verified(6, 1)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.engine.memory.file_index import FileIndex, is_racy, settled
+from fabric.engine.memory.file_index import FileIndex, is_racy, is_settled
 from fabric.graph.traces import ABSENT
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.task import EXECUTABLE, UNREADABLE
 from tests.support.seals import SEAL, sealed
 
@@ -41,11 +41,11 @@ def place(tmp_path: Path) -> Place:
 
 def test_what_did_not_move_is_remembered(place: Place) -> None:
     index = place.opened()
-    assert index.digest("a") == digest_bytes(b"one")
+    assert index.digest("a") == hash_bytes(b"one")
     assert index.unsaved
     index.save()
     again = place.opened()
-    assert again.settled_digest("a") == digest_bytes(b"one")
+    assert again.settled_digest("a") == hash_bytes(b"one")
     assert not again.unsaved
     again.save()
 
@@ -53,9 +53,9 @@ def test_what_did_not_move_is_remembered(place: Place) -> None:
 def test_what_was_written_just_now_is_read_each_time(place: Place) -> None:
     place.opened().save()
     index = place.opened(late=0)
-    assert index.digest("a") == digest_bytes(b"one")
+    assert index.digest("a") == hash_bytes(b"one")
     assert not index.unsaved
-    assert index.settled_digest("a") == digest_bytes(b"one")
+    assert index.settled_digest("a") == hash_bytes(b"one")
     assert index.unsaved, "once the run is over it may be kept"
 
 
@@ -65,7 +65,7 @@ def test_what_became_racy_is_forgotten(place: Place) -> None:
     index.save()
     (place.root / "a").write_text("two")
     again = place.opened(late=0)
-    assert again.digest("a") == digest_bytes(b"two")
+    assert again.digest("a") == hash_bytes(b"two")
     assert again.unsaved
     again.save()
     assert not place.opened(late=0).unsaved
@@ -80,11 +80,11 @@ def test_what_fabric_wrote_itself_is_not_read_back(place: Place) -> None:
 
 def test_a_stamp_of_whole_seconds_is_not_relied_on(place: Place) -> None:
     stamp = place.now() // SECOND * SECOND
-    assert settled([stamp - 3 * SECOND], lambda: stamp)
-    assert not settled([stamp], lambda: stamp + SECOND)
-    assert not settled([stamp + 1], lambda: stamp + 1)
+    assert is_settled([stamp - 3 * SECOND], lambda: stamp)
+    assert not is_settled([stamp], lambda: stamp + SECOND)
+    assert not is_settled([stamp + 1], lambda: stamp + 1)
     times = iter(range(stamp, stamp + 9 * MS, MS))
-    assert not settled([stamp + MS + 1], lambda: next(times)), "it waited: look again"
+    assert not is_settled([stamp + MS + 1], lambda: next(times)), "it waited: look again"
 
 
 def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
@@ -95,7 +95,7 @@ def test_kinds_of_paths_have_words_of_their_own(place: Place) -> None:
     os.mkfifo(place.root / "pipe")
     index = place.opened()
     assert index.digest("folder") == "folder"
-    assert index.digest("run.sh") == digest_bytes(b"#!/bin/sh\n") + EXECUTABLE
+    assert index.digest("run.sh") == hash_bytes(b"#!/bin/sh\n") + EXECUTABLE
     assert index.digest("nowhere") == index.digest("a/below") == ABSENT
     assert index.digest("loop") == index.digest("pipe") == UNREADABLE
     assert index.settled_digest("nowhere") == ABSENT
@@ -108,7 +108,7 @@ def test_what_moved_while_a_task_ran_is_named(place: Place) -> None:
     before = (("a", index.digest("a")),)
     (place.root / "a").write_text("two")
     pairs, moved = index.after(["a", "b"], began, before)
-    assert (moved, dict(pairs)["a"]) == (("a",), digest_bytes(b"two"))
+    assert (moved, dict(pairs)["a"]) == (("a",), hash_bytes(b"two"))
     assert index.after(["b"], began - 120 * SECOND)[1] == ("b",), "stamped since it began"
 
 
@@ -131,7 +131,7 @@ def test_links_are_led_to_where_they_lie(place: Place) -> None:
 def test_an_index_that_cannot_be_read_is_an_empty_one(content: bytes, place: Place) -> None:
     (place.root / "index.bin").write_bytes(content)
     index = place.opened()
-    assert index.digest("a") == digest_bytes(b"one")
+    assert index.digest("a") == hash_bytes(b"one")
     assert index.unsaved
 
 

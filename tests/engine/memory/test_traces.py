@@ -11,7 +11,7 @@ from fabric.engine.memory.durations import Durations
 from fabric.engine.memory.memo import Memo
 from fabric.engine.memory.traces import TraceStore
 from fabric.graph.traces import Trace
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.names import Digest
 from fabric.model.task import Output
 from fabric.model.task_id import TaskId
@@ -31,7 +31,7 @@ def opened(memo: Memo) -> TraceStore:
 
 
 def trace(content: str, ms: int = 7) -> Trace:
-    digest = digest_bytes(content.encode())
+    digest = hash_bytes(content.encode())
     return Trace(digest, (), (("a", content),), (), (), (), (), Digest(digest), Output(digest), ms)
 
 

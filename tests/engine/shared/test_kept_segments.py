@@ -8,9 +8,9 @@ from fabric.engine.shared.kept_segments import (
     KeptSegments,
     LastAsked,
 )
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 
-ONE, TWO = digest_fields(("one",)), digest_fields(("two",))
+ONE, TWO = hash_fields(("one",)), hash_fields(("two",))
 ASKED = LastAsked("cache", "commit", 1000, ok=True, segments=(ONE,))
 
 

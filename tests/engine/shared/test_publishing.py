@@ -5,25 +5,25 @@ from random import Random
 
 import pytest
 
-from fabric.engine.shared.errands import Errands
+from fabric.engine.shared.background_uploads import Errands
 from fabric.engine.shared.learning import Learned
 from fabric.engine.shared.link import HeadWords, SharedLink
 from fabric.engine.shared.publishing import Offer, Publishing
 from fabric.graph.traces import Trace
 from fabric.model.names import Digest
 from fabric.model.task import Output, Task
-from fabric.model.task_id import task_id
+from fabric.model.task_id import build_task_id
 from fabric.model.task_inputs import BuildInputs
 from fabric.remote.contract import CAPS, ObjectKind
-from fabric.remote.seal import keys_of
+from fabric.remote.seal import parse_seal_keys
 from fabric.system.clock import SystemClock
 from tests.support.servers.faulty_store import faulty_store
 from tests.support.shared_caches import KEY, CachePlaceOfTests
 
-LINK = SharedLink(keys_of(KEY), "cache", "main", "0.1", True, True, 3.0, 60.0)  # noqa: FBT003
+LINK = SharedLink(parse_seal_keys(KEY), "cache", "main", "0.1", True, True, 3.0, 60.0)  # noqa: FBT003
 NOBODY_KNOWS = Learned(HeadWords("c", ("commit/c",), ("commit/c",)), {}, {})
 TASK = Task(
-    task_id("build", "shop", "one"), BuildInputs("shop", "one", ".", "one.py", "python3.11")
+    build_task_id("build", "shop", "one"), BuildInputs("shop", "one", ".", "one.py", "python3.11")
 )
 
 

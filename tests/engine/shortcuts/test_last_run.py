@@ -12,9 +12,9 @@ from fabric.engine.memory.pieces import SUFFIX, DamagedPieceError
 from fabric.engine.result import Outcome, RunResult, Status
 from fabric.engine.shortcuts.last_run import (
     LastRun,
-    last_run_of,
-    reached,
-    renewed_run,
+    find_reached_tasks,
+    pack_finished_run,
+    update_packed_run,
 )
 from fabric.engine.shortcuts.last_run_file import (
     LastRunFiles,
@@ -22,9 +22,9 @@ from fabric.engine.shortcuts.last_run_file import (
     save_last_run,
     save_renewed_run,
 )
-from fabric.engine.shortcuts.packing import info_of, packed_info
+from fabric.engine.shortcuts.packing import pack_info, unpack_info
 from fabric.graph.build_graph import build_graph
-from fabric.graph.traces import Trace, static_digest
+from fabric.graph.traces import Trace, compute_static_hash
 from fabric.model.names import Digest
 from fabric.model.problems import Place, Problem
 from fabric.model.project_info import ProjectInfo
@@ -47,7 +47,7 @@ INPUTS: tuple[TaskInputs, ...] = (
 def trace_of(inputs: TaskInputs) -> Trace:
     entries = inputs.entries()
     output = Output(Digest("d"), (), (("handler", "a.b"),))
-    static = static_digest(inputs.kind, entries)
+    static = compute_static_hash(inputs.kind, entries)
     files, links = (("f", "1"),), (("l", "m"),)
     return Trace(static, entries, files, ("g",), (), (), links, Digest("k"), output, 3)
 
@@ -69,7 +69,7 @@ def files_at(folder: Path, cwd: str = "/w") -> LastRunFiles:
 
 
 def kept(folder: Path, salt: bytes = b"salt of 16 bytes") -> LastRun:
-    run = last_run_of(salt, INFO, result_of(TRACES), lambda _: (), "")
+    run = pack_finished_run(salt, INFO, result_of(TRACES), lambda _: (), "")
     save_last_run(files_at(folder), run)
     found = load_last_run(files_at(folder), salt)
     assert found
@@ -78,8 +78,8 @@ def kept(folder: Path, salt: bytes = b"salt of 16 bytes") -> LastRun:
 
 def renewed(folder: Path, last: LastRun, salt: bytes, trace: Trace) -> LastRun | None:
     """The run after another one of its first task alone."""
-    part = reached(last, {0}, INPUTS_BY_KIND)
-    again = renewed_run(last, salt, part, result_of([trace, *TRACES[1:]]), "")
+    part = find_reached_tasks(last, {0}, INPUTS_BY_KIND)
+    again = update_packed_run(last, salt, part, result_of([trace, *TRACES[1:]]), "")
     save_renewed_run(files_at(folder), again)
     return load_last_run(files_at(folder), salt)
 
@@ -182,4 +182,4 @@ def test_a_damaged_piece_is_told_once_and_gone(tmp_path: Path) -> None:
 def test_what_was_said_of_a_project_survives_packing() -> None:
     told = Problem("a/b", "message", "hint", Place("fabric.yml", 3, 4), "frame")
     info = ProjectInfo("/w", "dev", (told, Problem("c/d", "plain")))
-    assert info_of(marshal.loads(marshal.dumps(packed_info(info)))) == info  # noqa: S302
+    assert unpack_info(marshal.loads(marshal.dumps(pack_info(info)))) == info  # noqa: S302

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from fabric.model.observed import SECOND, LogLine, TimeWindow, nanoseconds
+from fabric.model.observed import SECOND, LogLine, TimeWindow, convert_to_nanoseconds
 from fabric.providers.connections import Connections
 from fabric.providers.contract import DeploymentAddress, LiveFunction
-from fabric.providers.observers import observer_of
+from fabric.providers.observers import open_observer
 from fabric.providers.observing import LogQuestion, ObservedService, Observer
 from fabric.system.clock import SystemClock
 from tests.support.cloud1_site import Cloud1Site
@@ -25,7 +25,7 @@ from tests.support.servers.strict_cloud1.client import StrictCloud1
 
 pytestmark = pytest.mark.slow
 
-_NOW = nanoseconds(SystemClock().now()) // SECOND * SECOND
+_NOW = convert_to_nanoseconds(SystemClock().now()) // SECOND * SECOND
 _MINUTE = 60 * SECOND
 _HOUR = TimeWindow(_NOW - 60 * _MINUTE, _NOW)
 _REQUEST = "6f1b2c3d-0000-4000-8000-123456789abc"
@@ -40,7 +40,7 @@ class Observed:
 
     def observer(self, kind: str) -> Observer:
         env = around(self.folder, self.cloud1.environment)
-        return observer_of("cloud1-lambda", kind, env, self.connections)
+        return open_observer("cloud1-lambda", kind, env, self.connections)
 
     @property
     def service(self) -> ObservedService:
@@ -244,7 +244,7 @@ def test_a_source_that_goes_away_and_comes_back_loses_nothing(
     _, said = follower.communicate(timeout=20)
     assert follower.returncode == 0
     assert "retrying" in said
-    assert "it answers again" in said
+    assert "connection restored" in said
 
 
 def test_a_refused_login_is_77_and_named(live: ProviderShop, cloud1: StrictCloud1) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.providers.cloud1.schedules import is_bound_to, own_expression
+from fabric.providers.cloud1.schedules import convert_cron_expression, is_bound_to
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ from fabric.providers.cloud1.schedules import is_bound_to, own_expression
     ],
 )
 def test_a_schedule_means_the_same_at_cloud1(said: str, own: str) -> None:
-    assert own_expression(said) == own
+    assert convert_cron_expression(said) == own
 
 
 def test_a_day_of_the_month_and_of_the_week_cannot_both_be_said() -> None:
     with pytest.raises(ValueError, match="cannot be combined"):
-        own_expression("0 12 1 * mon")
+        convert_cron_expression("0 12 1 * mon")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import FabricError
 from fabric.providers.contract import Artifact, FunctionOrder
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud1_site import Cloud1Site
 from tests.support.orders import HTTP
 from tests.support.servers.strict_cloud1.samples import call
@@ -18,7 +18,7 @@ from tests.support.service_site import timed
 
 pytestmark = pytest.mark.slow
 
-_BRIEF = Waiting(base=0.001, cap=0.001, most=0.01)
+_BRIEF = RetryPolicy(base=0.001, cap=0.001, most=0.01)
 
 
 def shown(site: Cloud1Site) -> Any:
@@ -52,7 +52,7 @@ def large(site: Cloud1Site, folder: Path) -> FunctionOrder:
         )
         archive.writestr(zipfile.ZipInfo("zeros"), bytes(51 << 20))
     content = path.read_bytes()
-    artifact = Artifact(path, digest_bytes(content), len(content), "index.handler", "nodejs20.x")
+    artifact = Artifact(path, hash_bytes(content), len(content), "index.handler", "nodejs20.x")
     return replace(site.order("hello"), artifact=artifact)
 
 

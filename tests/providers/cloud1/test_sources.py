@@ -213,9 +213,9 @@ def test_queues_and_buckets_stay_and_are_named(site: Cloud1Site) -> None:
     site.dissolve()
     assert site.cloud1.left() == {}
     assert site.cloud1.client("s3").list_buckets()["Buckets"]
-    told = [line for line in site.talk if "stays" in line]
+    told = [line for line in site.talk if "are kept" in line]
     assert told == [
-        "hello: its event source is not deleted, because it contains "
+        "hello: its event sources and their content are kept: "
         f"bucket `{uploads(site)}`, queue `work`"
     ]
 

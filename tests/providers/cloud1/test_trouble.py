@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem
-from fabric.model.records.changes import FunctionUnsure, applied
-from fabric.providers.waiting import Waiting
+from fabric.model.records.changes import FunctionUnsure, apply_change
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud1_site import Cloud1Site, changing, make_queue
 from tests.support.orders import HTTP, trigger
 
@@ -65,7 +65,7 @@ def test_after_a_broken_off_release_users_are_led_back(site: Cloud1Site) -> None
 def test_a_function_that_was_never_made_is_passed_over(site: Cloud1Site) -> None:
     site.up(site.order("hello", HTTP))
     assert site.record is not None
-    site.record = applied(site.record, FunctionUnsure("deploy", "bye"))
+    site.record = apply_change(site.record, FunctionUnsure("deploy", "bye"))
     site.release(["hello", "bye"])
     assert said(site) == "one"
     site.dissolve()
@@ -80,7 +80,7 @@ def test_a_role_that_was_just_made_is_waited_for(site: Cloud1Site) -> None:
 
 
 def test_a_role_that_never_can_be_assumed_is_told_with_what_to_do(site: Cloud1Site) -> None:
-    site.waiting = Waiting(base=0.001, cap=0.001, most=0.01)
+    site.waiting = RetryPolicy(base=0.001, cap=0.001, most=0.01)
     site.cloud1.role_is_slow(1000)
     problem = failing(site, HTTP)
     assert problem.code == "provider/role"

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
 from fabric.providers.cloud2.api import BUILDS_AT_ONCE
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud2_site import AT_ONCE, Cloud2Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.cloud2.client import Cloud2Server
@@ -294,7 +294,7 @@ def test_a_build_that_never_ends_is_told(site: Cloud2Site) -> None:
     order = site.order("hello", HTTP)
     site.deploy(order)
     site.cloud2.project.functions[_NAME].state = "DEPLOYING"
-    deployer = replace(site.deployer, building=Waiting(base=0.001, most=0.005))
+    deployer = replace(site.deployer, building=RetryPolicy(base=0.001, most=0.005))
     with pytest.raises(FabricError) as raised:
         deployer.deploy(site.address(), [site.order("hello", HTTP, word="two")])
     assert raised.value.first.code == "provider/not-ready"
@@ -303,7 +303,7 @@ def test_a_build_that_never_ends_is_told(site: Cloud2Site) -> None:
 def test_a_stop_ends_a_wait(site: Cloud2Site) -> None:
     with pytest.raises(FabricError) as raised:
         site.deployer.deploy(
-            site.address(), [site.order("hello", HTTP)], CallWatch(is_to_end=lambda: True)
+            site.address(), [site.order("hello", HTTP)], CallContext(is_to_end=lambda: True)
         )
     assert raised.value.first.code == "provider/interrupted"
     site.up(site.order("hello", HTTP))
@@ -317,7 +317,7 @@ def test_a_build_waits_for_its_turn(site: Cloud2Site) -> None:
         assert builds.acquire(blocking=False)
     with pytest.raises(FabricError) as raised:
         deployer.deploy(
-            site.address(), [site.order("hello", HTTP)], CallWatch(is_to_end=lambda: True)
+            site.address(), [site.order("hello", HTTP)], CallContext(is_to_end=lambda: True)
         )
     assert raised.value.first.code == "provider/interrupted"
     assert site.cloud2.changes() == 0

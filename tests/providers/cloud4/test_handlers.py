@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.providers.contract import FunctionOrder
-from fabric.providers.sources import serving_files
+from fabric.providers.sources import list_server_files
 from tests.support.cloud4_site import Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.http_cases import HTTP_CASES
@@ -202,4 +202,4 @@ def test_what_goes_on_for_longer_than_the_platform_lets_it_is_504(
 
 def test_what_stands_around_a_handler_of_python_is_a_package_of_its_own() -> None:
     """Another one that is called so, and lies on the path, is not taken for it."""
-    assert ("_fabric/fabric/__init__.py", "") in serving_files("python", "invocations")
+    assert ("_fabric/fabric/__init__.py", "") in list_server_files("python", "invocations")

@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.cloud4.own_settings import version_in
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
+from fabric.providers.cloud4.own_settings import parse_version
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cloud4_site import AT_ONCE, Cloud4Site
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
@@ -126,7 +126,7 @@ def test_a_function_that_cannot_be_made_ready_is_told_in_its_words(site: Cloud4S
 
 def test_who_is_asked_to_wait_comes_back_then(site: Cloud4Site) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.cloud4.fault("functions$", method="POST", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -147,7 +147,7 @@ def test_a_stop_ends_a_wait(site: Cloud4Site) -> None:
     site.cloud4.fault("", status=503, times=100)
     address, orders = site.address(), [site.order("hello", HTTP)]
     with pytest.raises(FabricError) as raised:
-        site.deployer.deploy(address, orders, CallWatch(is_to_end=lambda: True))
+        site.deployer.deploy(address, orders, CallContext(is_to_end=lambda: True))
     assert raised.value.first.code == "provider/interrupted"
 
 
@@ -206,7 +206,7 @@ def test_a_function_that_was_made_anew_by_its_name_is_led_to(site: Cloud4Site) -
     site.up(site.order("hello", HTTP, EVERY_HOUR))
     del site.cloud4.account.functions[_NAME]
     site.up(site.order("hello", HTTP, EVERY_HOUR, word="two"))
-    assert version_in(site.live("hello").resource_id).version == "1"
+    assert parse_version(site.live("hello").resource_id).version == "1"
     assert site.said() == "two"
     assert site.cloud4.schedules() == ["@every 60m"]
 

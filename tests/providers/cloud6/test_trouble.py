@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
-from fabric.providers.whisk.clocks import wanted_clocks
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
+from fabric.providers.whisk.clocks import plan_clocks
 from tests.support.function_archive import archive
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE, EVERY_HOUR
@@ -130,14 +130,14 @@ def test_what_says_that_it_is_ours_goes_from_a_package_that_does_not(site: Whisk
 
 
 def test_schedules_of_two_stages_have_names_of_their_own() -> None:
-    first = wanted_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
-    second = wanted_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
+    first = plan_clocks("shop-dev", "x-hello", (EVERY_HOUR,))
+    second = plan_clocks("shop-dev-x", "hello", (EVERY_HOUR,))
     assert first.keys().isdisjoint(second)
 
 
 def test_who_is_asked_to_wait_comes_back_then(site: WhiskSite) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.server.fault("actions", method="PUT", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -158,7 +158,7 @@ def test_a_stop_ends_a_wait(site: WhiskSite) -> None:
     site.server.fault("", status=503, times=100)
     address, orders = site.address(), [site.order("hello", HTTP)]
     with pytest.raises(FabricError) as raised:
-        site.deployer.deploy(address, orders, CallWatch(is_to_end=lambda: True))
+        site.deployer.deploy(address, orders, CallContext(is_to_end=lambda: True))
     assert raised.value.first.code == "provider/interrupted"
 
 

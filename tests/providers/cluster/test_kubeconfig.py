@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.providers.cluster.kubeconfig import check_kubeconfig, checkout_of
+from fabric.providers.cluster.kubeconfig import check_kubeconfig, find_checkout
 
 PLAIN = """\
 apiVersion: v1
@@ -87,6 +87,6 @@ def test_the_project_of_a_service_is_its_repository(tmp_path: Path) -> None:
     service = tmp_path / "services" / "api"
     service.mkdir(parents=True)
     path = written(tmp_path, "exec: {command: touch}")
-    assert checkout_of(service) == tmp_path
-    assert "exec" in refusal(path, checkout_of(service))
-    assert checkout_of(tmp_path.parent) == tmp_path.parent
+    assert find_checkout(service) == tmp_path
+    assert "exec" in refusal(path, find_checkout(service))
+    assert find_checkout(tmp_path.parent) == tmp_path.parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.providers.cluster.observing.pod_logs import said_lines
+from fabric.providers.cluster.observing.pod_logs import parse_log_lines
 from tests.support.cluster_site import ClusterSite
 from tests.support.in_process import project
 from tests.support.provider_shop import ProviderShop
@@ -69,12 +69,15 @@ _STAMP = "2026-01-02T03:04:05.000000001Z"
 @pytest.mark.parametrize("letter", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
 def test_only_a_line_feed_ends_a_line(letter: str) -> None:
     said = f"progress 10%{letter}done: ERROR important"
-    assert [text for _, text in said_lines(f"{_STAMP} {said}\n{_STAMP} next\n")] == [said, "next"]
+    assert [text for _, text in parse_log_lines(f"{_STAMP} {said}\n{_STAMP} next\n")] == [
+        said,
+        "next",
+    ]
 
 
 def test_a_piece_without_a_time_is_the_rest_of_the_line_before() -> None:
     text = f"{_STAMP} first\nthe rest\n\n{_STAMP} second\r\n"
-    assert [one for _, one in said_lines(text)] == ["first\nthe rest\n", "second"]
+    assert [one for _, one in parse_log_lines(text)] == ["first\nthe rest\n", "second"]
 
 
 def test_pods_that_come_later_are_followed_too(live: ProviderShop) -> None:

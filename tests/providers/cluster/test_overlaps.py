@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from fabric.local.routes import HttpRoute, Matched, RouteTable
-from fabric.providers.cluster.ingress import ingress
-from fabric.providers.cluster.names import own_name
-from fabric.providers.cluster.overlaps import needs_gate
+from fabric.providers.cluster.ingress import build_ingress
+from fabric.providers.cluster.names import build_object_name
+from fabric.providers.cluster.overlaps import has_gate_need
 from fabric.providers.cluster.settings import ClusterSettings
 from fabric.providers.contract import DeploymentAddress, FunctionDraft
 from tests.support.route_sets import PLAIN, RoutedRequest, route_sets
@@ -29,7 +29,7 @@ def functions(*routes: HttpRoute) -> list[FunctionDraft]:
 
 def gated(*routes: str) -> bool:
     """Each `METHOD /path function`."""
-    return needs_gate(functions(*(HttpRoute(*one.split()) for one in routes)))
+    return has_gate_need(functions(*(HttpRoute(*one.split()) for one in routes)))
 
 
 @pytest.mark.parametrize(
@@ -73,18 +73,18 @@ def test_without_a_gate_an_ingress_leads_where_a_local_run_does(
     routes: list[HttpRoute], asked: Sequence[RoutedRequest]
 ) -> None:
     made = functions(*routes)
-    if needs_gate(made):
+    if has_gate_need(made):
         return
-    rows, table = ingress(_ADDRESS, made, ClusterSettings()), RouteTable(routes)
+    rows, table = build_ingress(_ADDRESS, made, ClusterSettings()), RouteTable(routes)
     assert rows
     for one in asked:
         found = table.find(one.method, one.path)
         if isinstance(found, Matched) and "//" not in one.path:
             service = service_of([rows], "", one.path)
-            assert service == own_name(_ADDRESS, found.route.function)
+            assert service == build_object_name(_ADDRESS, found.route.function)
 
 
 def test_with_a_gate_all_paths_lead_to_it() -> None:
     made = functions(HttpRoute("GET", "/a", "one"), HttpRoute("GET", "/b/{id}", "other"))
-    rows = ingress(_ADDRESS, made, ClusterSettings(), "shop-dev")
+    rows = build_ingress(_ADDRESS, made, ClusterSettings(), "shop-dev")
     assert {service_of([rows or {}], "", path) for path in ("/a", "/a/", "/b/7")} == {"shop-dev"}

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from fabric.model.problems import FabricError, Problem, exit_code_of
 from fabric.model.records.record import Mode
-from fabric.providers.contract import CallWatch
-from fabric.providers.registry import deployer_of
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.registry import open_deployer
+from fabric.providers.waiting import RetryPolicy
 from tests.support.cluster_site import ClusterSite
 from tests.support.orders import HTTP, around
 from tests.support.servers.cluster.door import UNREACHABLE, Fault, ToolAnswer
@@ -74,7 +74,7 @@ def test_half_an_answer_is_an_error(site: ClusterSite) -> None:
 
 def test_a_namespace_that_is_missing_is_named(site: ClusterSite) -> None:
     environment = {**site.cluster.environment, "CLUSTER_NAMESPACE": "none"}
-    made = deployer_of("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
     with pytest.raises(FabricError, match="the namespace `none` does not exist in the cluster"):
         made.deploy(site.address(), [site.order("hello", HTTP)])
 
@@ -87,7 +87,7 @@ def test_a_context_that_is_not_there_is_told_with_its_variable(
     site: ClusterSite, variable: str, value: str, said: str
 ) -> None:
     environment = {**site.cluster.environment, variable: value}
-    made = deployer_of("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
+    made = open_deployer("cluster-orchestrator", Mode.REAL, around(site.folder, environment))
     with pytest.raises(FabricError, match=said) as caught:
         made.deploy(site.address(), [site.order("hello", HTTP)])
     assert exit_code_of(caught.value.first) == 77
@@ -98,7 +98,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
     names = ("CLUSTER_CONFIG", "CLUSTER_CONTEXT", "CLUSTER_NAMESPACE")
     environment = {"PATH": str(tmp_path), **dict.fromkeys(names, "x")}
     with pytest.raises(FabricError) as caught:
-        deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, environment))
+        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, environment))
     found = caught.value.first
     assert exit_code_of(found) == 77
     assert "`kubectl`" in found.message
@@ -107,7 +107,7 @@ def test_a_tool_that_is_missing_is_told_with_where_to_get_it(tmp_path: Path) -> 
 
 def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(FabricError) as caught:
-        deployer_of("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
+        open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
     said = "(`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE` not set"
     assert caught.value.first.message == said
 
@@ -144,14 +144,14 @@ def test_the_same_order_after_a_rollout_that_failed_fails_again(site: ClusterSit
 
 
 def test_a_rollout_that_takes_too_long_is_told_with_how_far_it_came(site: ClusterSite) -> None:
-    site.waiting = Waiting(base=0.01, cap=0.01, most=0.05)
+    site.waiting = RetryPolicy(base=0.01, cap=0.01, most=0.05)
     found = problem(site, source="await new Promise((done) => setTimeout(done, 60000));")
     assert found.message == "timeout: `shop` has 0 of 1 pods ready after 0 s"
 
 
 def test_a_run_that_is_stopped_stops_to_wait(site: ClusterSite) -> None:
     answers = iter([*[False] * 30, *[True] * 1000])
-    watch = CallWatch(site.talk.append, lambda: next(answers))
+    watch = CallContext(site.talk.append, lambda: next(answers))
     order = site.order("hello", HTTP, source="await new Promise((d) => setTimeout(d, 60000));")
     with pytest.raises(FabricError, match="stopped"):
         site.deployer.deploy(site.address(), [order], watch)

@@ -9,13 +9,13 @@ from msgspec import field
 
 from fabric.model.observed import SECOND, LogLine, TimeWindow
 from fabric.model.secret import Secret
-from fabric.providers.contract import CallWatch, DeploymentAddress, LiveFunction
+from fabric.providers.contract import CallContext, DeploymentAddress, LiveFunction
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
 from fabric.providers.edge1.observing.asking import Edge1Asking, TelemetryQuestion
 from fabric.providers.edge1.observing.following import TailedService, TailPace
 from fabric.providers.edge1.observing.tails import TailEndedError
 from fabric.providers.observing import ObservedService
-from fabric.providers.waiting import Waiting
+from fabric.providers.waiting import RetryPolicy
 
 T = TypeVar("T")
 _ADDRESS = DeploymentAddress("shop", "dev", "edge1-workers", "edge1-workers", "")
@@ -82,8 +82,8 @@ def test_after_an_hour_of_listening_only_the_last_minutes_are_looked_up_again(
         tails.append(SilentTail())
         return tails[-1]
 
-    watch = CallWatch(lambda _: None, lambda: len(asking.windows) > 2)
-    asking = NotedAsking(api, watch, Waiting(sleep=lambda _: None))
+    watch = CallContext(lambda _: None, lambda: len(asking.windows) > 2)
+    asking = NotedAsking(api, watch, RetryPolicy(sleep=lambda _: None))
     followed = TailedService(asking, _SERVICE, begin, TailPace(lambda: now, 0.01))
     followed.follow(_BEGIN - _MINUTE, hear, watch)
     first, *_, last = asking.windows

@@ -14,7 +14,7 @@ import pytest
 
 from fabric.model.observed import SECOND
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.make import account_in
+from fabric.providers.edge1.make import read_account
 from fabric.providers.edge1.observing.tails import ApiTail, Tails, ToolTail
 from tests.support import wrangler
 from tests.support.bundler_cache import ENVIRONMENT
@@ -275,7 +275,7 @@ def test_only_so_many_programs_listen_and_the_interface_to_the_other_workers(
 ) -> None:
     mark = tool(tmp_path, "time.sleep(60)")
     around = {**edge1.environment, "PATH": path_with(tmp_path)}
-    api = Edge1Api(account_in(around, ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")))
+    api = Edge1Api(read_account(around, ("EDGE1_API_TOKEN", "EDGE1_ACCOUNT_ID")))
     tails = Tails(api, str(mark.parent / "tools" / "wrangler"), around, most=1)
     begun = [tails.begin("shop-dev-hello") for _ in range(2)]
     try:

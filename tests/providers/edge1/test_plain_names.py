@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from fabric.model.routing import DesiredRouting, EndpointShare
 from fabric.providers.edge1.routing.plain_wanted import (
+    derive_weights,
+    plan_alias,
     record_comment,
-    wanted_alias,
-    weights_told_by,
 )
-from fabric.router.weights import kept_weights
+from fabric.router.weights import merge_weights
 
 
 def shares(count: int) -> tuple[EndpointShare, ...]:
@@ -22,16 +22,16 @@ def test_who_knows_an_alias_only_leads_the_name_to_the_same_endpoint(
 ) -> None:
     some = shares(count)
     led_to = data.draw(st.sampled_from(some))
-    told = weights_told_by(led_to.host, some)
+    told = derive_weights(led_to.host, some)
     assert sum(weight for _, weight in told) == 100
-    kept = dict(kept_weights(dict(told), [one.label for one in some]))
+    kept = dict(merge_weights(dict(told), [one.label for one in some]))
     again = tuple(EndpointShare(one.label, one.url, kept[one.label]) for one in some)
-    (alias,) = wanted_alias(DesiredRouting("api.example.com", "shop/dev", again, 60))
+    (alias,) = plan_alias(DesiredRouting("api.example.com", "shop/dev", again, 60))
     assert alias.detail == f"60 CNAME {led_to.host}"
 
 
 def test_an_alias_to_somewhere_else_tells_nothing() -> None:
-    assert weights_told_by("elsewhere.example", shares(3)) == ()
+    assert derive_weights("elsewhere.example", shares(3)) == ()
 
 
 @given(st.text(st.characters(codec="ascii", categories=["Ll"]), min_size=1, max_size=200))

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError, Problem
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
 from tests.support.edge1_site import AT_ONCE, Edge1Site
 from tests.support.orders import HTTP, trigger
 from tests.support.servers.edge1.client import Edge1Server
@@ -156,7 +156,7 @@ def test_a_zone_that_is_set_for_something_else_is_left_alone(site: Edge1Site) ->
 
 def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.edge1.throttle(quota=5, left=5, seconds=7)
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -167,7 +167,7 @@ def test_who_is_asked_to_wait_comes_back_then(site: Edge1Site) -> None:
 
 def test_calls_are_spread_when_few_are_left(site: Edge1Site) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(sleep=pauses.append)
+    site.waiting = RetryPolicy(sleep=pauses.append)
     site.edge1.throttle(quota=1200, left=100, seconds=300)
     site.up(site.order("hello", HTTP))
     assert sum(pauses) > 10
@@ -178,7 +178,7 @@ def test_a_stop_ends_a_wait(site: Edge1Site) -> None:
     site.edge1.throttle(quota=5, left=0, seconds=200)
     order = site.order("hello", HTTP)
     with pytest.raises(FabricError) as raised:
-        site.deployer.deploy(site.address(), [order], CallWatch(is_to_end=lambda: True))
+        site.deployer.deploy(site.address(), [order], CallContext(is_to_end=lambda: True))
     assert raised.value.first.code == "provider/interrupted"
 
 

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
 from tests.support.host1_site import AT_ONCE, Host1Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE
@@ -93,7 +93,7 @@ def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host1Site) -> None
     error = refused(site)
     assert error.first.code == "provider/not-ready"
     assert "is still" in error.first.message
-    site.waiting = Waiting(base=0.001, most=0.5)
+    site.waiting = RetryPolicy(base=0.001, most=0.5)
     site.up(site.order("hello", HTTP))
     assert site.host1.deployments() == 1
 
@@ -118,7 +118,7 @@ def test_more_variables_than_a_deployment_takes_are_refused_before_any_call(
 
 def test_who_is_asked_to_wait_comes_back_then(site: Host1Site) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.host1.fault(_CREATE, method="POST", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -140,7 +140,7 @@ def test_a_stop_ends_a_wait(site: Host1Site) -> None:
     site.host1.slow(50)
     address, orders = site.address(), [site.order("hello", HTTP)]
     with pytest.raises(FabricError) as raised:
-        site.deployer.deploy(address, orders, CallWatch(is_to_end=lambda: True))
+        site.deployer.deploy(address, orders, CallContext(is_to_end=lambda: True))
     assert raised.value.first.code == "provider/interrupted"
 
 

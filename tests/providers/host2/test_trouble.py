@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.problems import ExitCode, FabricError
-from fabric.providers.contract import CallWatch
-from fabric.providers.waiting import Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.waiting import RetryPolicy
 from tests.support.host2_site import AT_ONCE, Host2Site
 from tests.support.orders import HTTP
 from tests.support.service_site import BYE
@@ -89,7 +89,7 @@ def test_a_deploy_that_never_gets_ready_is_gone_on_with(site: Host2Site) -> None
     error = refused(site)
     assert error.first.code == "provider/not-ready"
     assert "is still" in error.first.message
-    site.waiting = Waiting(base=0.001, most=0.5)
+    site.waiting = RetryPolicy(base=0.001, most=0.5)
     site.up(site.order("hello", HTTP))
     assert site.host2.deploys() == 1
 
@@ -112,7 +112,7 @@ def test_more_variables_than_a_site_takes_are_refused_before_any_call(site: Host
 
 def test_who_is_asked_to_wait_comes_back_then(site: Host2Site) -> None:
     pauses: list[float] = []
-    site.waiting = Waiting(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
+    site.waiting = RetryPolicy(base=0.001, cap=0.01, most=0.5, sleep=pauses.append)
     site.host2.fault("deploys$", method="POST", status=429, headers={"retry-after": "7"})
     site.up(site.order("hello", HTTP))
     assert site.said() == "one"
@@ -134,7 +134,7 @@ def test_a_stop_ends_a_wait(site: Host2Site) -> None:
     site.host2.slow(50)
     address, orders = site.address(), [site.order("hello", HTTP)]
     with pytest.raises(FabricError) as raised:
-        site.deployer.deploy(address, orders, CallWatch(is_to_end=lambda: True))
+        site.deployer.deploy(address, orders, CallContext(is_to_end=lambda: True))
     assert raised.value.first.code == "provider/interrupted"
 
 

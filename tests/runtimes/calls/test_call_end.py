@@ -2,7 +2,11 @@
 
 import pytest
 
-from fabric.runtimes.calls.call_end import answer_line, missing_hint, other_version
+from fabric.runtimes.calls.call_end import (
+    format_missing_hint,
+    format_version_notice,
+    parse_answer_line,
+)
 
 
 @pytest.mark.parametrize(
@@ -10,7 +14,7 @@ from fabric.runtimes.calls.call_end import answer_line, missing_hint, other_vers
     [("nodejs20.x", "20.1.0"), ("nodejs", "18.0.0"), ("python3.11", "3.11.7"), ("python", "3.12")],
 )
 def test_the_version_that_the_runtime_names_is_nothing_to_tell(runtime: str, version: str) -> None:
-    assert other_version(runtime, version) == ""
+    assert format_version_notice(runtime, version) == ""
 
 
 @pytest.mark.parametrize(
@@ -18,12 +22,12 @@ def test_the_version_that_the_runtime_names_is_nothing_to_tell(runtime: str, ver
     [("nodejs22.x", "20.1.0"), ("nodejs2.x", "20.1.0"), ("python3.1", "3.11.7")],
 )
 def test_another_version_is_told(runtime: str, version: str) -> None:
-    assert version in other_version(runtime, version)
+    assert version in format_version_notice(runtime, version)
 
 
 @pytest.mark.parametrize("line", [b"hello", b"[]", b"{}", b'{"id": "1"}', b"\xff", b""])
 def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
-    assert answer_line(line) is None
+    assert parse_answer_line(line) is None
 
 
 @pytest.mark.parametrize(
@@ -40,5 +44,5 @@ def test_what_the_harness_would_not_say_is_no_answer(line: bytes) -> None:
     ],
 )  # fmt: skip
 def test_a_missing_module_is_answered_with_what_to_install(message: str, hint: str) -> None:
-    assert hint in missing_hint(message)
-    assert bool(missing_hint(message)) == bool(hint)
+    assert hint in format_missing_hint(message)
+    assert bool(format_missing_hint(message)) == bool(hint)

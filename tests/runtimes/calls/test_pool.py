@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from fabric.model.secret import Secret
-from fabric.runtimes.archive import archive
-from fabric.runtimes.calls.call_end import CallEnd, Failing, problem_of
+from fabric.runtimes.archive import build_archive
+from fabric.runtimes.calls.call_end import CallEnd, Failing, build_call_problem
 from fabric.runtimes.calls.function import CodeArchive, LocalFunction
 from fabric.runtimes.calls.pool import HandlerPool, PoolLimits
 from fabric.runtimes.contract import BuiltFile
@@ -172,7 +172,7 @@ def calls(*functions: LocalFunction, limits: PoolLimits | None = None) -> Iterat
 def function(
     language: Language, text: str, name: str = "one", timeout: float = 60, memory: int = 0
 ) -> LocalFunction:
-    content = archive([BuiltFile(language.file, textwrap.dedent(text).encode())])
+    content = build_archive([BuiltFile(language.file, textwrap.dedent(text).encode())])
     code = CodeArchive(sha256(content).hexdigest(), lambda: content)
     return LocalFunction(name, code, "main.handler", language.runtime, Secret(()), timeout, memory)
 
@@ -239,7 +239,7 @@ def test_a_child_that_dies_has_given_no_answer_and_is_followed_by_another(
         first = made.answer({"go": False})
         end = made.call({"go": True})
         assert why(end) is Failing.NO_ANSWER
-        problem = problem_of("one", end)
+        problem = build_call_problem("one", end)
         assert problem
         assert "exit code 3" in problem.message
         assert made.answer({"go": False}) != first

@@ -16,7 +16,7 @@ from fabric.runtimes.contract import Built
 from fabric.runtimes.entry import locate
 from fabric.runtimes.nodejs import bundler
 from fabric.runtimes.nodejs.options import bundle_options
-from fabric.runtimes.nodejs.toolchain import find_node, pinned_folder
+from fabric.runtimes.nodejs.toolchain import build_pinned_path, find_node
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN, real_runtimes
 from tests.support.node_project import (
     EDIT_KINDS,
@@ -108,7 +108,7 @@ def joined(root: Path, entries: Sequence[str], *, minify: bool) -> int:
     argv = [str(find_node(ENVIRONMENT)), "--input-type=module", "-e", COMPARE]
     options = bundle_options(locate(root, inputs_of(entries[0]), (".ts",)), inputs_of(entries[0]))
     every = [{**options, "entryPoints": [f"./{name}"], "minify": minify} for name in entries]
-    told = [str(BATCHES), str(pinned_folder(TOOLCHAIN)), json.dumps(every)]
+    told = [str(BATCHES), str(build_pinned_path(TOOLCHAIN)), json.dumps(every)]
     done = subprocess.run([*argv, *told], check=True, capture_output=True)
     answers = json.loads(done.stdout)
     assert answers["together"] == answers["alone"]

@@ -8,7 +8,7 @@ import pytest
 
 from fabric.model.problems import FabricError
 from fabric.runtimes.build import Runtimes
-from fabric.runtimes.nodejs.left_behind import not_in_bundle
+from fabric.runtimes.nodejs.left_behind import find_bundle_problems
 from fabric.runtimes.nodejs.metafile import Module
 from tests.runtimes.nodejs.test_bundler import call
 from tests.support.bundler_cache import real_runtimes
@@ -37,7 +37,7 @@ def warned(folder: Path, files: Mapping[str, str], provided: tuple[str, ...] = (
     write(folder, files)
     modules = [Module(str(folder / name)) for name in files if name.endswith(".js")]
     code = "".join(text for name, text in files.items() if name.endswith(".js"))
-    found = not_in_bundle(node(provided=provided), modules, code.encode())
+    found = find_bundle_problems(node(provided=provided), modules, code.encode())
     return [f"{one.message} | {one.hint}" for one in found]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.runtimes.archive import content_digest
+from fabric.runtimes.archive import hash_contents
 from fabric.runtimes.build import Runtimes
 from tests.support.bundler_cache import real_runtimes
 from tests.support.runtimes_project import digests, node, unchanged, write
@@ -251,7 +251,7 @@ def link(workspace: Path, links: Mapping[str, str]) -> None:
 
 def bundle(runtimes: Runtimes, workspace: Path) -> str:
     try:
-        return content_digest(runtimes.build(workspace, node()).files)
+        return hash_contents(runtimes.build(workspace, node()).files)
     except FabricError as error:
         return error.first.message
 
@@ -267,7 +267,7 @@ def test_what_gives_another_bundle_is_noticed(
     assert unchanged(tmp_path, built.seen, known)
     write(tmp_path, case.edit)
     link(tmp_path, case.late_links)
-    assert bundle(runtimes, tmp_path) != content_digest(built.files)
+    assert bundle(runtimes, tmp_path) != hash_contents(built.files)
     assert not unchanged(tmp_path, built.seen, known)
 
 
@@ -287,5 +287,5 @@ def test_a_manifest_of_plug_and_play_hides_no_other_manifest(
     built = runtimes.build(workspace, node())
     known = digests(workspace, built.seen)
     write(tmp_path, {"package.json": '{"sideEffects": false}'})
-    assert bundle(runtimes, workspace) != content_digest(built.files)
+    assert bundle(runtimes, workspace) != hash_contents(built.files)
     assert not unchanged(workspace, built.seen, known)

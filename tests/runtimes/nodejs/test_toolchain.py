@@ -11,11 +11,11 @@ from fabric.model.problems import FabricError
 from fabric.runtimes.nodejs.toolchain import (
     CLOSURE,
     PINNED,
+    build_pinned_path,
     find_node,
     find_tools,
+    identify_toolchain,
     install_pinned,
-    pinned_folder,
-    toolchain_of,
 )
 from tests.support.bundler_cache import ENVIRONMENT
 from tests.support.downloads import NPM_OFFLINE
@@ -127,7 +127,7 @@ def test_without_node_code_is_not_bundled_and_node_is_waited_for(tmp_path: Path)
     workspace = tmp_path / "project"
     tools = find_tools(tmp_path / "tools", {"PATH": str(tmp_path / "bin")})
     write(workspace, {"node_modules/esbuild/package.json": '{"version": "0.0.1"}'})
-    toolchain = toolchain_of(workspace, ".", tools)
+    toolchain = identify_toolchain(workspace, ".", tools)
     assert toolchain.identity == CLOSURE
     assert "../bin/node" in toolchain.watch
 
@@ -136,13 +136,13 @@ def test_without_npm_only_a_bundler_that_is_there_counts(tmp_path: Path) -> None
     programs, workspace, folder = tmp_path / "bin", tmp_path / "project", tmp_path / "tools"
     program(programs / "node")
     environment = {"PATH": str(programs)}
-    without = toolchain_of(workspace, ".", find_tools(folder, environment))
+    without = identify_toolchain(workspace, ".", find_tools(folder, environment))
     assert (without.identity, without.watch[-1]) == (CLOSURE, "../bin/npm")
-    write(pinned_folder(folder), {"package.json": f'{{"version": "{PINNED}"}}'})
-    pinned = toolchain_of(workspace, ".", find_tools(folder, environment))
+    write(build_pinned_path(folder), {"package.json": f'{{"version": "{PINNED}"}}'})
+    pinned = identify_toolchain(workspace, ".", find_tools(folder, environment))
     assert pinned.identity == f"esbuild {PINNED}"
     write(workspace, {"node_modules/esbuild/package.json": '{"version": "0.0.1"}'})
-    own = toolchain_of(workspace, ".", find_tools(tmp_path / "none", environment))
+    own = identify_toolchain(workspace, ".", find_tools(tmp_path / "none", environment))
     assert own.identity == "esbuild 0.0.1"
 
 

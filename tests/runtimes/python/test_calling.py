@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from fabric.model.conventions import conventions_of
+from fabric.model.conventions import find_conventions
 from fabric.runtimes.python.calling import call, requests
 from fabric.runtimes.python.calling.http_events import answer_of, request_of
 from fabric.runtimes.python.calling.requests import PlainRequest
@@ -39,7 +39,7 @@ def module_of(folder: Path, text: str) -> ModuleType:
 
 
 def answered(folder: Path, case: Case) -> object:
-    calls = conventions_of(case.provider).python
+    calls = find_conventions(case.provider).python
     name = case.handler.rpartition(".")[2]
     said = Said(
         {

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.python.interpreters import interpreter_for, version_problems
+from fabric.runtimes.python.interpreters import find_interpreter, find_version_problems
 
 OWN = "{}.{}".format(*sys.version_info[:2])
 OTHER = "3.12" if OWN != "3.12" else "3.13"
@@ -20,18 +20,18 @@ def program(path: Path) -> str:
 
 @pytest.mark.parametrize("runtime", ["python", f"python{OWN}"])
 def test_fabrics_own_interpreter_runs_its_own_version(runtime: str) -> None:
-    found = interpreter_for(runtime, {})
+    found = find_interpreter(runtime, {})
     assert (found.program, found.wanted) == (sys.executable, "")
-    assert not version_problems({"a": runtime}, {})
+    assert not find_version_problems({"a": runtime}, {})
 
 
 def test_the_version_of_the_runtime_is_taken_from_path_but_no_shim(tmp_path: Path) -> None:
     shim = program(tmp_path / "shims" / f"python{OTHER}")
     real = program(tmp_path / "bin" / f"python{OTHER}")
     path = f"{Path(shim).parent}:{Path(real).parent}"
-    found = interpreter_for(f"python{OTHER}", {"PATH": path})
+    found = find_interpreter(f"python{OTHER}", {"PATH": path})
     assert (found.program, found.version, found.wanted) == (real, OTHER, "")
-    assert interpreter_for(f"python{OTHER}", {"PATH": str(Path(shim).parent)}).wanted == OTHER
+    assert find_interpreter(f"python{OTHER}", {"PATH": str(Path(shim).parent)}).wanted == OTHER
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_the_version_of_the_runtime_is_taken_from_path_but_no_shim(tmp_path: Pat
 )
 def test_interpreters_that_uv_and_pyenv_manage_are_found(tmp_path: Path, place: str) -> None:
     real = program(tmp_path / place / f"python{OTHER}")
-    assert interpreter_for(f"python{OTHER}", {"HOME": str(tmp_path)}).program == real
+    assert find_interpreter(f"python{OTHER}", {"HOME": str(tmp_path)}).program == real
 
 
 def test_where_there_is_none_both_versions_are_named(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PATH": str(tmp_path)}
     runtimes = {"b": f"python{OTHER}", "a": f"python{OTHER}", "c": "nodejs20.x"}
-    (found,) = version_problems(runtimes, env)
+    (found,) = find_version_problems(runtimes, env)
     assert found.code == "local/other-python"
     assert found.message == (
         f"`a`, `b`: the runtime is Python {OTHER}, but Python {OWN} runs it locally"
@@ -59,4 +59,4 @@ def test_where_there_is_none_both_versions_are_named(tmp_path: Path) -> None:
 
 def test_one_that_is_too_old_for_the_harness_is_not_started(tmp_path: Path) -> None:
     program(tmp_path / "python3.8")
-    assert interpreter_for("python3.8", {"PATH": str(tmp_path)}).wanted == "3.8"
+    assert find_interpreter("python3.8", {"PATH": str(tmp_path)}).wanted == "3.8"

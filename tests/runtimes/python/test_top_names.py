@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabric.runtimes.python.top_names import may_have
+from fabric.runtimes.python.top_names import has_possible_name
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from fabric.runtimes.python.top_names import may_have
     ],
 )
 def test_a_name_that_is_or_may_be_bound(source: str) -> None:
-    assert may_have(source.encode(), "handler")
+    assert has_possible_name(source.encode(), "handler")
 
 
 @pytest.mark.parametrize(
@@ -49,4 +49,4 @@ def test_a_name_that_is_or_may_be_bound(source: str) -> None:
     ],
 )
 def test_a_name_that_is_surely_not_bound(source: str) -> None:
-    assert not may_have(source.encode(), "handler")
+    assert not has_possible_name(source.encode(), "handler")

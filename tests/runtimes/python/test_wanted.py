@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fabric.runtimes.answered import not_in_archive
+from fabric.runtimes.answered import find_unsatisfied_imports
 from fabric.runtimes.python.builder import PythonRuntime
-from fabric.runtimes.python.standard import standard_modules
+from fabric.runtimes.python.standard import list_standard_modules
 from tests.support.runtimes_project import python, write
 
 HANDLER = "\n\n\ndef handler(event, context): ...\n"
@@ -21,7 +21,7 @@ OTHERS = {
 
 def unanswered(folder: Path, source: str, more: Mapping[str, str] | None = None) -> list[str]:
     write(folder, {**OTHERS, **(more or {}), "api/src/hello.py": source + HANDLER})
-    found = not_in_archive(PythonRuntime().build(folder, python()))
+    found = find_unsatisfied_imports(PythonRuntime().build(folder, python()))
     return [f"{one.file}:{one.line} {one.module}" for one in found]
 
 
@@ -85,6 +85,6 @@ def test_a_module_of_the_project_is_looked_through_as_well(tmp_path: Path) -> No
     ],
 )
 def test_the_library_is_that_of_the_target(version: str, there: set[str], gone: set[str]) -> None:
-    names = standard_modules(version)
+    names = list_standard_modules(version)
     assert there <= names
     assert not gone & names

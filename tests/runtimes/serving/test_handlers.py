@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from fabric.model.conventions import conventions_of
+from fabric.model.conventions import find_conventions
 from tests.support.http_cases import HTTP_CASES
 from tests.support.http_handlers import HandlerAnswer, HandlerCase, Host, answered, cases_of, joined
 from tests.support.served_function import Served, serving
 
 pytestmark = pytest.mark.slow
 
-_CALLS = conventions_of("cluster-orchestrator")
+_CALLS = find_conventions("cluster-orchestrator")
 
 
 def said(case: HandlerCase, language: str) -> dict[str, object]:

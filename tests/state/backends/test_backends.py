@@ -9,7 +9,7 @@ import pytest
 
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import RecordRef
-from fabric.state.contract import Backend, MovedError, Version, archive_key
+from fabric.state.contract import Backend, MovedError, Version, build_archive_key
 from fabric.state.locks.conditional_writes import refuse_unconditional
 from tests.support.servers import stores
 from tests.support.servers.fleet import Fleet
@@ -17,7 +17,7 @@ from tests.support.servers.stores import Space, Store
 
 # The first run on a machine installs servers.
 pytestmark = pytest.mark.timeout(600)
-ARCHIVE = archive_key(RecordRef("api", "dev", "edge"), "0" * 64)
+ARCHIVE = build_archive_key(RecordRef("api", "dev", "edge"), "0" * 64)
 KEY = "api-1/dev.eu/cloud1-lambda.state.json"
 WRITERS = 8
 _REMOTE = (stores.OBJSTORE1, stores.OBJSTORE2, stores.OBJSTORE3)

@@ -11,7 +11,7 @@ import pytest
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.registry import open_backend
-from fabric.state.backends.shared_key import account
+from fabric.state.backends.shared_key import read_objstore3_account
 
 KEY = "api/dev/cloud1-lambda.state.json"
 OWN = Path("/nowhere/.fabric")
@@ -212,7 +212,7 @@ def test_a_file_that_is_no_service_account_is_refused_and_not_quoted(
 
 def test_a_connection_string_names_account_key_and_endpoint() -> None:
     text = "DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=a2V5PT0=;EndpointSuffix=x.y"
-    found = account({"OBJSTORE3_CONNECTION_STRING": text})
+    found = read_objstore3_account({"OBJSTORE3_CONNECTION_STRING": text})
     assert (found.name, found.key.reveal()) == ("acc", b"key==")
     assert found.endpoint == "https://acc.blob.x.y"
     assert "key==" not in repr(found)

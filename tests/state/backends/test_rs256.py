@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabric.system.rs256 import read_key, sign, token
+from fabric.system.rs256 import build_token, read_key, sign
 
 HEADER = "-----BEGIN PRIVATE KEY-----"
 FOOTER = "-----END PRIVATE KEY-----"
@@ -35,7 +35,7 @@ def test_it_signs_as_openssl_does(bits: int, tmp_path: Path) -> None:
 
 def test_a_token_has_three_parts_without_padding(tmp_path: Path) -> None:
     _, pem = made_by_openssl(tmp_path, "-algorithm", "RSA")
-    made = token({"alg": "RS256"}, {"iat": 1}, read_key(pem))
+    made = build_token({"alg": "RS256"}, {"iat": 1}, read_key(pem))
     head, claims, signature = made.split(".")
     assert (head, claims) == ("eyJhbGciOiJSUzI1NiJ9", "eyJpYXQiOjF9")
     assert "=" not in signature

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fabric.model.back_ends import BackendKind
 from fabric.model.problems import FabricError, Problem
 from fabric.state.backends.registry import open_backend
-from fabric.state.contract import Backend, MovedError, Version, lock_key, state_key
+from fabric.state.contract import Backend, MovedError, Version, build_state_key, lock_key
 from fabric.system.retry import Patience
 from tests.support.records import record
 from tests.support.servers.gcs import Answer, Gcs, serving
@@ -19,7 +19,7 @@ from tests.support.servers.moto import KEYS
 
 pytestmark = pytest.mark.timeout(600)
 REF = record().ref
-KEY = state_key(REF)
+KEY = build_state_key(REF)
 # Twice: the client of cloud1 pauses between its tries by a clock of its own.
 _PATIENCE = Patience(tries=2, sleep=lambda _: None)
 _BODY = b"what is stored there" * 50

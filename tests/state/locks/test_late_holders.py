@@ -13,15 +13,15 @@ from fabric.model.records.changes import FunctionDone
 from fabric.model.records.record import FunctionRecord, Intent, Lifecycle, Mode, Operation, Record
 from fabric.model.records.record_json import decode, encode
 from fabric.state.backends.local import Local
-from fabric.state.contract import Backend, Stored, Version, lock_key, state_key
+from fabric.state.contract import Backend, Stored, Version, build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.locks.force_unlock import unlock
 from fabric.state.locks.leases import Terms
-from fabric.state.records.listing import holder_of
+from fabric.state.records.listing import read_lock_holder
 from fabric.state.records.locked_record import LockedRecord
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
-from fabric.state.records.under_lock import locked
-from fabric.state.records.wal import wal_path
+from fabric.state.records.under_lock import lock_records
+from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.state.upkeep.forget import forget
 from fabric.state.upkeep.restore import restore
@@ -125,7 +125,7 @@ class Scene:
         return RecordStore(self.home, BackEndPair(backend, backend))
 
     def stored(self) -> Record | None:
-        found = self.record_store().stores.state.read(state_key(REF))
+        found = self.record_store().stores.state.read(build_state_key(REF))
         return None if found is None else _decoded(found)
 
     def second(self) -> tuple[Problem, ...]:
@@ -135,7 +135,7 @@ class Scene:
 
     def unlocked(self) -> tuple[Problem, ...]:
         """The lock is taken from the first, whose lease is not over by its own clock."""
-        holder = holder_of(self.record_store(), REF)
+        holder = read_lock_holder(self.record_store(), REF)
         if holder is not None:
             unlock(self.backend, REF, holder)
         return Deploy(self.record_store(), SECOND, HandClock()).run()
@@ -203,10 +203,10 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
     assert late is not None
 
     def written_late() -> None:
-        found = scene.backend.read(state_key(REF))
+        found = scene.backend.read(build_state_key(REF))
         assert found is not None
         again = encode(replace(late, serial=late.serial + 1))
-        scene.backend.write(state_key(REF), again, found.version)
+        scene.backend.write(build_state_key(REF), again, found.version)
 
     plain = Stepping(scene.backend, 0, lambda: None)
     for at in range(1, 12):
@@ -221,7 +221,7 @@ def test_what_an_overtaken_holder_still_wrote_is_taken_in_by_the_rightful_one(
 
 def test_the_log_of_a_later_holder_is_left_alone(tmp_path: Path) -> None:
     scene = Scene(Local(tmp_path / "state"), tmp_path)
-    later = wal_path(tmp_path, REF, 99)
+    later = build_wal_path(tmp_path, REF, 99)
     later.parent.mkdir(parents=True)
     later.write_text("of somebody who holds it by now")
     assert scene.unlocked() == ()
@@ -260,7 +260,7 @@ def test_no_record_is_ahead_of_its_lock(tmp_path: Path) -> None:
     scene = Scene(Local(tmp_path / "state"), tmp_path)
     around = LockPolicy(FIRST, HandClock(), Terms(LEASE))
     ((restored,), _) = restore(scene.record_store(), [replace(record(), fence=700)], around)
-    with locked(scene.record_store(), {REF: 0}, "look", around) as fences:
+    with lock_records(scene.record_store(), {REF: 0}, "look", around) as fences:
         assert fences[REF] > restored.fence
         stored = scene.backend.read(lock_key(REF))
         assert stored is not None

@@ -18,14 +18,14 @@ from fabric.model.records.changes import FunctionGone
 from fabric.model.records.record import Lifecycle, Record, RecordRef
 from fabric.model.records.record_json import decode
 from fabric.state.backends.local import Local
-from fabric.state.contract import Backend, lock_key, state_key
+from fabric.state.contract import Backend, build_state_key, lock_key
 from fabric.state.locks.document import decode_lock
 from fabric.state.locks.leases import Asker, LockKeeper, Pulse, Terms
 from fabric.state.records.locked_record import FoundRecord, LockedRecord
-from fabric.state.records.wal import wal_path
+from fabric.state.records.wal import build_wal_path
 from fabric.state.store import BackEndPair, RecordStore
 from fabric.system.clock import Clock, SystemClock
-from fabric.system.process_identity import Process, this_process
+from fabric.system.process_identity import Process, identify_this_process
 from tests.support.project import REPO
 from tests.support.servers import stores
 from tests.support.servers.fleet import Fleet
@@ -182,11 +182,11 @@ from fabric.model.records.record import RecordRef
 from fabric.config.values import BackendKind
 from fabric.state.locks.leases import Asker, LockKeeper, Terms
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 from tests.support.servers.stores import Space
 kind, home, settings, env, table = eval(sys.argv[1])
 space = Space(BackendKind(kind), Path(home), settings, env, in_lock_table=table)
-keeper = LockKeeper(space.open(), this_process(), SystemClock(), Terms())
+keeper = LockKeeper(space.open(), identify_this_process(), SystemClock(), Terms())
 keeper.take(RecordRef("api", "dev", "cloud1-lambda"), "deploy", 0, Asker(print))
 print("taken", flush=True)
 sys.stdin.read()
@@ -204,7 +204,7 @@ def test_a_dead_process_of_this_host_is_taken_over_at_once(space: Space, keep: K
     with child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"taken\n"
-        waiter = keep(me=this_process())
+        waiter = keep(me=identify_this_process())
         assert code_of(lambda: take(waiter)) == "lock/held"
         child.send_signal(signal.SIGKILL)
     assert take(waiter) == 2
@@ -296,14 +296,14 @@ class Desk:
 
     def locked_record(self, keeper: LockKeeper, clock: Clock) -> LockedRecord:
         fence = take(keeper)
-        stored = self.backend.read(state_key(REF))
+        stored = self.backend.read(build_state_key(REF))
         found = decode(stored.content, "it") if stored else Record(REF, "p", "line", "salt")
         begun = replace(found, fence=fence)
         opening = FoundRecord(begun, found, stored.version if stored else None)
         return LockedRecord(self.record_store, keeper, opening, clock)
 
     def stored(self) -> Record:
-        stored = self.backend.read(state_key(REF))
+        stored = self.backend.read(build_state_key(REF))
         assert stored is not None
         return decode(stored.content, "it")
 
@@ -344,9 +344,9 @@ def test_who_was_taken_over_does_not_take_the_record_away(tools: Desk, keep: Kee
 def test_the_log_of_who_was_taken_over_spoils_nobodys(tools: Desk, keep: Keep) -> None:
     first, second = overtaken(tools, keep)
     second.add(FunctionGone("deploy:api/two", "two"))
-    logged = wal_path(tools.home, REF, second.record.fence).read_bytes()
+    logged = build_wal_path(tools.home, REF, second.record.fence).read_bytes()
     first.add(FunctionGone("deploy:api/one", "one"))
-    assert wal_path(tools.home, REF, second.record.fence).read_bytes() == logged
+    assert build_wal_path(tools.home, REF, second.record.fence).read_bytes() == logged
     assert first.record.fence < second.record.fence
 
 

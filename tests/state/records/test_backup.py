@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from fabric.model.problems import ExitCode, FabricError
 from fabric.model.records.record import RecordRef
 from fabric.state.records.backup import Backup, decode_backup, encode_backup
@@ -28,7 +28,7 @@ def redone(**changes: Any) -> bytes:
     document = {**json.loads(encode_backup(BACKUP)), **changes}
     del document["digest"]
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return json.dumps({**document, "digest": digest_bytes(text.encode())}).encode()
+    return json.dumps({**document, "digest": hash_bytes(text.encode())}).encode()
 
 
 def test_what_is_kept_comes_back() -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.model.records.changes import entry_document, entry_from
+from fabric.model.records.changes import decode_entry, encode_entry
 from fabric.model.records.record import RecordRef
 from fabric.state.locks.document import LockHolder, decode_lock, encode_lock, free_lock
-from fabric.state.records.unsure import noted, unsure_path
+from fabric.state.records.unsure import build_unsure_path, read_unsure_names
 from fabric.state.records.wal import read_log
 from fabric.system.append_log import AppendLog
 from fabric.system.process_identity import Process
@@ -29,7 +29,7 @@ HOLDERS = st.builds(
     st.integers(0), TEXTS, TEXTS, TEXTS,
 )  # fmt: skip
 LOG = read_log(FOLDER / "wal.log")
-ENTRIES = [entry_document(one) for one in LOG.entries] if LOG else []
+ENTRIES = [encode_entry(one) for one in LOG.entries] if LOG else []
 
 
 @given(HOLDERS)
@@ -58,13 +58,13 @@ def test_a_lock_that_is_damaged_elsewhere_keeps_its_fence() -> None:
 
 @pytest.mark.parametrize("document", ENTRIES, ids=lambda one: str(one["kind"]))
 def test_an_entry_comes_back_as_it_was(document: dict[str, Any]) -> None:
-    assert entry_document(entry_from(json.loads(json.dumps(document)))) == document
+    assert encode_entry(decode_entry(json.loads(json.dumps(document)))) == document
 
 
 @given(st.sampled_from(ENTRIES).flatmap(mutations))
 def test_a_damaged_entry_is_an_entry_or_a_value_error(document: Any) -> None:
     try:
-        entry_from(document)
+        decode_entry(document)
     except ValueError:
         return
 
@@ -79,7 +79,7 @@ def test_a_log_with_an_entry_of_no_kind_is_void(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"functions": "ab"}', '{"functions": [1]}'])
 def test_a_damaged_note_says_nothing(text: str, tmp_path: Path) -> None:
-    path = unsure_path(tmp_path, REF)
+    path = build_unsure_path(tmp_path, REF)
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    assert noted(tmp_path, REF) == ()
+    assert read_unsure_names(tmp_path, REF) == ()

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from fabric.model.problems import FabricError
 from fabric.model.records.record_json import encode
 from fabric.state.backends.local import Local
-from fabric.state.contract import state_key
-from fabric.state.records.transaction import peek
+from fabric.state.contract import build_state_key
+from fabric.state.records.transaction import read_unlocked
 from fabric.state.store import BackEndPair, RecordStore
 from tests.support.project import project
 from tests.support.records import record
@@ -21,11 +21,11 @@ _STATE = ".fabric/state/shop/{stage}/cloud1-lambda.state.json"
 def test_a_record_of_another_key_is_no_record_of_this_one(part: str, tmp_path: Path) -> None:
     store = Local(tmp_path / "state")
     ref = replace(record().ref, **{part: "other"})
-    store.write(state_key(ref), encode(record()), None)
+    store.write(build_state_key(ref), encode(record()), None)
     with pytest.raises(FabricError) as caught:
-        peek(RecordStore(tmp_path, BackEndPair(store, store)), ref)
+        read_unlocked(RecordStore(tmp_path, BackEndPair(store, store)), ref)
     assert caught.value.first.code == "state/corrupt"
-    assert state_key(ref) in caught.value.first.message
+    assert build_state_key(ref) in caught.value.first.message
 
 
 @pytest.mark.slow

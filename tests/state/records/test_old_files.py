@@ -13,13 +13,13 @@ from fabric.model.records.changes import (
     ReleaseDone,
     UnitDone,
 )
-from fabric.model.records.receipt import receipt_entry
+from fabric.model.records.receipt import encode_receipt_entry
 from fabric.model.records.record import Intent, Mode, Operation, Record, RecordRef
 from fabric.model.records.record_json import decode, encode
 from fabric.state.locks.document import decode_lock, encode_free, encode_lock, free_lock
 from fabric.state.records.backup import decode_backup, encode_backup
-from fabric.state.records.receipts import deploy_record_path, receipt_path, write_receipts
-from fabric.state.records.unsure import keep_note, noted, unsure_path
+from fabric.state.records.receipts import build_receipt_path, deploy_record_path, write_receipts
+from fabric.state.records.unsure import build_unsure_path, keep_note, read_unsure_names
 from fabric.state.records.wal import Wal, read_log
 from fabric.system.process_identity import Process
 from tests.support.old_files import FOLDER, old_file
@@ -96,27 +96,29 @@ def test_a_lock_without_proof_of_its_process_is_held_all_the_same() -> None:
 def test_old_receipts_are_written_as_they_were(tmp_path: Path) -> None:
     record = old_record()
     write_receipts(tmp_path, record)
-    assert receipt_path(tmp_path, "dev").read_bytes() == old_file("receipt.json")
+    assert build_receipt_path(tmp_path, "dev").read_bytes() == old_file("receipt.json")
     last = deploy_record_path(tmp_path, "cloud1-lambda")
     assert last.read_bytes() == old_file("deployment.json")
 
 
 def test_an_old_receipt_is_in_sync_with_its_record() -> None:
-    assert json.loads(old_file("receipt.json"))["deployments"] == [receipt_entry(old_record())]
+    assert json.loads(old_file("receipt.json"))["deployments"] == [
+        encode_receipt_entry(old_record())
+    ]
 
 
 def test_another_service_in_an_old_receipt_stays_what_it_was(tmp_path: Path) -> None:
-    path = receipt_path(tmp_path, "dev")
+    path = build_receipt_path(tmp_path, "dev")
     path.write_bytes(old_file("receipt.json"))
     other = replace(old_record(), ref=replace(REF, service="other"))
     write_receipts(tmp_path, other, last=False)
     assert json.loads(path.read_bytes())["deployments"] == [
-        receipt_entry(other),
+        encode_receipt_entry(other),
         *json.loads(old_file("receipt.json"))["deployments"],
     ]
 
 
 def test_an_old_note_is_read_and_written_as_it_was(tmp_path: Path) -> None:
     keep_note(tmp_path, REF, ("b", "a"))
-    assert unsure_path(tmp_path, REF).read_bytes() == old_file("unsure.json")
-    assert noted(tmp_path, REF) == ("a", "b")
+    assert build_unsure_path(tmp_path, REF).read_bytes() == old_file("unsure.json")
+    assert read_unsure_names(tmp_path, REF) == ("a", "b")

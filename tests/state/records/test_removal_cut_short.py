@@ -7,10 +7,10 @@ import pytest
 from fabric.model.records.changes import FunctionGone, ReleaseDone
 from fabric.model.records.record import Intent, Mode, Operation, Record
 from fabric.state.backends.local import Local
-from fabric.state.contract import state_key
+from fabric.state.contract import build_state_key
 from fabric.state.locks.leases import Terms
 from fabric.state.records.locked_record import LockedRecord
-from fabric.state.records.missing import missing_problem
+from fabric.state.records.missing import find_missing_problem
 from fabric.state.records.transaction import Claim, LockPolicy, RecordTransaction
 from fabric.state.store import BackEndPair, RecordStore
 from tests.state.locks.test_late_holders import FIRST, REF, Deploy, Stepping
@@ -69,7 +69,7 @@ def test_a_removal_that_is_killed_at_any_step_leaves_no_lost_record(tmp_path: Pa
         backend = _deployed(folder)
         with pytest.raises(KilledError):
             _removed(folder, Stepping(backend, at, _dies))
-        if backend.read(state_key(REF)) is None:
+        if backend.read(build_state_key(REF)) is None:
             gone += 1
-            assert missing_problem(_record_store(folder, backend), REF) is None, at
+            assert find_missing_problem(_record_store(folder, backend), REF) is None, at
     assert gone

@@ -18,11 +18,11 @@ from fabric.model.records.changes import (
     RecordChange,
     ReleaseDone,
     UnitDone,
-    applied,
-    settled,
+    apply_change,
+    settle_intent,
 )
 from fabric.model.records.record import FunctionRecord, Intent, Operation, Record, RecordRef
-from fabric.state.records.wal import Wal, discard_logs, read_log, replayed, wal_path
+from fabric.state.records.wal import Wal, build_wal_path, discard_logs, read_log, replay_log
 from fabric.system.append_log import read_lines
 from tests.support.project import REPO
 
@@ -53,7 +53,7 @@ def record(fence: int = 7) -> Record:
 
 def logged(home: Path, entries: list[RecordChange], base: Record) -> Path:
     discard_logs(home, REF, 99)
-    path = wal_path(home, REF, base.fence)
+    path = build_wal_path(home, REF, base.fence)
     wal = Wal(path, base.lineage, base.fence)
     for entry in entries:
         wal.append(entry)
@@ -63,27 +63,27 @@ def logged(home: Path, entries: list[RecordChange], base: Record) -> Path:
 
 def folded(base: Record, entries: list[RecordChange]) -> Record:
     for entry in entries:
-        base = settled(applied(base, entry), entry.task)
+        base = settle_intent(apply_change(base, entry), entry.task)
     return base
 
 
 def test_without_a_log_a_record_is_what_it_was(tmp_path: Path) -> None:
-    assert replayed(record(), read_log(wal_path(tmp_path, REF, 7))) == record()
+    assert replay_log(record(), read_log(build_wal_path(tmp_path, REF, 7))) == record()
 
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, max_size=6))
 def test_a_log_replays_to_what_the_run_knew(entries: list[RecordChange], tmp_path: Path) -> None:
     path = logged(tmp_path, entries, record())
-    assert replayed(record(), read_log(path)) == folded(record(), entries)
+    assert replay_log(record(), read_log(path)) == folded(record(), entries)
 
 
 @in_a_folder
 @given(entries=st.lists(ENTRIES, max_size=6))
 def test_to_replay_twice_is_to_replay_once(entries: list[RecordChange], tmp_path: Path) -> None:
     log = read_log(logged(tmp_path, entries, record()))
-    once = replayed(record(), log)
-    assert replayed(once, log) == once
+    once = replay_log(record(), log)
+    assert replay_log(once, log) == once
 
 
 @in_a_folder
@@ -97,7 +97,7 @@ def test_a_torn_tail_takes_nothing_with_it_that_was_whole(
     path.write_bytes(cut + tail.replace(b"\n", b""))
     # The header is the first of the whole lines.
     whole = max(0, cut.count(b"\n") - 1)
-    assert replayed(record(), read_log(path)) == folded(record(), entries[:whole])
+    assert replay_log(record(), read_log(path)) == folded(record(), entries[:whole])
 
 
 @in_a_folder
@@ -107,7 +107,7 @@ def test_what_is_learned_together_replays_like_one_by_one(
 ) -> None:
     one_by_one = logged(tmp_path, entries, record()).read_bytes()
     discard_logs(tmp_path, REF, 99)
-    path = wal_path(tmp_path, REF, 7)
+    path = build_wal_path(tmp_path, REF, 7)
     Wal(path, "line", 7).append(*entries)
     assert path.read_bytes() == one_by_one
 
@@ -117,7 +117,7 @@ def test_a_header_that_was_written_again_voids_nothing(tmp_path: Path) -> None:
     path = logged(tmp_path, list(gone), record())
     header, *rest = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join((header, rest[0], header, rest[1])))
-    assert replayed(record(), read_log(path)) == folded(record(), list(gone))
+    assert replay_log(record(), read_log(path)) == folded(record(), list(gone))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_header_that_was_written_again_voids_nothing(tmp_path: Path) -> None:
 )
 def test_a_log_that_stands_on_another_state_is_void(other: Record, tmp_path: Path) -> None:
     path = logged(tmp_path, [FunctionGone("deploy:api/one", "one")], record())
-    assert replayed(other, read_log(path)) == other
+    assert replay_log(other, read_log(path)) == other
 
 
 def test_a_header_that_is_no_header_voids_the_log(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_header_that_is_no_header_voids_the_log(tmp_path: Path) -> None:
 
 def test_tasks_that_end_at_the_same_time_are_all_in_the_log(tmp_path: Path) -> None:
     for attempt in range(20):
-        path = wal_path(tmp_path, REF, attempt)
+        path = build_wal_path(tmp_path, REF, attempt)
         wal = Wal(path, "line", attempt)
         start = threading.Barrier(8)
 
@@ -154,7 +154,7 @@ def test_tasks_that_end_at_the_same_time_are_all_in_the_log(tmp_path: Path) -> N
 
 def test_discarding_takes_the_logs_of_all_holders(tmp_path: Path) -> None:
     for fence in (3, 4):
-        logged_at = wal_path(tmp_path, REF, fence)
+        logged_at = build_wal_path(tmp_path, REF, fence)
         Wal(logged_at, "line", fence).append(FunctionGone("deploy:api/one", "one"))
     discard_logs(tmp_path, REF, 99)
     assert not (tmp_path / "wal").exists()

@@ -13,24 +13,24 @@ from fabric.model.problems import FabricError
 from fabric.model.records.record import Record
 from fabric.model.records.record_json import encode
 from fabric.state.backends.registry import open_backend
-from fabric.state.contract import state_key
+from fabric.state.contract import build_state_key
 from fabric.state.locks.leases import Terms
-from fabric.state.records.archives import find_archive, keep_archive, lost_archives
-from fabric.state.records.listing import holder_of, refs_in
-from fabric.state.records.transaction import LockPolicy, peek
-from fabric.state.records.under_lock import locked
+from fabric.state.records.archives import find_archive, keep_archive, list_lost_archives
+from fabric.state.records.listing import list_record_refs, read_lock_holder
+from fabric.state.records.transaction import LockPolicy, read_unlocked
+from fabric.state.records.under_lock import lock_records
 from fabric.state.store import RecordStore
 from fabric.state.upkeep.migrate import Migrated, migrate
 from fabric.state.upkeep.restore import restore
 from fabric.system.clock import SystemClock
-from fabric.system.process_identity import this_process
+from fabric.system.process_identity import identify_this_process
 from tests.support.records import ARCHIVE, SHA256, function, record
 from tests.support.servers import stores
 from tests.support.servers.fleet import Fleet
 from tests.support.servers.stores import Store
 
 pytestmark = pytest.mark.timeout(600)
-_AROUND = LockPolicy(this_process(), SystemClock(), Terms())
+_AROUND = LockPolicy(identify_this_process(), SystemClock(), Terms())
 _PAIRS = [
     pytest.param(one, two, id=f"{one.id}-{two.id}", marks=(*stores.marks(one), *stores.marks(two)))
     for one, two in permutations(stores.ALL, 2)
@@ -66,17 +66,17 @@ def sqlite(fleet: Fleet, tmp_path: Path) -> Iterator[RecordStore]:
 def store(record_store: RecordStore, records: Sequence[Record]) -> None:
     for one in records:
         keep_archive(record_store, one.ref, ARCHIVE)
-        record_store.stores.state.write(state_key(one.ref), encode(one), None)
+        record_store.stores.state.write(build_state_key(one.ref), encode(one), None)
 
 
 def content(record_store: RecordStore, one: Record) -> bytes:
-    found = record_store.stores.state.read(state_key(one.ref))
+    found = record_store.stores.state.read(build_state_key(one.ref))
     assert found is not None
     return found.content
 
 
 def moved(source: RecordStore, target: RecordStore) -> Migrated:
-    return migrate(source, target, refs_in(source, "shop"), _AROUND)
+    return migrate(source, target, list_record_refs(source, "shop"), _AROUND)
 
 
 def refused(source: RecordStore, target: RecordStore) -> str:
@@ -100,7 +100,7 @@ def test_everything_moves_between_any_two_stores(
         for each in records:
             assert content(target, each) == content(source, each) == encode(each)
             assert find_archive(target, each.ref, SHA256) == ARCHIVE
-            assert holder_of(source, each.ref) is holder_of(target, each.ref) is None
+            assert read_lock_holder(source, each.ref) is read_lock_holder(target, each.ref) is None
         # Once more finds everything as it should be.
         assert moved(source, target).records == records
 
@@ -113,7 +113,7 @@ def test_every_store_takes_a_backup_back(kind: Store, fleet: Fleet, tmp_path: Pa
         done, warnings = restore(record_store, records, _AROUND)
         serials = {one.ref.stage: one.serial for one in done}
         assert serials == {"dev": 5, "prod": 10, "new": 5}
-        assert all(peek(record_store, one.ref) == one for one in done)
+        assert all(read_unlocked(record_store, one.ref) == one for one in done)
         assert min(one.fence for one in done if one.ref.stage == "prod") > 8
         assert warnings == ()
 
@@ -123,9 +123,9 @@ def test_a_lock_on_either_side_keeps_a_migration_away(
 ) -> None:
     store(local, [record()])
     for record_store in (local, sqlite):
-        with locked(record_store, {record().ref: 0}, "deploy", _AROUND):
+        with lock_records(record_store, {record().ref: 0}, "deploy", _AROUND):
             assert refused(local, sqlite) == "lock/held"
-    assert refs_in(sqlite) == ()
+    assert list_record_refs(sqlite) == ()
 
 
 def test_a_target_with_another_lineage_is_left_alone(
@@ -135,7 +135,7 @@ def test_a_target_with_another_lineage_is_left_alone(
     other = replace(record("prod"), lineage="9" * 32, serial=1)
     store(sqlite, [other])
     assert refused(local, sqlite) == "state/lineage"
-    assert refs_in(sqlite) == (other.ref,)
+    assert list_record_refs(sqlite) == (other.ref,)
     assert content(sqlite, other) == encode(other)
 
 
@@ -143,7 +143,7 @@ def test_a_stub_is_in_nobodys_way(local: RecordStore, sqlite: RecordStore) -> No
     store(local, [record()])
     stub = Record(record().ref, provider_id="", lineage="9" * 32, salt="", serial=9, fence=2)
     assert stub.is_stub
-    sqlite.stores.state.write(state_key(stub.ref), encode(stub), None)
+    sqlite.stores.state.write(build_state_key(stub.ref), encode(stub), None)
     assert moved(local, sqlite).records == (record(),)
 
 
@@ -170,4 +170,4 @@ def test_an_archive_that_is_lost_is_no_reason_not_to_move(
     store(local, [gone])
     done = moved(local, sqlite)
     assert (done.archives, [one.code for one in done.warnings]) == (0, ["state/archive-missing"])
-    assert lost_archives(sqlite, gone) == ("0" * 64,)
+    assert list_lost_archives(sqlite, gone) == ("0" * 64,)

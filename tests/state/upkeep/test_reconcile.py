@@ -3,14 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
-from fabric.model.records.receipt import receipt_entry, with_entry
+from fabric.model.records.receipt import encode_receipt_entry, with_entry
 from fabric.model.records.record import Intent, Operation
 from fabric.state.upkeep.reconcile import (
     Evidence,
     SyncStatus,
-    findings,
+    find_divergences,
     has_receipt_drift,
-    summed_up,
+    summarize_divergences,
 )
 from tests.support.records import function, record
 
@@ -19,19 +19,19 @@ INTENT = Intent("deploy:shop/hello@cloud1-lambda", Operation.DEPLOY, "hello")
 GOOD = Evidence(
     RECORD.ref,
     RECORD,
-    with_entry(None, "dev", receipt_entry(RECORD)),
-    {"stage": "dev", **receipt_entry(RECORD)},
+    with_entry(None, "dev", encode_receipt_entry(RECORD)),
+    {"stage": "dev", **encode_receipt_entry(RECORD)},
     is_last_deploy=True,
     functions=frozenset({"hello"}),
 )
 
 
 def status(evidence: Evidence) -> SyncStatus:
-    return summed_up(findings(evidence)).status
+    return summarize_divergences(find_divergences(evidence)).status
 
 
 def test_what_agrees_is_in_sync() -> None:
-    assert findings(GOOD) == ()
+    assert find_divergences(GOOD) == ()
     assert status(GOOD) is SyncStatus.IN_SYNC
 
 
@@ -63,7 +63,9 @@ def test_what_does_not_agree_has_a_status(evidence: Evidence, expected: SyncStat
 
 
 def test_the_worst_is_the_status_and_all_is_in_the_detail() -> None:
-    found = summed_up(findings(replace(GOOD, live={"hello": None}, receipt=None, functions=None)))
+    found = summarize_divergences(
+        find_divergences(replace(GOOD, live={"hello": None}, receipt=None, functions=None))
+    )
     assert found.status is SyncStatus.MISSING
     assert found.detail.count(";") == 2
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers.process import Command, free_port, listens, running
@@ -62,7 +62,7 @@ def installed() -> Path:
     """The folder that has its `node_modules`."""
     folder = _CACHE / f"artifacts-{_SERVER.rpartition('@')[2]}-{_TURBO.rpartition('@')[2]}"
     if not folder.exists():
-        with file_lock(_CACHE / "artifacts.lock", 600):
+        with lock_file(_CACHE / "artifacts.lock", 600):
             if not folder.exists():
                 _install(folder)
     return folder
@@ -70,7 +70,7 @@ def installed() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh), _SERVER, _TURBO]
     env = {**ENVIRONMENT, "PATH": f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"}
     make_folder(fresh)

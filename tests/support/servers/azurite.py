@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 
 from fabric.model.secret import Secret
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.state.backends.shared_key import Objstore3Account, signed
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.state.backends.shared_key import Objstore3Account, sign_request
 from fabric.system.clock import SystemClock
-from fabric.system.disk import file_lock, make_folder
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.http_client import HttpRequest
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
@@ -52,7 +52,7 @@ def azurite(folder: Path) -> Iterator[Azurite]:
 
 def installed() -> Path:
     folder = _CACHE / f"azurite-{_VERSION}"
-    with file_lock(_CACHE / "azurite.lock"):
+    with lock_file(_CACHE / "azurite.lock"):
         if not folder.exists():
             _install(folder)
     return folder
@@ -60,7 +60,7 @@ def installed() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh), f"azurite@{_VERSION}"]
     env = {**ENVIRONMENT, "PATH": f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"}
     make_folder(fresh)
@@ -74,5 +74,5 @@ def _install(folder: Path) -> None:
 def _make_container(server: Azurite) -> None:
     account = Objstore3Account(server.name, Secret(base64.b64decode(server.key)), server.endpoint)
     request = HttpRequest("PUT", f"{server.endpoint}/{CONTAINER}?restype=container")
-    headers = dict(signed(request, account, SystemClock()).headers.reveal())
+    headers = dict(sign_request(request, account, SystemClock()).headers.reveal())
     httpx.put(request.url, headers=headers).raise_for_status()

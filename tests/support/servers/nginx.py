@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabric.system.disk import file_lock
+from fabric.system.disk import lock_file
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, listens, running
 
@@ -73,7 +73,7 @@ def dav_server(folder: Path, *, largest: str = "8m") -> Iterator[DavServer]:
 def _program() -> str:
     found = _found()
     if found is None:
-        with file_lock(TOOLCHAIN.parent / "nginx.lock", 600):
+        with lock_file(TOOLCHAIN.parent / "nginx.lock", 600):
             if _found() is None:
                 subprocess.run(["sh", str(_SCRIPT)], check=True)
         found = _found()

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from fabric.system.disk import file_lock
+from fabric.system.disk import lock_file
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
 from tests.support.servers.relay import Relay, relay_before
@@ -137,7 +137,7 @@ def _is_up(site: PdnsSite) -> bool:
 
 
 def _program() -> str:
-    with file_lock(TOOLCHAIN.parent / "pdns.lock"):
+    with lock_file(TOOLCHAIN.parent / "pdns.lock"):
         if shutil.which("pdns_server") is None:
             subprocess.run(["sh", _SCRIPT], check=True)
     found = shutil.which("pdns_server")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 
-from fabric.system.disk import file_lock
+from fabric.system.disk import lock_file
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
 
@@ -79,7 +79,7 @@ def _unprivileged() -> tuple[int, int] | None:
 
 
 def _programs() -> Path:
-    with file_lock(TOOLCHAIN.parent / "postgres.lock"):
+    with lock_file(TOOLCHAIN.parent / "postgres.lock"):
         if found := _found():
             return found
         subprocess.run(["sh", _SCRIPT], check=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import redis
 
-from fabric.system.disk import file_lock
+from fabric.system.disk import lock_file
 from tests.support.bundler_cache import TOOLCHAIN
 from tests.support.servers.process import Command, free_port, running
 
@@ -58,7 +58,7 @@ def redis_server(folder: Path, port: int = 0, *, has_tls: bool = False) -> Itera
 
 
 def _program() -> str:
-    with file_lock(TOOLCHAIN.parent / "redis.lock"):
+    with lock_file(TOOLCHAIN.parent / "redis.lock"):
         if shutil.which("redis-server") is None:
             subprocess.run(["sh", _SCRIPT], check=True)
     found = shutil.which("redis-server")

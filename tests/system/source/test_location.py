@@ -3,7 +3,7 @@
 import pytest
 
 from fabric.model.problems import FabricError
-from fabric.system.source.addresses import Hop, is_public, refusal
+from fabric.system.source.addresses import Hop, explain_refusal, is_public
 from fabric.system.source.location import locate
 
 PUBLIC = ("93.184.215.14", "1.1.1.1", "2606:4700::1111", "::ffff:1.1.1.1", "64:ff9b::101:101")
@@ -49,7 +49,7 @@ def test_an_address_of_the_world_is_public(address: str) -> None:
 @pytest.mark.parametrize("address", INWARD)
 def test_an_address_inside_is_not_public(address: str) -> None:
     assert not is_public(address)
-    assert "public" in refusal(Hop("https", PUBLIC[0]), Hop("https", address))
+    assert "public" in explain_refusal(Hop("https", PUBLIC[0]), Hop("https", address))
 
 
 HOPS = {
@@ -64,7 +64,7 @@ HOPS = {
 
 @pytest.mark.parametrize(("here", "there", "why"), HOPS.values(), ids=HOPS)
 def test_a_redirect_is_followed_unless_it_is_less_safe(here: Hop, there: Hop, why: str) -> None:
-    found = refusal(here, there)
+    found = explain_refusal(here, there)
     assert why in found
     assert bool(found) is bool(why)
 

@@ -12,7 +12,7 @@ import pytest
 
 from fabric.model.problems import ExitCode, FabricError, Problem
 from fabric.system.source.entries import UnpackLimits
-from fabric.system.source.unpack import shallowest_config, unpack
+from fabric.system.source.unpack import find_shallowest_config, unpack
 from tests.support.archives import (
     DEFLATED,
     FOLDER,
@@ -349,11 +349,11 @@ def test_the_config_nearest_to_the_top_counts(
     names: tuple[str, ...], chosen: str, tmp_path: Path
 ) -> None:
     good(zip_of(*(Zipped(name, b"", method=DEFLATED) for name in names)), tmp_path)
-    assert shallowest_config(tmp_path / "out") == tmp_path / "out" / chosen
+    assert find_shallowest_config(tmp_path / "out") == tmp_path / "out" / chosen
 
 
 def test_a_source_without_a_config_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "fabric.yml").mkdir()
     with pytest.raises(FabricError) as caught:
-        shallowest_config(tmp_path)
+        find_shallowest_config(tmp_path)
     assert caught.value.first.code == "input/no-config"

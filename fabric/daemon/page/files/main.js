@@ -84,7 +84,7 @@ function follow(run) {
   if (!page.runs.some((one) => one.id === run.id)) page.runs = [run, ...page.runs].slice(0, RUNS_SHOWN);
   // What a removal does is no part of the plan.
   planTasks(run.command === "remove" ? null : page.status.graph);
-  page.live = new LiveRun(run.id, { heard: hear, connected, isThere });
+  page.live = new LiveRun(run.id, { heard: receive, connected, isThere });
   say(`${run.command} of ${run.stage} started`);
   paintAll();
 }
@@ -112,29 +112,29 @@ function leave() {
 }
 
 const HEARD = {
-  run_started: (told) => page.tasks.begin(told.tasks),
-  task_started: (told) => page.tasks.started(told.task, told.reason),
-  task_ended: (told) => page.tasks.over(told.task, told.status, told.reason, told.ms),
-  task_output: (told) => {
-    page.lines.push(...told.text.replace(/\n$/, "").split("\n").map((line) => `${told.task}: ${line}`));
+  run_started: (event) => page.tasks.begin(event.tasks),
+  task_started: (event) => page.tasks.started(event.task, event.reason),
+  task_ended: (event) => page.tasks.over(event.task, event.status, event.reason, event.ms),
+  task_output: (event) => {
+    page.lines.push(...event.text.replace(/\n$/, "").split("\n").map((line) => `${event.task}: ${line}`));
     page.lines.splice(0, Math.max(0, page.lines.length - LINES_KEPT));
   },
-  problem: (told) => { if (told.severity === "error") page.found.push(told.problem || told); paintTrouble(); },
-  run_ended: (told) => ended(told),
+  problem: (event) => { if (event.severity === "error") page.found.push(event.problem || event); paintTrouble(); },
+  run_ended: (event) => ended(event),
 };
 
-function hear(told) {
-  HEARD[told.type]?.(told);
+function receive(event) {
+  HEARD[event.type]?.(event);
   paint();
 }
 
-async function ended(told) {
+async function ended(event) {
   const { run } = page;
   page.tasks.close();
   leave();
   paintTasks();
   if (run.command === "remove") page.tasks.isRun = false;
-  say(`${run.command} of ${run.stage}: ${STATUSES[told.status]}`);
+  say(`${run.command} of ${run.stage}: ${STATUSES[event.status]}`);
   page.hasSettled = false;
   await look();
 }

@@ -1,4 +1,4 @@
-"""How often functions were called, and how long it took: several hundred numbers a call."""
+"""Invocation counts and durations of functions, several hundred metrics per API call."""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, nanoseconds
+from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, convert_to_nanoseconds
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.contract import LiveFunction
 from fabric.providers.observing import ObservedService
@@ -38,15 +38,15 @@ class _MetricPage(Struct, frozen=True, rename="pascal"):
     next_token: str = ""
 
 
-def numbers_of(
+def fetch_metrics(
     clients: Cloud1Clients, service: ObservedService, window: TimeWindow, now: int
 ) -> list[FunctionNumbers]:
     is_many = len(service.functions) * len(_ASKED) > _QUERIES
     is_new = window.since > now - _FOUND_FOR
-    look = _searched if is_many and is_new else _named
+    look = _query_by_search if is_many and is_new else _query_by_name
     found = look(clients, service.functions, window)
     return [
-        _numbers(
+        _build_numbers(
             service,
             one.name,
             window,
@@ -56,45 +56,47 @@ def numbers_of(
     ]
 
 
-def _named(clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow) -> _Found:
-    """Each number asked for by itself."""
-    queries = [one for row in enumerate(functions) for one in _queries(*row, window)]
+def _query_by_name(
+    clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow
+) -> _Found:
+    """Query each metric separately."""
+    queries = [one for row in enumerate(functions) for one in _build_queries(*row, window)]
     found: _Found = {}
-    for some in _in_parts(queries, _QUERIES):
-        for one in _asked(clients, some, window):
+    for some in _split_queries(queries, _QUERIES):
+        for one in _fetch_series(clients, some, window):
             number, which = map(int, one.id.removeprefix("f").split("_"))
             found.setdefault((functions[number].resource_name, which), []).append(one)
     return found
 
 
-def _searched(
+def _query_by_search(
     clients: Cloud1Clients, functions: Sequence[LiveFunction], window: TimeWindow
 ) -> _Found:
-    """Of whoever has no numbers nothing is found, and others may be found besides."""
+    """Search metrics. Functions without data are missing, and other functions can match too."""
     found: _Found = {}
-    for some in _in_parts(list(_searches(functions, window)), _SEARCHES):
-        for one in _asked(clients, some, window):
+    for some in _split_queries(list(_build_searches(functions, window)), _SEARCHES):
+        for one in _fetch_series(clients, some, window):
             which = int(one.id.removeprefix("s").partition("_")[0])
             found.setdefault((one.label, which), []).append(one)
     return found
 
 
-def _in_parts(queries: Sequence[_Query], most: int) -> Iterator[Sequence[_Query]]:
+def _split_queries(queries: Sequence[_Query], most: int) -> Iterator[Sequence[_Query]]:
     return (queries[begin : begin + most] for begin in range(0, len(queries), most))
 
 
-def _searches(functions: Sequence[LiveFunction], window: TimeWindow) -> Iterator[_Query]:
+def _build_searches(functions: Sequence[LiveFunction], window: TimeWindow) -> Iterator[_Query]:
     for which, (metric, statistic) in enumerate(_ASKED):
         begin = f'{{AWS/Lambda,FunctionName}} MetricName="{metric}" ('
-        names = _joined([one.resource_name for one in functions], _LETTERS - len(begin) - 1)
+        names = _join_names([one.resource_name for one in functions], _LETTERS - len(begin) - 1)
         for number, some in enumerate(names):
-            period = _period(statistic, window)
+            period = _choose_period(statistic, window)
             expression = f"SEARCH('{begin}{some})', '{statistic}', {period})"
             yield {"Id": f"s{which}_{number}", "Expression": expression, "Label": _NAMED}
 
 
-def _joined(names: Sequence[str], most: int) -> Iterator[str]:
-    """Any of these names, as many together as have room. In quotes they are looked for whole."""
+def _join_names(names: Sequence[str], most: int) -> Iterator[str]:
+    """Join as many quoted names as fit into one search term. Quotes match whole names."""
     said = ""
     for name in names:
         more = f'{said} OR "{name}"' if said else f'"{name}"'
@@ -106,20 +108,20 @@ def _joined(names: Sequence[str], most: int) -> Iterator[str]:
         yield said
 
 
-def _period(statistic: str, window: TimeWindow) -> int:
+def _choose_period(statistic: str, window: TimeWindow) -> int:
     return window.whole_minutes() if statistic == "Sum" else min(window.whole_minutes(1), _DAY)
 
 
-def _queries(number: int, function: LiveFunction, window: TimeWindow) -> Iterator[_Query]:
-    """All versions together: numbers that name a function alone."""
+def _build_queries(number: int, function: LiveFunction, window: TimeWindow) -> Iterator[_Query]:
+    """Build the queries for all versions of a function together."""
     dimensions = [{"Name": "FunctionName", "Value": function.resource_name}]
     for which, (name, statistic) in enumerate(_ASKED):
         metric = {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions}
-        stat = {"Metric": metric, "Period": _period(statistic, window), "Stat": statistic}
+        stat = {"Metric": metric, "Period": _choose_period(statistic, window), "Stat": statistic}
         yield {"Id": f"f{number}_{which}", "MetricStat": stat, "ReturnData": True}
 
 
-def _asked(
+def _fetch_series(
     clients: Cloud1Clients, queries: Sequence[_Query], window: TimeWindow
 ) -> Iterator[_MetricSeries]:
     token = ""
@@ -138,7 +140,7 @@ def _asked(
             return
 
 
-def _numbers(
+def _build_numbers(
     service: ObservedService,
     function: str,
     window: TimeWindow,
@@ -158,6 +160,7 @@ def _numbers(
         p50,
         p95,
         window.in_parts(
-            ((nanoseconds(at), value) for at, value in calls), window.whole_minutes() * SECOND
+            ((convert_to_nanoseconds(at), value) for at, value in calls),
+            window.whole_minutes() * SECOND,
         ),
     )

@@ -1,11 +1,11 @@
-"""A function's log group, and what one of its messages is as a line."""
+"""Log groups of functions, and the conversion of log messages to lines."""
 
 import json
 import re
 
 from msgspec.structs import replace
 
-from fabric.model.log_levels import level_named, level_of
+from fabric.model.log_levels import find_level, normalize_level
 from fabric.model.observed import LogLine
 from fabric.providers.contract import LiveFunction
 from fabric.providers.observing import ObservedService
@@ -25,29 +25,30 @@ def group_of(function: LiveFunction) -> str:
     return f"{_BEGINS}{function.resource_name}"
 
 
-def function_in(group: str, service: ObservedService) -> str:
-    """Empty for a group of something else; a name may have an account before it."""
+def find_group_function(group: str, service: ObservedService) -> str:
+    """Return the function of a log group, empty for an unrelated group. The name can have an
+    account prefix."""
     name = group.rpartition(":")[2].removeprefix(_BEGINS)
     return next((one.name for one in service.functions if one.resource_name == name), "")
 
 
-def message_line(line: LogLine, message: str) -> LogLine:
-    """Without what its runtime has put before it, which is told by fields of its own."""
+def parse_log_message(line: LogLine, message: str) -> LogLine:
+    """Drop the prefix that the runtime adds; separate fields contain the same data."""
     text = message.rstrip("\n")
     platform = _PLATFORM.match(text)
     if platform:
         return replace(line, text=text, request=platform["request"] or "", is_platform=True)
     found = _NODE.match(text) or _PYTHON.match(text)
     if found:
-        level = level_named(found["level"])
+        level = normalize_level(found["level"])
         return replace(line, text=text[found.end() :], request=found["request"], level=level)
     if text.startswith("{"):
-        return _document_line(line, text)
-    return replace(line, text=text, level=level_of(text))
+        return _parse_json_line(line, text)
+    return replace(line, text=text, level=find_level(text))
 
 
-def _document_line(line: LogLine, text: str) -> LogLine:
-    """Where a function logs in JSON, cloud1 says more about itself in it."""
+def _parse_json_line(line: LogLine, text: str) -> LogLine:
+    """Parse a JSON log line, which contains more fields from AWS."""
     try:
         said = json.loads(text)
     except (ValueError, RecursionError):
@@ -58,7 +59,7 @@ def _document_line(line: LogLine, text: str) -> LogLine:
     return replace(
         line,
         text=text,
-        level="" if is_platform else level_of(text),
+        level="" if is_platform else find_level(text),
         request=request if isinstance(request, str) else "",
         is_platform=is_platform,
     )

@@ -1,4 +1,4 @@
-"""Lines of a few groups, each asked for by itself."""
+"""Log lines of a few groups, read separately for each group."""
 
 from collections.abc import Iterator
 from typing import TypeVar
@@ -8,12 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fabric.model.observed import LogLine
-from fabric.providers.cloud1.answers import GONE, unless
+from fabric.providers.cloud1.answers import GONE, ignore_codes
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.observing.groups import group_of, message_line
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.cloud1.observing.groups import group_of, parse_log_message
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 
 T = TypeVar("T")
 _MS = 1_000_000
@@ -28,36 +28,36 @@ class _LogEvent(Struct, frozen=True, rename="camel"):
 
 
 class _EventPage(Struct, frozen=True, rename="camel"):
-    """A page may be empty, and others follow all the same."""
+    """One page of events. An empty page can be followed by others."""
 
     events: tuple[_LogEvent, ...] = ()
     next_token: str = ""
 
 
-def lines_of(
-    clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallWatch
+def fetch_log_lines(
+    clients: Cloud1Clients, service: ObservedService, asked: LogQuestion, watch: CallContext
 ) -> list[LogLine]:
-    def lines(function: LiveFunction) -> list[LogLine]:
+    def fetch_function_lines(function: LiveFunction) -> list[LogLine]:
         found: list[LogLine] = []
         # One that was never called has no group.
-        with unless(GONE):
-            for event in _events(clients, group_of(function), asked, watch):
+        with ignore_codes(GONE):
+            for event in _fetch_events(clients, group_of(function), asked, watch):
                 line = service.line(function.name, event.timestamp * _MS, event.message)
-                found.append(replace(message_line(line, event.message), id=event.event_id))
+                found.append(replace(parse_log_message(line, event.message), id=event.event_id))
         return found
 
-    every = side_by_side(lines, service.functions, _AT_ONCE)
+    every = run_parallel(fetch_function_lines, service.functions, _AT_ONCE)
     return [line for one in every for line in one if asked.window.has(line.at)]
 
 
-def _events(
-    clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallWatch
+def _fetch_events(
+    clients: Cloud1Clients, group: str, asked: LogQuestion, watch: CallContext
 ) -> Iterator[_LogEvent]:
     words: dict[str, object] = {
         "logGroupName": group,
         "startTime": asked.window.since // _MS,
         "endTime": -(-asked.window.until // _MS),
-        **_pattern(asked.text),
+        **_build_filter_pattern(asked.text),
     }
     token = ""
     while True:
@@ -70,6 +70,7 @@ def _events(
         token = page.next_token
 
 
-def _pattern(text: str) -> dict[str, object]:
-    """A phrase in quotes stands for itself; one with quotes in it is looked for here."""
+def _build_filter_pattern(text: str) -> dict[str, object]:
+    """Build the filter: a quoted phrase matches literally. A text with quotes is filtered
+    locally."""
     return {"filterPattern": f'"{text}"'} if text and '"' not in text else {}

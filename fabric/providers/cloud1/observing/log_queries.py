@@ -1,5 +1,4 @@
-"""Lines of many groups: a query over fifty of them at a time, which is looked after until it is
-done."""
+"""Log lines of many groups: a query over fifty groups at a time, polled until it is complete."""
 
 import datetime
 import itertools
@@ -9,13 +8,17 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.observed import SECOND, LogLine, nanoseconds
+from fabric.model.observed import SECOND, LogLine, convert_to_nanoseconds
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.observing.groups import function_in, group_of, message_line
-from fabric.providers.contract import CallWatch
+from fabric.providers.cloud1.observing.groups import (
+    find_group_function,
+    group_of,
+    parse_log_message,
+)
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import MOST_LINES, LogQuestion, ObservedService
-from fabric.providers.waiting import Waiting, until
+from fabric.providers.waiting import RetryPolicy, poll_until
 
 _GROUPS = 50
 _PENDING = frozenset(("Scheduled", "Running", "Unknown"))
@@ -40,28 +43,28 @@ class _GroupPage(Struct, frozen=True, rename="camel"):
     next_token: str = ""
 
 
-def queried_lines(
+def query_log_lines(
     clients: Cloud1Clients,
     service: ObservedService,
     asked: LogQuestion,
-    patience: tuple[Waiting, CallWatch],
+    patience: tuple[RetryPolicy, CallContext],
 ) -> list[LogLine]:
-    groups = _there(clients, service)
+    groups = _list_existing_groups(clients, service)
     lines: list[LogLine] = []
     for begin in range(0, len(groups), _GROUPS):
-        answer = _asked(clients, groups[begin : begin + _GROUPS], asked, patience)
+        answer = _run_query(clients, groups[begin : begin + _GROUPS], asked, patience)
         most = asked.most_of(MOST_LINES)
         if len(answer.results) >= most > min(asked.most, MOST_LINES - 1):
             patience[1].hear(f"only the newest {most:,} lines were searched; there might be more")
-        lines += _lines(service, answer.results)
+        lines += _parse_rows(service, answer.results)
     return [line for line in lines if asked.window.has(line.at)]
 
 
-def _there(clients: Cloud1Clients, service: ObservedService) -> list[str]:
-    """A query that names a group which is not there is refused: one that was never called has
-    none."""
+def _list_existing_groups(clients: Cloud1Clients, service: ObservedService) -> list[str]:
+    """List the existing groups: a query of a missing group is rejected, and an uncalled function
+    has none."""
     wanted = {group_of(one) for one in service.functions}
-    begin, token = _common(sorted(wanted)), ""
+    begin, token = _find_common_prefix(sorted(wanted)), ""
     found: list[str] = []
     while True:
         more = {"nextToken": token} if token else {}
@@ -73,17 +76,17 @@ def _there(clients: Cloud1Clients, service: ObservedService) -> list[str]:
             return found
 
 
-def _common(names: Sequence[str]) -> str:
+def _find_common_prefix(names: Sequence[str]) -> str:
     first, last = names[0], names[-1]
     pairs = zip(first, last, strict=False)
     return "".join(one for one, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _asked(
+def _run_query(
     clients: Cloud1Clients,
     groups: Sequence[str],
     asked: LogQuestion,
-    patience: tuple[Waiting, CallWatch],
+    patience: tuple[RetryPolicy, CallContext],
 ) -> _QueryAnswer:
     logs = clients.of("logs")
     query = logs.start_query(
@@ -94,11 +97,11 @@ def _asked(
         limit=asked.most_of(MOST_LINES),
     )["queryId"]
 
-    def ended() -> _QueryAnswer | None:
+    def poll_query() -> _QueryAnswer | None:
         answer = msgspec.convert(logs.get_query_results(queryId=query), _QueryAnswer)
         return None if answer.status in _PENDING else answer
 
-    found = until(ended, *patience)
+    found = poll_until(poll_query, *patience)
     if found is None or found.status != "Complete":
         logs.stop_query(queryId=query)
         said = found.status if found else "timeout"
@@ -113,18 +116,22 @@ def _query(asked: LogQuestion) -> str:
     return f"fields @timestamp, @message, @log, @ptr {like}| sort @timestamp desc"
 
 
-def _lines(service: ObservedService, rows: Iterable[Sequence[_QueryField]]) -> Iterable[LogLine]:
+def _parse_rows(
+    service: ObservedService, rows: Iterable[Sequence[_QueryField]]
+) -> Iterable[LogLine]:
     for row in rows:
         texts = {one.field: one.value for one in row}
-        function = function_in(texts.get("@log", ""), service)
+        function = find_group_function(texts.get("@log", ""), service)
         if function:
             at, message = _time(texts["@timestamp"]), texts.get("@message", "")
             line = service.line(function, at, message)
-            yield replace(message_line(line, message), id=texts.get("@ptr", ""))
+            yield replace(parse_log_message(line, message), id=texts.get("@ptr", ""))
 
 
 def _time(text: str) -> int:
-    """In UTC, without saying so; some tell milliseconds."""
+    """Parse a timestamp in UTC without a zone, with or without milliseconds."""
     if text.isdecimal():
         return int(text) * 1_000_000
-    return nanoseconds(datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC))
+    return convert_to_nanoseconds(
+        datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.UTC)
+    )

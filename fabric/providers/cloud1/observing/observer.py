@@ -1,4 +1,4 @@
-"""What cloud1 keeps of calls: log groups, numbers of each function, traces."""
+"""Observe functions on AWS: log groups, metrics and traces."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -7,55 +7,55 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
-from fabric.providers.cloud1.answers import explained
+from fabric.providers.cloud1.answers import convert_client_errors
 from fabric.providers.cloud1.clients import Cloud1Clients
-from fabric.providers.cloud1.observing.call_numbers import numbers_of
-from fabric.providers.cloud1.observing.log_events import lines_of
-from fabric.providers.cloud1.observing.log_queries import queried_lines
-from fabric.providers.cloud1.observing.traces import traces_of
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.cloud1.observing.call_numbers import fetch_metrics
+from fabric.providers.cloud1.observing.log_events import fetch_log_lines
+from fabric.providers.cloud1.observing.log_queries import query_log_lines
+from fabric.providers.cloud1.observing.traces import fetch_traces
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction, nothing_shown
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.redaction import Redaction, redact_errors
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 # Each group by itself up to so many; more are asked for by one query over all of them.
 _FEW = 20
 
 
 class Cloud1Observer(Struct, frozen=True):
-    """`connect` gives the clients of a region."""
+    """The AWS observer. `connect` returns the clients of a region."""
 
     connect: Callable[[str], Cloud1Clients]
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
     now: Callable[[], int] = time.time_ns
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
-        with self._asking(service) as clients:
+        with self._connect_service(service) as clients:
             if len(service.functions) <= _FEW:
-                return lines_of(clients, service, asked, watch)
-            return queried_lines(clients, service, asked, (self.waiting, watch))
+                return fetch_log_lines(clients, service, asked, watch)
+            return query_log_lines(clients, service, asked, (self.waiting, watch))
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
         del watch
-        with self._asking(service) as clients:
-            return numbers_of(clients, service, window, self.now())
+        with self._connect_service(service) as clients:
+            return fetch_metrics(clients, service, window, self.now())
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        with self._asking(service) as clients:
-            found = traces_of(clients, service, window)
+        with self._connect_service(service) as clients:
+            found = fetch_traces(clients, service, window)
         if not found:
             watch.hear("no traces: AWS records traces only for functions with active tracing")
         return found
 
     @contextmanager
-    def _asking(self, service: ObservedService) -> Iterator[Cloud1Clients]:
+    def _connect_service(self, service: ObservedService) -> Iterator[Cloud1Clients]:
         whose = f"`{service.address.service}`"
-        with nothing_shown(self.hide), explained(whose, self.hide.quoted):
+        with redact_errors(self.hide), convert_client_errors(whose, self.hide.quoted):
             yield self.connect(service.address.region)

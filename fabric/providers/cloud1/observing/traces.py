@@ -1,4 +1,4 @@
-"""Traces of calls, with what was done in each."""
+"""Traces of invocations with their steps."""
 
 import datetime
 import itertools
@@ -10,7 +10,7 @@ from msgspec import Struct
 from fabric.model.observed import SECOND, TimeWindow, TracedCall, TracedStep
 from fabric.providers.cloud1.clients import Cloud1Clients
 from fabric.providers.observing import ObservedService
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 
 # A question is about less than so many seconds, and so many letters.
 _LONGEST = 6 * 3600 - 1
@@ -43,7 +43,7 @@ class _FoundTraces(Struct, frozen=True, rename="pascal"):
 
 
 class _TraceSegment(Struct, frozen=True):
-    """Without an end it is still going on."""
+    """A segment of a trace. Without an end it is still running."""
 
     id: str
     name: str
@@ -69,20 +69,22 @@ class _TraceSegment(Struct, frozen=True):
         return round(self.start_time * 1_000_000) * 1_000
 
 
-def traces_of(
+def fetch_traces(
     clients: Cloud1Clients, service: ObservedService, window: TimeWindow
 ) -> list[TracedCall]:
     names = {one.resource_name: one.name for one in service.functions}
-    ids = dict.fromkeys(_ids(clients, _expressions(list(names)), window))
+    ids = dict.fromkeys(_fetch_trace_ids(clients, _build_expressions(list(names)), window))
     groups = [list(ids)[begin : begin + _IN_ONE] for begin in range(0, len(ids), _IN_ONE)]
-    found = side_by_side(lambda group: list(_looked_up(clients, group)), groups, _AT_ONCE)
-    calls = (_calls(service, one, names) for one in itertools.chain.from_iterable(found))
+    found = run_parallel(lambda group: list(_fetch_trace_details(clients, group)), groups, _AT_ONCE)
+    calls = (
+        _list_traced_calls(service, one, names) for one in itertools.chain.from_iterable(found)
+    )
     every = itertools.chain.from_iterable(calls)
     return [one for one in every if window.has(one.started_at)]
 
 
-def _expressions(names: Sequence[str]) -> Iterator[str]:
-    """Any of these services; as many in one question as have room in it."""
+def _build_expressions(names: Sequence[str]) -> Iterator[str]:
+    """Build filters that match any of these services, with as many as fit in each query."""
     said = ""
     for name in names:
         word = f'service("{name}")'
@@ -94,14 +96,16 @@ def _expressions(names: Sequence[str]) -> Iterator[str]:
         yield said
 
 
-def _ids(clients: Cloud1Clients, expressions: Iterable[str], window: TimeWindow) -> Iterator[str]:
-    spans = list(_spans(window))
+def _fetch_trace_ids(
+    clients: Cloud1Clients, expressions: Iterable[str], window: TimeWindow
+) -> Iterator[str]:
+    spans = list(_split_window(window))
     for expression in expressions:
         for since, until in spans:
-            yield from _ids_between(clients, expression, since, until)
+            yield from _fetch_ids_between(clients, expression, since, until)
 
 
-def _spans(window: TimeWindow) -> Iterator[tuple[float, float]]:
+def _split_window(window: TimeWindow) -> Iterator[tuple[float, float]]:
     since, until = window.since / SECOND, window.until / SECOND
     while since < until:
         end = min(since + _LONGEST, until)
@@ -109,14 +113,14 @@ def _spans(window: TimeWindow) -> Iterator[tuple[float, float]]:
         since = end
 
 
-def _ids_between(
+def _fetch_ids_between(
     clients: Cloud1Clients, expression: str, since: float, until: float
 ) -> Iterator[str]:
     token = ""
     while True:
         answer = clients.of("xray").get_trace_summaries(
-            StartTime=_utc(since),
-            EndTime=_utc(until),
+            StartTime=_convert_to_utc(since),
+            EndTime=_convert_to_utc(until),
             FilterExpression=expression,
             **({"NextToken": token} if token else {}),
         )
@@ -127,11 +131,11 @@ def _ids_between(
             return
 
 
-def _utc(at: float) -> datetime.datetime:
+def _convert_to_utc(at: float) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(at, tz=datetime.UTC)
 
 
-def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_FoundTrace]:
+def _fetch_trace_details(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_FoundTrace]:
     token = ""
     while True:
         more = {"NextToken": token} if token else {}
@@ -143,12 +147,14 @@ def _looked_up(clients: Cloud1Clients, ids: Sequence[str]) -> Iterator[_FoundTra
             return
 
 
-def _calls(
+def _list_traced_calls(
     service: ObservedService, trace: _FoundTrace, names: dict[str, str]
 ) -> Iterator[TracedCall]:
-    """One for each of our functions in it: a trace may go through several."""
+    """Yield one call for each function of ours: a trace can pass through several."""
     segments = [msgspec.json.decode(one.document, type=_TraceSegment) for one in trace.segments]
-    steps = tuple(itertools.chain.from_iterable(_steps(one, one.parent_id) for one in segments))
+    steps = tuple(
+        itertools.chain.from_iterable(_list_steps(one, one.parent_id) for one in segments)
+    )
     told: set[str] = set()
     for one in sorted(segments, key=lambda one: one.start_time):
         if one.name in names and one.name not in told:
@@ -157,7 +163,7 @@ def _calls(
             yield TracedCall(trace.id, *where, one.began, one.ms, one.status, steps)
 
 
-def _steps(segment: _TraceSegment, parent: str) -> Iterator[TracedStep]:
+def _list_steps(segment: _TraceSegment, parent: str) -> Iterator[TracedStep]:
     yield TracedStep(segment.id, parent, segment.name, segment.began, segment.ms, segment.status)
     for one in segment.subsegments:
-        yield from _steps(one, segment.id)
+        yield from _list_steps(one, segment.id)

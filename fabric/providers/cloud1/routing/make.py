@@ -1,12 +1,12 @@
-"""The back end `cloud1` of routers from what surrounds a run."""
+"""Create the Route 53 backend of routers from the environment."""
 
 from collections.abc import Mapping
 
-from fabric.providers.cloud1.make import clients_of
+from fabric.providers.cloud1.make import build_client_factory
 from fabric.providers.cloud1.routing.backend import Cloud1Routing
 from fabric.providers.connections import Connections
-from fabric.providers.redaction import redaction_of
+from fabric.providers.redaction import build_redaction
 
 
-def cloud1_routing(env: Mapping[str, str], connections: Connections) -> Cloud1Routing:
-    return Cloud1Routing(clients_of(env, connections), redaction_of((), env.items()))
+def open_cloud1_routing(env: Mapping[str, str], connections: Connections) -> Cloud1Routing:
+    return Cloud1Routing(build_client_factory(env, connections), build_redaction((), env.items()))

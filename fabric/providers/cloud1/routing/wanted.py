@@ -1,6 +1,6 @@
-"""What Route 53 would hold: a weighted set of one record for each endpoint."""
+"""The desired Route 53 records: one weighted record set per endpoint."""
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.routing import DesiredRouting, EndpointShare, RouterPart, RouterResource
 
 _LETTERS = 8
@@ -8,18 +8,18 @@ _LETTERS = 8
 _CHECK_LETTERS = 32
 
 
-def wanted_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+def plan_record_sets(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     return tuple(_record_set(desired, one) for one in desired.shares)
 
 
 def _record_set(desired: DesiredRouting, share: EndpointShare) -> RouterPart:
     detail = record_detail(desired.ttl, share.host, share.weight, check_reference(desired, share))
-    name = part_name(desired.hostname, set_prefix(desired.owner) + share.label)
+    name = format_part_name(desired.hostname, set_prefix(desired.owner) + share.label)
     weights = ((share.label, share.weight),)
     return RouterPart(RouterResource.DNS_RECORD, name, detail, weights=weights)
 
 
-def part_name(hostname: str, identifier: str) -> str:
+def format_part_name(hostname: str, identifier: str) -> str:
     return f"{hostname}. {identifier}"
 
 
@@ -29,14 +29,17 @@ def record_detail(ttl: int, host: str, weight: int, check: str) -> str:
 
 
 def set_prefix(owner: str) -> str:
-    """What the identifiers of one service and stage begin with: labels alone may be another's."""
-    return f"fabric-{digest_fields((owner,))[:_LETTERS]}-"
+    """Return the identifier prefix of a service and stage. Labels could collide with other
+    services."""
+    return f"fabric-{hash_fields((owner,))[:_LETTERS]}-"
 
 
 def check_reference(desired: DesiredRouting, share: EndpointShare) -> str:
-    """What tells the check from every other one: made once, and found again by this. It begins as
-    all that is ours does, so that one that is wanted no more is known for ours."""
+    """Return the unique reference of a health check, used to create it once and find it again.
+
+    It begins with the common prefix, so that unused checks are recognized as ours.
+    """
     if not desired.check_path:
         return ""
-    digest = digest_fields((desired.owner, share.host, desired.checked_path(share)))
+    digest = hash_fields((desired.owner, share.host, desired.checked_path(share)))
     return set_prefix(desired.owner) + digest[:_CHECK_LETTERS]

@@ -1,4 +1,4 @@
-"""Route 53's answers as values: the zone that a name lies in, its sets, and health checks."""
+"""Route 53 responses as values: the zone of a hostname, its record sets, and health checks."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ _ADDRESSES = frozenset(("A", "AAAA", "CNAME"))
 
 
 class FoundSet(Struct, frozen=True):
-    """One set of records of a name; `identifier` is empty where it is not weighted."""
+    """One record set of a hostname. `identifier` is empty if the set is not weighted."""
 
     name: str
     kind: str
@@ -23,8 +23,9 @@ class FoundSet(Struct, frozen=True):
     check_id: str
 
 
-def zone_of(client: Any, hostname: str) -> str:
-    """The id of the closest public zone above a name: at its top there is no alias."""
+def find_zone(client: Any, hostname: str) -> str:
+    """Find the closest public zone above a hostname. At the zone apex, CNAME records are
+    impossible."""
     found: dict[str, str] = {}
     for page in client.get_paginator("list_hosted_zones").paginate():
         for zone in page["HostedZones"]:
@@ -45,31 +46,31 @@ def zone_of(client: Any, hostname: str) -> str:
     return found[closest]
 
 
-def sets_of(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
-    """Those of the name that stand in the way of each other; they come sorted by name."""
+def list_record_sets(client: Any, zone: str, hostname: str) -> tuple[FoundSet, ...]:
+    """List the conflicting record sets of a hostname. The API sorts them by name."""
     wanted = f"{hostname}."
     found: list[FoundSet] = []
     for page in client.get_paginator("list_resource_record_sets").paginate(
         HostedZoneId=zone, StartRecordName=wanted
     ):
         for row in page["ResourceRecordSets"]:
-            if _plain(row["Name"]) != wanted:
+            if _unescape_name(row["Name"]) != wanted:
                 return tuple(found)
             if row["Type"] in _ADDRESSES:
-                found.append(_found(row))
+                found.append(_parse_record_set(row))
     return tuple(found)
 
 
-def _plain(name: str) -> str:
-    """A wildcard comes written as an escape."""
+def _unescape_name(name: str) -> str:
+    """Unescape the wildcard of a record name."""
     return name.replace("\\052", "*").lower()
 
 
-def _found(row: Mapping[str, Any]) -> FoundSet:
+def _parse_record_set(row: Mapping[str, Any]) -> FoundSet:
     values = tuple(str(one["Value"]) for one in row.get("ResourceRecords", ()))
     target = row.get("AliasTarget", {}).get("DNSName", "")
     return FoundSet(
-        _plain(row["Name"]),
+        _unescape_name(row["Name"]),
         row["Type"],
         row.get("SetIdentifier", ""),
         int(row.get("Weight", 0)),
@@ -80,15 +81,15 @@ def _found(row: Mapping[str, Any]) -> FoundSet:
 
 
 class FoundCheck(Struct, frozen=True):
-    """`reference` is what it was made under; `settings` are what it asks for, as far as that can be
-    changed afterwards."""
+    """An existing health check. `reference` was set at creation; `settings` are its changeable
+    settings."""
 
     ident: str
     reference: str
     settings: Mapping[str, Any]
 
 
-def checks_in(client: Any) -> Iterator[FoundCheck]:
+def list_health_checks(client: Any) -> Iterator[FoundCheck]:
     for page in client.get_paginator("list_health_checks").paginate():
         for one in page["HealthChecks"]:
             yield FoundCheck(one["Id"], one["CallerReference"], one.get("HealthCheckConfig", {}))

@@ -1,4 +1,4 @@
-"""How cloud2 is asked about calls: pages of its interfaces, and moments as they stand there."""
+"""Queries to the observability APIs of Google Cloud: pagination and timestamps."""
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping
@@ -9,32 +9,32 @@ from msgspec import Struct
 
 from fabric.model.observed import SECOND
 from fabric.providers.cloud2.api import Cloud2Api
-from fabric.providers.contract import CallWatch
-from fabric.providers.http_calls import ProviderCall, patient
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.contract import CallContext
+from fabric.providers.http_calls import ProviderCall, retry_transient
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 
 
 class Cloud2Asking(Struct, frozen=True):
-    """Questions only: each may be asked again."""
+    """Read-only queries: each can be repeated."""
 
     api: Cloud2Api
     project: str
     region: str
-    watch: CallWatch
-    waiting: Waiting = WAITING
+    watch: CallContext
+    waiting: RetryPolicy = WAITING
 
     def ask(self, interface: str, call: ProviderCall, kind: type[T]) -> T:
-        return patient(
+        return retry_transient(
             lambda: self.api.once(interface, call, kind), "Google Cloud", self.waiting, self.watch
         )
 
 
-def listed(
+def list_page_rows(
     ask: Callable[[Mapping[str, str]], tuple[T, str]], words: Mapping[str, str]
 ) -> Iterator[T]:
-    """Page after page; each says how the next one is asked for."""
+    """Yield the rows of all pages. Each page contains the token of the next one."""
     token = ""
     while True:
         page, token = ask({**words, **({"pageToken": token} if token else {})})
@@ -43,10 +43,10 @@ def listed(
             return
 
 
-def getting(path: str, words: Mapping[str, str]) -> ProviderCall:
+def build_get_call(path: str, words: Mapping[str, str]) -> ProviderCall:
     return ProviderCall("GET", f"{path}?{urlencode(words)}")
 
 
-def rfc3339(at: int) -> str:
+def format_rfc3339(at: int) -> str:
     whole = datetime.datetime.fromtimestamp(at // SECOND, tz=datetime.UTC)
     return f"{whole:%Y-%m-%dT%H:%M:%S}.{at % SECOND:09d}Z"

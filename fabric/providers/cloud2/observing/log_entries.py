@@ -1,4 +1,4 @@
-"""Lines of functions, by what serves them."""
+"""Log lines of functions, from the Cloud Run services behind them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,15 +8,15 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.model.log_levels import level_named, level_of
-from fabric.model.observed import LogLine, nanoseconds_in
+from fabric.model.log_levels import find_level, normalize_level
+from fabric.model.observed import LogLine, parse_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
-    listed,
-    rfc3339,
+    format_rfc3339,
+    list_page_rows,
 )
-from fabric.providers.http_calls import sending
+from fabric.providers.http_calls import build_json_call
 from fabric.providers.observing import LogQuestion, ObservedService
 
 _INTERFACE = "logging"
@@ -54,22 +54,26 @@ class _LogEntryPage(Struct, frozen=True, rename="camel"):
     next_page_token: str = ""
 
 
-def lines_of(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -> list[LogLine]:
+def fetch_log_lines(
+    asking: Cloud2Asking, service: ObservedService, asked: LogQuestion
+) -> list[LogLine]:
     found: list[LogLine] = []
     for begin in range(0, len(service.functions), _NAMES):
         some = replace(service, functions=service.functions[begin : begin + _NAMES])
-        found += _lines(asking, some, asked)
+        found += _fetch_lines(asking, some, asked)
     return found
 
 
-def _lines(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -> Iterator[LogLine]:
+def _fetch_lines(
+    asking: Cloud2Asking, service: ObservedService, asked: LogQuestion
+) -> Iterator[LogLine]:
     names = {one.resource_name: one.name for one in service.functions}
     words = {"filter": _filter(asking, list(names), asked), "orderBy": "timestamp desc"}
     count = 0
-    for page in listed(lambda more: _page(asking, more), words):
+    for page in list_page_rows(lambda more: _fetch_page(asking, more), words):
         for entry in page:
             function = names.get(entry.resource.labels.get("service_name", ""))
-            line = _line(service, function, entry) if function else None
+            line = _convert_entry(service, function, entry) if function else None
             # Texts are compared here: a phrase in a filter is looked for word by word.
             if line is not None and asked.takes(line):
                 count += 1
@@ -78,10 +82,12 @@ def _lines(asking: Cloud2Asking, service: ObservedService, asked: LogQuestion) -
             return
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
+def _fetch_page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_LogEntry], str]:
     names = [f"projects/{asking.project}"]
     document = {"resourceNames": names, "pageSize": _PAGE, **words}
-    found = asking.ask(_INTERFACE, sending("POST", "/v2/entries:list", document), _LogEntryPage)
+    found = asking.ask(
+        _INTERFACE, build_json_call("POST", "/v2/entries:list", document), _LogEntryPage
+    )
     return found.entries, found.next_page_token
 
 
@@ -93,29 +99,29 @@ def _filter(asking: Cloud2Asking, names: Sequence[str], asked: LogQuestion) -> s
             f'resource.type="{_RESOURCE}"',
             f'resource.labels.location="{asking.region}"',
             f"resource.labels.service_name=({either})",
-            f'timestamp>="{rfc3339(window.since)}"',
-            f'timestamp<"{rfc3339(window.until)}"',
+            f'timestamp>="{format_rfc3339(window.since)}"',
+            f'timestamp<"{format_rfc3339(window.until)}"',
         )
     )
 
 
-def _line(service: ObservedService, function: str, entry: _LogEntry) -> LogLine:
-    text, at = _text(entry), nanoseconds_in(entry.timestamp or entry.receive_timestamp)
+def _convert_entry(service: ObservedService, function: str, entry: _LogEntry) -> LogLine:
+    text, at = _read_text(entry), parse_nanoseconds(entry.timestamp or entry.receive_timestamp)
     return replace(
         service.line(function, at, text.rstrip("\n")),
-        level=level_of(text) or _level(entry.severity),
+        level=find_level(text) or _convert_severity(entry.severity),
         request=entry.labels.get("execution_id", "") or entry.trace.rpartition("/")[2],
         id=f"{entry.insert_id}/{entry.log}",
         is_platform=entry.log not in _OWN,
     )
 
 
-def _level(severity: str) -> str:
-    return "" if severity == "DEFAULT" else level_named(severity)
+def _convert_severity(severity: str) -> str:
+    return "" if severity == "DEFAULT" else normalize_level(severity)
 
 
-def _text(entry: _LogEntry) -> str:
-    """What was written as JSON is told by its message, where it has one."""
+def _read_text(entry: _LogEntry) -> str:
+    """Return the text of an entry, or the message of a JSON entry if it has one."""
     if entry.text_payload:
         return entry.text_payload
     if entry.json_payload is not None:

@@ -1,4 +1,4 @@
-"""What cloud2 keeps of calls: entries of logs, numbers of requests, traces."""
+"""Observe functions on Google Cloud: log entries, request metrics and traces."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,47 +8,49 @@ from msgspec import Struct
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.providers.cloud2.api import Cloud2Api
 from fabric.providers.cloud2.observing.asking import Cloud2Asking
-from fabric.providers.cloud2.observing.log_entries import lines_of
-from fabric.providers.cloud2.observing.request_numbers import numbers_of
-from fabric.providers.cloud2.observing.traces import traces_of
+from fabric.providers.cloud2.observing.log_entries import fetch_log_lines
+from fabric.providers.cloud2.observing.request_numbers import fetch_metrics
+from fabric.providers.cloud2.observing.traces import fetch_traces
 from fabric.providers.cloud2.own_settings import Cloud2Place
-from fabric.providers.cloud2.refusals import judged
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.cloud2.refusals import classify_refusal
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import quoting, told
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.refused_calls import convert_call_errors, redact_progress
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Cloud2Observer(Struct, frozen=True):
-    """`place` is what the environment names."""
+    """The Google Cloud observer. `place` comes from the environment."""
 
     api: Cloud2Api
     place: Cloud2Place
     hide: Redaction
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
-        with self._asking(service, watch) as asking:
-            return lines_of(asking, service, asked)
+        with self._open_queries(service, watch) as asking:
+            return fetch_log_lines(asking, service, asked)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
-        with self._asking(service, watch) as asking:
-            return numbers_of(asking, service, window)
+        with self._open_queries(service, watch) as asking:
+            return fetch_metrics(asking, service, window)
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        with self._asking(service, watch) as asking:
-            return traces_of(asking, service, window)
+        with self._open_queries(service, watch) as asking:
+            return fetch_traces(asking, service, window)
 
     @contextmanager
-    def _asking(self, service: ObservedService, watch: CallWatch) -> Iterator[Cloud2Asking]:
+    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Cloud2Asking]:
         region = service.address.region or self.place.region
-        with told(f"`{service.address.service}`", judged, self.hide) as hide:
-            heard = quoting(watch, hide.quoted)
+        with convert_call_errors(
+            f"`{service.address.service}`", classify_refusal, self.hide
+        ) as hide:
+            heard = redact_progress(watch, hide.quoted)
             yield Cloud2Asking(self.api, self.place.project, region, heard, self.waiting)

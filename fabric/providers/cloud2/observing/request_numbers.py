@@ -1,15 +1,15 @@
-"""How often functions were met, and how long it took: by what serves them."""
+"""Request counts and latencies of functions, from the Cloud Run services behind them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, nanoseconds_in
+from fabric.model.observed import SECOND, FunctionNumbers, TimeWindow, parse_nanoseconds
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
-    getting,
-    listed,
-    rfc3339,
+    build_get_call,
+    format_rfc3339,
+    list_page_rows,
 )
 from fabric.providers.observing import ObservedService
 
@@ -24,7 +24,7 @@ class _PointInterval(Struct, frozen=True, rename="camel"):
 
 
 class _PointValue(Struct, frozen=True, rename="camel"):
-    """Whole numbers are texts there."""
+    """A metric value. The API sends integers as texts."""
 
     int64_value: str = ""
     double_value: float = 0.0
@@ -54,7 +54,7 @@ class _TimeSeriesPage(Struct, frozen=True, rename="camel"):
 
 
 class _NumberQuestion(Struct, frozen=True):
-    """One number of each function: `more` chooses among its requests."""
+    """A query of one metric per function. `more` is an additional filter."""
 
     metric: str
     aligner: str
@@ -66,7 +66,7 @@ class _NumberQuestion(Struct, frozen=True):
 Found = Mapping[str, Sequence[_SeriesPoint]]
 
 
-def numbers_of(
+def fetch_metrics(
     asking: Cloud2Asking, service: ObservedService, window: TimeWindow
 ) -> list[FunctionNumbers]:
     part, whole = window.whole_minutes(), window.whole_minutes(1)
@@ -78,41 +78,43 @@ def numbers_of(
         _NumberQuestion(_TIMES, "ALIGN_DELTA", "REDUCE_PERCENTILE_95", whole),
     )
     names = [one.resource_name for one in service.functions]
-    calls, errors, p50, p95 = (_answered(asking, one, names, window) for one in questions)
+    calls, errors, p50, p95 = (_run_query(asking, one, names, window) for one in questions)
     return [
         FunctionNumbers(
             service.address.service,
             one.name,
             service.address.label,
-            round(_sum(calls, one.resource_name)),
-            round(_sum(errors, one.resource_name)),
-            _most(p50, one.resource_name),
-            _most(p95, one.resource_name),
-            _over_time(calls.get(one.resource_name, ()), window, part),
+            round(_sum_points(calls, one.resource_name)),
+            round(_sum_points(errors, one.resource_name)),
+            _find_maximum(p50, one.resource_name),
+            _find_maximum(p95, one.resource_name),
+            _split_over_time(calls.get(one.resource_name, ()), window, part),
         )
         for one in service.functions
     ]
 
 
-def _answered(
+def _run_query(
     asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> Found:
     found: dict[str, list[_SeriesPoint]] = {}
     for begin in range(0, len(names), _NAMES):
-        words = _words(asking, one, names[begin : begin + _NAMES], window)
-        for page in listed(lambda more: _page(asking, more), words):
+        words = _build_query(asking, one, names[begin : begin + _NAMES], window)
+        for page in list_page_rows(lambda more: _fetch_page(asking, more), words):
             for series in page:
                 found.setdefault(series.resource.labels.get(_LABEL, ""), []).extend(series.points)
     return found
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_TimeSeries], str]:
+def _fetch_page(
+    asking: Cloud2Asking, words: Mapping[str, str]
+) -> tuple[Sequence[_TimeSeries], str]:
     path = f"/v3/projects/{asking.project}/timeSeries"
-    found = asking.ask(_INTERFACE, getting(path, words), _TimeSeriesPage)
+    found = asking.ask(_INTERFACE, build_get_call(path, words), _TimeSeriesPage)
     return found.time_series, found.next_page_token
 
 
-def _words(
+def _build_query(
     asking: Cloud2Asking, one: _NumberQuestion, names: Sequence[str], window: TimeWindow
 ) -> dict[str, str]:
     either = ", ".join(f'"{name}"' for name in names)
@@ -123,8 +125,8 @@ def _words(
     )
     return {
         "filter": chosen,
-        "interval.startTime": rfc3339(window.since),
-        "interval.endTime": rfc3339(window.until),
+        "interval.startTime": format_rfc3339(window.since),
+        "interval.endTime": format_rfc3339(window.until),
         "aggregation.alignmentPeriod": f"{one.seconds}s",
         "aggregation.perSeriesAligner": one.aligner,
         "aggregation.crossSeriesReducer": one.reducer,
@@ -132,18 +134,22 @@ def _words(
     }
 
 
-def _sum(found: Found, name: str) -> float:
+def _sum_points(found: Found, name: str) -> float:
     return sum(point.value.number for point in found.get(name, ()))
 
 
-def _most(found: Found, name: str) -> float | None:
+def _find_maximum(found: Found, name: str) -> float | None:
     return max((point.value.number for point in found.get(name, ())), default=None)
 
 
-def _over_time(points: Sequence[_SeriesPoint], window: TimeWindow, part: int) -> tuple[int, ...]:
-    """A point stands for what came before its end."""
-    return window.in_parts(((end - 1, value) for end, value in _ends(points)), part * SECOND)
+def _split_over_time(
+    points: Sequence[_SeriesPoint], window: TimeWindow, part: int
+) -> tuple[int, ...]:
+    """Distribute points over time. The time of a point is the end of its interval."""
+    return window.in_parts(
+        ((end - 1, value) for end, value in _list_point_ends(points)), part * SECOND
+    )
 
 
-def _ends(points: Sequence[_SeriesPoint]) -> Iterator[tuple[int, float]]:
-    return ((nanoseconds_in(one.interval.end_time), one.value.number) for one in points)
+def _list_point_ends(points: Sequence[_SeriesPoint]) -> Iterator[tuple[int, float]]:
+    return ((parse_nanoseconds(one.interval.end_time), one.value.number) for one in points)

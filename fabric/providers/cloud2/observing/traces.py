@@ -1,15 +1,15 @@
-"""Traces of a project that went through functions of ours."""
+"""Traces of a project that contain functions of the service."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fabric.model.observed import TimeWindow, TracedCall, TracedStep, nanoseconds_in
+from fabric.model.observed import TimeWindow, TracedCall, TracedStep, parse_nanoseconds
 from fabric.providers.cloud2.observing.asking import (
     Cloud2Asking,
-    getting,
-    listed,
-    rfc3339,
+    build_get_call,
+    format_rfc3339,
+    list_page_rows,
 )
 from fabric.providers.observing import ObservedService
 
@@ -30,11 +30,11 @@ class _CloudSpan(Struct, frozen=True, rename="camel"):
 
     @property
     def began(self) -> int:
-        return nanoseconds_in(self.start_time)
+        return parse_nanoseconds(self.start_time)
 
     @property
     def ms(self) -> float:
-        return (nanoseconds_in(self.end_time or self.start_time) - self.began) / _MS
+        return (parse_nanoseconds(self.end_time or self.start_time) - self.began) / _MS
 
     @property
     def status(self) -> str:
@@ -53,29 +53,33 @@ class _CloudTracePage(Struct, frozen=True, rename="camel"):
     next_page_token: str = ""
 
 
-def traces_of(
+def fetch_traces(
     asking: Cloud2Asking, service: ObservedService, window: TimeWindow
 ) -> list[TracedCall]:
-    """Which service a step is of, its labels say: their names differ by who wrote the step, so all
-    traces of this time are looked at."""
+    """Fetch all traces of the window. Only span labels identify the service, because span names
+    depend on their author."""
     words = {
-        "startTime": rfc3339(window.since),
-        "endTime": rfc3339(window.until),
+        "startTime": format_rfc3339(window.since),
+        "endTime": format_rfc3339(window.until),
         "view": "COMPLETE",
         "pageSize": _PAGE,
     }
-    pages = listed(lambda more: _page(asking, more), words)
-    found = (call for page in pages for trace in page for call in _calls(service, trace))
+    pages = list_page_rows(lambda more: _fetch_page(asking, more), words)
+    found = (
+        call for page in pages for trace in page for call in _list_traced_calls(service, trace)
+    )
     return [one for one in found if window.has(one.started_at)]
 
 
-def _page(asking: Cloud2Asking, words: Mapping[str, str]) -> tuple[Sequence[_CloudTrace], str]:
+def _fetch_page(
+    asking: Cloud2Asking, words: Mapping[str, str]
+) -> tuple[Sequence[_CloudTrace], str]:
     path = f"/v1/projects/{asking.project}/traces"
-    found = asking.ask(_INTERFACE, getting(path, words), _CloudTracePage)
+    found = asking.ask(_INTERFACE, build_get_call(path, words), _CloudTracePage)
     return found.traces, found.next_page_token
 
 
-def _calls(service: ObservedService, trace: _CloudTrace) -> Iterator[TracedCall]:
+def _list_traced_calls(service: ObservedService, trace: _CloudTrace) -> Iterator[TracedCall]:
     names = {one.resource_name: one.name for one in service.functions}
     known = {one.span_id for one in trace.spans}
     steps = tuple(

@@ -1,4 +1,4 @@
-"""What a cluster keeps of calls: what the containers that are there have said."""
+"""Observe functions in a cluster: the logs of existing containers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -8,49 +8,49 @@ from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.model.problems import FabricError, Problem
-from fabric.providers.cluster.observing.pod_logs import lines_of
+from fabric.providers.cluster.observing.pod_logs import fetch_log_lines
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.redaction import Redaction, nothing_shown
+from fabric.providers.redaction import Redaction, redact_errors
 
 
 class ClusterObserver(Struct, frozen=True):
-    """`tool` is found once somebody asks."""
+    """The Kubernetes observer. `tool` is created on first use."""
 
     every: ClassVar[float] = 2.0
     tool: Callable[[], ClusterTool]
     hide: Redaction
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
-        with self._told():
-            return lines_of(self.tool(), service, asked, watch)
+        with self._redact_errors():
+            return fetch_log_lines(self.tool(), service, asked, watch)
 
     def numbers(
         self,
         service: ObservedService,  # noqa: ARG002 - nobody counts
         window: TimeWindow,  # noqa: ARG002
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002
     ) -> Iterable[FunctionNumbers]:
-        raise FabricError(_none("metrics"))
+        raise FabricError(_missing_data_problem("metrics"))
 
     def traces(
         self,
         service: ObservedService,  # noqa: ARG002 - nobody traces
         window: TimeWindow,  # noqa: ARG002
-        watch: CallWatch = UNWATCHED,  # noqa: ARG002
+        watch: CallContext = NO_CONTEXT,  # noqa: ARG002
     ) -> Iterable[TracedCall]:
-        raise FabricError(_none("traces"))
+        raise FabricError(_missing_data_problem("traces"))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        with nothing_shown(self.hide):
+    def _redact_errors(self) -> Iterator[None]:
+        with redact_errors(self.hide):
             yield
 
 
-def _none(kind: str) -> Problem:
+def _missing_data_problem(kind: str) -> Problem:
     message = f"Kubernetes records no {kind} of requests"
     hint = f"set `FABRIC_CLUSTER_{kind.upper()}_CMD` to a command that prints them"
     return Problem("observe/none", message, hint)

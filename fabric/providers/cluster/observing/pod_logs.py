@@ -1,4 +1,4 @@
-"""Lines of a service's pods: those that serve, and those of its clocks."""
+"""Log lines of a service's pods, both of servers and of scheduled jobs."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fabric.model.log_levels import level_of
-from fabric.model.observed import LogLine, moment, nanoseconds_in
-from fabric.providers.cluster.names import FUNCTION, cron_name, label_value, selector
-from fabric.providers.cluster.objects import KubeObject, texts_at
+from fabric.model.log_levels import find_level
+from fabric.model.observed import LogLine, format_moment, parse_nanoseconds
+from fabric.providers.cluster.names import FUNCTION, build_cron_name, format_selector, label_value
+from fabric.providers.cluster.objects import KubeObject, read_texts_at
 from fabric.providers.cluster.tool import ClusterTool
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.observing import LogQuestion, ObservedService
-from fabric.providers.side_by_side import side_by_side
+from fabric.providers.parallel_map import run_parallel
 
 _MOST_PODS = 200
 _MOST_CLOCKS = 20
@@ -26,60 +26,63 @@ class _FunctionPod(Struct, frozen=True):
     function: str
 
 
-def lines_of(
-    tool: ClusterTool, service: ObservedService, asked: LogQuestion, watch: CallWatch
+def fetch_log_lines(
+    tool: ClusterTool, service: ObservedService, asked: LogQuestion, watch: CallContext
 ) -> list[LogLine]:
-    pods = [*_serving(tool, service), *_of_clocks(tool, service)]
+    pods = [*_list_serving_pods(tool, service), *_list_job_pods(tool, service)]
     if len(pods) > _MOST_PODS:
         watch.hear(f"{len(pods)} pods: only the newest {_MOST_PODS} are read")
-    since = moment(asked.window.since)
+    since = format_moment(asked.window.since)
 
-    def lines(pod: _FunctionPod) -> list[LogLine]:
-        return list(_lines(service, pod, tool.lines_since(pod.name, since, watch)))
+    def fetch_pod_lines(pod: _FunctionPod) -> list[LogLine]:
+        return list(_convert_lines(service, pod, tool.lines_since(pod.name, since, watch)))
 
-    every = side_by_side(lines, pods[-_MOST_PODS:])
+    every = run_parallel(fetch_pod_lines, pods[-_MOST_PODS:])
     return [line for one in every for line in one if asked.window.has(line.at)]
 
 
-def _serving(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
+def _list_serving_pods(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
     names = {label_value(one.name): one.name for one in service.functions}
-    for thing in tool.listed(selector(service.address), "pods"):
-        function = names.get(texts_at(thing, "metadata", "labels").get(FUNCTION, ""))
+    for thing in tool.listed(format_selector(service.address), "pods"):
+        function = names.get(read_texts_at(thing, "metadata", "labels").get(FUNCTION, ""))
         if function:
             yield _FunctionPod(_name(thing), function)
 
 
-def _of_clocks(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
-    """A job, and so its pod, is called as its clock is, and more."""
+def _list_job_pods(tool: ClusterTool, service: ObservedService) -> Iterator[_FunctionPod]:
+    """Yield job pods. Names of jobs and their pods begin with the name of the CronJob."""
     address = service.address
     begins = {
-        f"{cron_name(address, one.name, number)}-": one.name
+        f"{build_cron_name(address, one.name, number)}-": one.name
         for one in service.functions
         for number in range(_MOST_CLOCKS)
     }
     for thing in tool.listed(_OF_JOB, "pods"):
-        job = texts_at(thing, "metadata", "labels").get(_OF_JOB, "")
+        job = read_texts_at(thing, "metadata", "labels").get(_OF_JOB, "")
         function = begins.get(f"{job.rpartition('-')[0]}-")
         if function:
             yield _FunctionPod(_name(thing), function)
 
 
 def _name(thing: KubeObject) -> str:
-    return texts_at(thing, "metadata").get("name", "")
+    return read_texts_at(thing, "metadata").get("name", "")
 
 
-def _lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[LogLine]:
+def _convert_lines(service: ObservedService, pod: _FunctionPod, text: str) -> Iterator[LogLine]:
     told: Counter[tuple[int, str]] = Counter()
-    for at, said in said_lines(text):
+    for at, said in parse_log_lines(text):
         told[at, said] += 1
         line = service.line(pod.function, at, said)
         ident = f"{pod.name}/{at}/{told[at, said]}/{said}"
-        yield replace(line, level=level_of(said), id=ident)
+        yield replace(line, level=find_level(said), id=ident)
 
 
-def said_lines(text: str) -> list[tuple[int, str]]:
-    r"""Each with its time before it. One without is the rest of the line before. Only a line feed
-    ends a line: what else a program writes, as `\r` of a bar that moves, is part of it."""
+def parse_log_lines(text: str) -> list[tuple[int, str]]:
+    r"""Parse lines with a leading timestamp; a line without one continues the previous line.
+
+    Only a line feed ends a line. Other characters, such as the `\r` of a progress bar, are part of
+    it.
+    """
     found: list[tuple[int, str]] = []
     for raw in text.removesuffix("\n").split("\n"):
         stamp, _, said = raw.partition(" ")
@@ -94,6 +97,6 @@ def said_lines(text: str) -> list[tuple[int, str]]:
 
 def _time(stamp: str) -> int | None:
     try:
-        return nanoseconds_in(stamp)
+        return parse_nanoseconds(stamp)
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""How edge1 is asked about calls: one query that takes filters, for events, counts and traces."""
+"""Queries to Cloudflare telemetry: one API with filters for events, counts and traces."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from fabric.model.observed import TimeWindow
 from fabric.model.outcomes.json_struct import JsonObject
-from fabric.providers.contract import CallWatch, LiveFunction
+from fabric.providers.contract import CallContext, LiveFunction
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.http_calls import patient, sending
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.http_calls import build_json_call, retry_transient
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 T = TypeVar("T")
 MS = 1_000_000
@@ -21,7 +21,7 @@ _NAMES = 100
 
 
 class TelemetryQuestion(Struct, frozen=True):
-    """`view` is the shape of the answer; `paging` how much of it."""
+    """A query. `view` is the shape of the response; `paging` limits its size."""
 
     view: str
     parameters: JsonObject
@@ -29,11 +29,11 @@ class TelemetryQuestion(Struct, frozen=True):
 
 
 class Edge1Asking(Struct, frozen=True):
-    """Questions only: each may be asked again."""
+    """Read-only queries: each can be repeated."""
 
     api: Edge1Api
-    watch: CallWatch
-    waiting: Waiting = WAITING
+    watch: CallContext
+    waiting: RetryPolicy = WAITING
 
     def query(self, window: TimeWindow, question: TelemetryQuestion, kind: type[T]) -> T:
         document = {
@@ -46,27 +46,27 @@ class Edge1Asking(Struct, frozen=True):
         }
         account = quote(self.api.account.account, safe="")
         path = f"/accounts/{account}/workers/observability/telemetry/query"
-        call = sending("POST", path, document)
+        call = build_json_call("POST", path, document)
         due = self.api.rate.pause
-        return patient(
+        return retry_transient(
             lambda: self.api.once(call, kind), "Cloudflare", self.waiting, self.watch, due
         )
 
 
-def some_at_once(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:
-    """Names of functions by those of their Workers, so many as one query takes."""
+def batch_functions(functions: Sequence[LiveFunction]) -> list[dict[str, str]]:
+    """Map Worker names to function names, in batches of the maximum query size."""
     rows = [(one.resource_name, one.name) for one in functions]
     return [dict(rows[begin : begin + _NAMES]) for begin in range(0, len(rows), _NAMES)]
 
 
-def of_workers(names: Sequence[str] | dict[str, str]) -> JsonObject:
-    return condition("$metadata.service", "in", ",".join(names))
+def build_worker_filter(names: Sequence[str] | dict[str, str]) -> JsonObject:
+    return build_condition("$metadata.service", "in", ",".join(names))
 
 
-def condition(key: str, operation: str, value: str | int) -> JsonObject:
+def build_condition(key: str, operation: str, value: str | int) -> JsonObject:
     kind = "string" if isinstance(value, str) else "number"
     return {"kind": "filter", "key": key, "operation": operation, "type": kind, "value": value}
 
 
-def either(*conditions: JsonObject) -> JsonObject:
+def join_conditions(*conditions: JsonObject) -> JsonObject:
     return {"kind": "group", "filterCombination": "or", "filters": list(conditions)}

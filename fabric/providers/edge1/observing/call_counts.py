@@ -1,19 +1,19 @@
-"""How often Workers were called, how many calls failed, and how long they took."""
+"""Invocation counts, errors and durations of Workers."""
 
 import datetime
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from fabric.model.observed import PARTS, FunctionNumbers, TimeWindow, nanoseconds
+from fabric.model.observed import PARTS, FunctionNumbers, TimeWindow, convert_to_nanoseconds
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.edge1.observing.asking import (
     Edge1Asking,
     TelemetryQuestion,
-    condition,
-    either,
-    of_workers,
-    some_at_once,
+    batch_functions,
+    build_condition,
+    build_worker_filter,
+    join_conditions,
 )
 from fabric.providers.observing import ObservedService
 
@@ -53,18 +53,23 @@ class _CalculatedAnswer(Struct, frozen=True):
     calculations: tuple[_CalculatedNumber, ...] = ()
 
 
-def numbers_of(
+def fetch_metrics(
     asking: Edge1Asking, service: ObservedService, window: TimeWindow
 ) -> Iterator[FunctionNumbers]:
-    """What failed is counted by a question of its own: the other counts all calls."""
-    for names in some_at_once(service.functions):
-        all_calls = (of_workers(names), condition("$metadata.type", "eq", "cf-worker-event"))
+    """Fetch the metrics. Errors need a separate query, because the first one counts all calls."""
+    for names in batch_functions(service.functions):
+        all_calls = (
+            build_worker_filter(names),
+            build_condition("$metadata.type", "eq", "cf-worker-event"),
+        )
         count: JsonObject = {"operator": "count"}
         spans: list[JsonObject] = [
             {"operator": one, "key": _TOOK, "keyType": "number"} for one in ("median", "p95")
         ]
-        calls, p50, p95 = _asked(asking, window, all_calls, [count, *spans], len(names))
-        (errors,) = _asked(asking, window, (*all_calls, _failed()), [count], len(names))
+        calls, p50, p95 = _run_query(asking, window, all_calls, [count, *spans], len(names))
+        (errors,) = _run_query(
+            asking, window, (*all_calls, _build_failure_filter()), [count], len(names)
+        )
         for worker, function in names.items():
             yield FunctionNumbers(
                 service.address.service,
@@ -74,17 +79,19 @@ def numbers_of(
                 round(errors.of(worker) or 0),
                 p50.of(worker),
                 p95.of(worker),
-                _over_time(calls, worker, window),
+                _count_over_time(calls, worker, window),
             )
 
 
-def _failed() -> JsonObject:
-    """What broke off, and what was answered with an error."""
-    is_bad = condition("$workers.outcome", "neq", "ok")
-    return either(is_bad, condition("$workers.event.response.status", "gte", _FAILED))
+def _build_failure_filter() -> JsonObject:
+    """Build the filter for aborted invocations and error responses."""
+    is_bad = build_condition("$workers.outcome", "neq", "ok")
+    return join_conditions(
+        is_bad, build_condition("$workers.event.response.status", "gte", _FAILED)
+    )
 
 
-def _asked(
+def _run_query(
     asking: Edge1Asking,
     window: TimeWindow,
     filters: Sequence[JsonObject],
@@ -104,9 +111,9 @@ def _asked(
     return [*found, *[_CalculatedNumber()] * missing][: len(calculations)]
 
 
-def _over_time(calls: _CalculatedNumber, worker: str, window: TimeWindow) -> tuple[int, ...]:
+def _count_over_time(calls: _CalculatedNumber, worker: str, window: TimeWindow) -> tuple[int, ...]:
     return window.in_parts(
-        (nanoseconds(part.time), one.value)
+        (convert_to_nanoseconds(part.time), one.value)
         for part in calls.series
         for one in part.data
         if one.worker == worker

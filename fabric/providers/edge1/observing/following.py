@@ -1,4 +1,4 @@
-"""Lines of a service's Workers as they come: what is kept first, then what their tails tell."""
+"""Stream log lines of a service's Workers: stored lines first, then live tails."""
 
 import itertools
 import selectors
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fabric.model.observed import SECOND, TimeWindow
-from fabric.providers.contract import CallWatch
+from fabric.providers.contract import CallContext
 from fabric.providers.edge1.observing.asking import Edge1Asking
 from fabric.providers.edge1.observing.tails import BeginTail, TailEndedError, WorkerTail
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
@@ -23,7 +23,7 @@ _LOOKED_UP = 2
 
 
 class TailPace(Struct, frozen=True):
-    """By whose clock, and how many seconds tails are left to themselves."""
+    """The clock, and the number of seconds between checks of the tails."""
 
     now: Callable[[], int] = time.time_ns
     kept_every: float = 10.0
@@ -33,8 +33,11 @@ _PACE = TailPace()
 
 
 class TailedService:
-    """One service. What was said while a tail was about to begin, or to end, is looked up: lines
-    that are heard of in both ways have one id."""
+    """The log stream of one service.
+
+    Lines written while a tail starts or ends are read from storage. Lines received both ways have
+    the same id.
+    """
 
     def __init__(
         self,
@@ -48,8 +51,8 @@ class TailedService:
         self._tails: dict[str, WorkerTail] = {}
         self._since = 0
 
-    def follow(self, since: int, hear: HearLines, watch: CallWatch) -> None:
-        """A tail that ends is begun again, for as long as somebody listens."""
+    def follow(self, since: int, hear: HearLines, watch: CallContext) -> None:
+        """Stream lines, and restart tails that end, until the watch stops the call."""
         self._since = since
         is_told = False
         try:
@@ -60,20 +63,20 @@ class TailedService:
                     if not is_told:
                         watch.hear(f"{error}; retrying")
                     is_told = True
-                    self._rest(_PAUSE, hear, watch)
+                    self._sleep_between(_PAUSE, hear, watch)
         finally:
             self._end_all()
 
-    def _follow_once(self, hear: HearLines, watch: CallWatch) -> None:
-        """Until a tail ends. What is kept is looked up twice: where a tail takes its time to begin,
-        it has missed something."""
+    def _follow_once(self, hear: HearLines, watch: CallContext) -> None:
+        """Stream until a tail ends. Stored lines are read twice: a tail that starts slowly misses
+        lines."""
         for one in self._service.functions:
             if one.resource_name not in self._tails:
                 self._tails[one.resource_name] = self._begin(one.resource_name)
         for round_ in itertools.count():
             if round_ < _LOOKED_UP:
                 self._look_up(hear)
-            self._hear_for(self._pace.kept_every, hear, watch)
+            self._receive_for(self._pace.kept_every, hear, watch)
             if round_ >= _LOOKED_UP:
                 # The tails have told all until now: what was before is not looked up once more.
                 self._since = max(self._since, self._pace.now() - _OVERLAP)
@@ -82,7 +85,7 @@ class TailedService:
             for tail in self._tails.values():
                 tail.keep()
 
-    def _hear_for(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _receive_for(self, seconds: float, hear: HearLines, watch: CallContext) -> None:
         due = time.monotonic() + seconds
         with selectors.DefaultSelector() as chooser:
             for worker, tail in self._tails.items():
@@ -90,9 +93,9 @@ class TailedService:
             while time.monotonic() < due and not watch.is_to_end():
                 hear(())
                 for key, _ in chooser.select(_TICK):
-                    self._hear(str(key.data), hear)
+                    self._receive_lines(str(key.data), hear)
 
-    def _hear(self, worker: str, hear: HearLines) -> None:
+    def _receive_lines(self, worker: str, hear: HearLines) -> None:
         function = next(one.name for one in self._service.functions if one.resource_name == worker)
         try:
             found = self._tails[worker].received()
@@ -108,7 +111,7 @@ class TailedService:
         hear(self._lines.kept(self._asking, question))
         self._since = max(self._since, until - _OVERLAP)
 
-    def _rest(self, seconds: float, hear: HearLines, watch: CallWatch) -> None:
+    def _sleep_between(self, seconds: float, hear: HearLines, watch: CallContext) -> None:
         while seconds > 0 and not watch.is_to_end():
             hear(())
             self._asking.waiting.sleep(min(seconds, _TICK))

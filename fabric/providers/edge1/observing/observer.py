@@ -1,4 +1,4 @@
-"""What edge1 keeps of calls: events of Workers, counts of them, traces; and what it tells live."""
+"""Observe functions on Cloudflare: events, counts and traces of Workers, and live tails."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,47 +7,48 @@ from msgspec import Struct
 
 from fabric.model.observed import FunctionNumbers, LogLine, TimeWindow, TracedCall
 from fabric.model.secret import Secret
-from fabric.providers.contract import UNWATCHED, CallWatch
+from fabric.providers.contract import NO_CONTEXT, CallContext
 from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.observing.asking import Edge1Asking
-from fabric.providers.edge1.observing.call_counts import numbers_of
+from fabric.providers.edge1.observing.call_counts import fetch_metrics
 from fabric.providers.edge1.observing.following import TailedService
 from fabric.providers.edge1.observing.tails import Tails
 from fabric.providers.edge1.observing.worker_lines import WorkerLines
-from fabric.providers.edge1.observing.worker_traces import traces_of
-from fabric.providers.edge1.refusals import judged
+from fabric.providers.edge1.observing.worker_traces import fetch_traces
+from fabric.providers.edge1.refusals import classify_refusal
 from fabric.providers.observing import HearLines, LogQuestion, ObservedService
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import quoting, told
-from fabric.providers.waiting import WAITING, Waiting
+from fabric.providers.refused_calls import convert_call_errors, redact_progress
+from fabric.providers.waiting import WAITING, RetryPolicy
 
 
 class Edge1Observer(Struct, frozen=True):
-    """`tool` is edge1's own command line; empty where there is none, or where it is not wanted."""
+    """The Cloudflare observer. `tool` is Cloudflare's command line tool; empty if it is missing or
+    not to be used."""
 
     api: Edge1Api
     hide: Redaction
     tool: str = ""
     around: Secret[Mapping[str, str]] = Secret({})
-    waiting: Waiting = WAITING
+    waiting: RetryPolicy = WAITING
 
     def log_lines(
-        self, service: ObservedService, asked: LogQuestion, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, asked: LogQuestion, watch: CallContext = NO_CONTEXT
     ) -> Iterable[LogLine]:
-        with self._asking(service, watch) as asking:
+        with self._open_queries(service, watch) as asking:
             return WorkerLines(service).kept(asking, asked)
 
     def numbers(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[FunctionNumbers]:
-        with self._asking(service, watch) as asking:
-            return list(numbers_of(asking, service, window))
+        with self._open_queries(service, watch) as asking:
+            return list(fetch_metrics(asking, service, window))
 
     def traces(
-        self, service: ObservedService, window: TimeWindow, watch: CallWatch = UNWATCHED
+        self, service: ObservedService, window: TimeWindow, watch: CallContext = NO_CONTEXT
     ) -> Iterable[TracedCall]:
-        with self._asking(service, watch) as asking:
-            found = list(traces_of(asking, service, window))
+        with self._open_queries(service, watch) as asking:
+            found = list(fetch_traces(asking, service, window))
         if not found:
             watch.hear(
                 "no traces: Cloudflare records traces only for Workers with tracing, "
@@ -60,13 +61,15 @@ class Edge1Observer(Struct, frozen=True):
         service: ObservedService,
         since: int,
         hear: HearLines,
-        watch: CallWatch = UNWATCHED,
+        watch: CallContext = NO_CONTEXT,
     ) -> None:
-        with self._asking(service, watch) as asking:
+        with self._open_queries(service, watch) as asking:
             begin = Tails(self.api, self.tool, self.around.reveal()).begin
             TailedService(asking, service, begin).follow(since, hear, asking.watch)
 
     @contextmanager
-    def _asking(self, service: ObservedService, watch: CallWatch) -> Iterator[Edge1Asking]:
-        with told(f"`{service.address.service}`", judged, self.hide) as hide:
-            yield Edge1Asking(self.api, quoting(watch, hide.quoted), self.waiting)
+    def _open_queries(self, service: ObservedService, watch: CallContext) -> Iterator[Edge1Asking]:
+        with convert_call_errors(
+            f"`{service.address.service}`", classify_refusal, self.hide
+        ) as hide:
+            yield Edge1Asking(self.api, redact_progress(watch, hide.quoted), self.waiting)

@@ -1,5 +1,7 @@
-"""What Workers say as they say it: each call of one of them, told when it has ended. By edge1's own
-tool, where it is there, or by a websocket of its interface."""
+"""Live tails of Workers: each invocation is reported when it has ended.
+
+Tails use Cloudflare's command line tool if it is installed, otherwise a WebSocket of the API.
+"""
 
 import contextlib
 import os
@@ -12,10 +14,10 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from fabric.model.hosts import host_of
+from fabric.model.hosts import extract_host
 from fabric.model.problems import FabricError, Problem
 from fabric.providers.edge1.api import Edge1Account, Edge1Api
-from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.refused_calls import RefusedCallError
 from fabric.system.process import end_child, start_child
 from fabric.system.retry import TransientError
@@ -31,18 +33,19 @@ _AROUND = ("PATH", "HOME", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_
 
 
 class TailEndedError(Exception):
-    """Nothing more comes of it; begin another."""
+    """The tail has ended; start another one."""
 
 
 class WorkerTail(Protocol):
-    """`fileno` is for `select`; `received` gives each call that ended since, as JSON."""
+    """A live tail. `fileno` is for `select`; `received` returns each invocation ended since, as
+    JSON."""
 
     def fileno(self) -> int: ...
 
     def received(self) -> list[bytes]: ...
 
     def keep(self) -> None:
-        """Called every now and then, so that it goes on."""
+        """Send a keepalive; called periodically."""
 
     def close(self) -> None: ...
 
@@ -60,9 +63,9 @@ class ApiTail:
         self._api = api
         account = quote(api.account.account, safe="")
         self._path = f"/accounts/{account}/workers/scripts/{worker}/tails"
-        self._begun = api.once(sending("POST", self._path, {"filters": []}), _BegunTail)
+        self._begun = api.once(build_json_call("POST", self._path, {"filters": []}), _BegunTail)
         url = self._begun.url
-        if url.startswith("ws:") and not is_loopback(host_of(url)):
+        if url.startswith("ws:") and not is_loopback(extract_host(url)):
             message = "refusing the tail of Cloudflare: it is not encrypted"
             raise FabricError(Problem("provider/refused", message))
         try:
@@ -89,13 +92,14 @@ class ApiTail:
         self._end()
 
     def _end(self) -> None:
-        """Nobody hears it any more; it would end by itself in the end."""
+        """End the tail at the API. Without this call it would expire later."""
         with contextlib.suppress(RefusedCallError, TransientError):
             self._api.once(ProviderCall("DELETE", f"{self._path}/{self._begun.id}"), object)
 
 
 class ToolTail:
-    """`program` is edge1's own command line. It writes each call as an object of several lines."""
+    """A tail of Cloudflare's command line tool. It writes each invocation as an object of several
+    lines."""
 
     def __init__(
         self, program: str, account: Edge1Account, around: Mapping[str, str], worker: str
@@ -137,7 +141,7 @@ class ToolTail:
             found += self._documents.take(content)
 
     def keep(self) -> None:
-        """It does so itself."""
+        """Do nothing: the tool sends keepalives."""
 
     def close(self) -> None:
         end_child(self._child)
@@ -148,9 +152,11 @@ class ToolTail:
 
 
 class Tails:
-    """Begins the tails of one run. `tool` is edge1's own; once one of it has ended by itself, the
-    interface is asked instead, and so it is for more Workers than `most`: each of the tool's is a
-    program of a hundred megabytes."""
+    """Opens the tails of one run. `tool` is Cloudflare's command line tool.
+
+    The API is used after a tool tail has ended unexpectedly, and for more Workers than `most`. Each
+    tool process needs a hundred megabytes.
+    """
 
     def __init__(
         self, api: Edge1Api, tool: str, around: Mapping[str, str], most: int = _MOST_TOOLS
@@ -168,7 +174,7 @@ class Tails:
 
 
 class ToolDocuments:
-    """Objects among what a tool writes: each begins and ends at the beginning of a line."""
+    """Parser for JSON objects in tool output: each begins and ends at the beginning of a line."""
 
     def __init__(self) -> None:
         self._rest = b""

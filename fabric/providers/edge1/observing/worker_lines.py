@@ -1,4 +1,4 @@
-"""Lines of Workers: from what edge1 has kept of them, and from what it tells as it happens."""
+"""Log lines of Workers, from stored events and from live tails."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,15 +7,15 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fabric.model.log_levels import level_named, level_of
+from fabric.model.log_levels import find_level, normalize_level
 from fabric.model.observed import LogLine, TimeWindow
 from fabric.model.outcomes.json_struct import JsonObject
 from fabric.providers.edge1.observing.asking import (
     MS,
     Edge1Asking,
     TelemetryQuestion,
-    of_workers,
-    some_at_once,
+    batch_functions,
+    build_worker_filter,
 )
 from fabric.providers.observing import LogQuestion, ObservedService
 
@@ -82,45 +82,52 @@ class _TailedCall(Struct, frozen=True, rename="camel"):
 
 
 class WorkerLines:
-    """Those of one service. Of equal lines of one moment each is told as often as it was said, and
-    once only when it is heard of in both ways."""
+    """The log lines of one service.
+
+    Equal lines of one moment are kept as often as they were written. A line received both ways is
+    returned once.
+    """
 
     def __init__(self, service: ObservedService) -> None:
         self._service = service
 
     def kept(self, asking: Edge1Asking, asked: LogQuestion) -> list[LogLine]:
         found: list[LogLine] = []
-        for names in some_at_once(self._service.functions):
-            found += self._of_some(asking, names, asked)
+        for names in batch_functions(self._service.functions):
+            found += self._fetch_batch(asking, names, asked)
         return [one for one in found if asked.window.has(one.at)]
 
-    def _of_some(
+    def _fetch_batch(
         self, asking: Edge1Asking, names: dict[str, str], asked: LogQuestion
     ) -> list[LogLine]:
-        """Page after page; of whoever gives the newest first no more than is wanted."""
+        """Fetch page after page. The API returns the newest first, so the limit stops early."""
         events: list[_WorkerEvent] = []
-        for page in _pages(asking, asked.window, names):
+        for page in _fetch_pages(asking, asked.window, names):
             events += page
-            lines = self._of_events(names, events)
+            lines = self._convert_events(names, events)
             is_newest_first = bool(page) and page[0].timestamp > page[-1].timestamp
             if is_newest_first and sum(map(asked.takes, lines)) >= asked.most:
                 break
-        return [one for one in self._of_events(names, events) if asked.takes(one)]
+        return [one for one in self._convert_events(names, events) if asked.takes(one)]
 
-    def _of_events(self, names: dict[str, str], events: Sequence[_WorkerEvent]) -> list[LogLine]:
+    def _convert_events(
+        self, names: dict[str, str], events: Sequence[_WorkerEvent]
+    ) -> list[LogLine]:
         own = (one for one in events if one.metadata.service in names)
         rows = sorted(own, key=lambda one: one.timestamp)
-        return list(self._numbered((names[one.metadata.service], *_of_event(one)) for one in rows))
+        return list(
+            self._number_lines((names[one.metadata.service], *_convert_event(one)) for one in rows)
+        )
 
     def told(self, function: str, content: bytes) -> list[LogLine]:
-        """Of one call that has ended; nothing of what is none."""
+        """Return the lines of one ended invocation; none if the text is not one."""
         try:
             call = msgspec.json.decode(content, type=_TailedCall)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return []
-        return list(self._numbered((function, *row) for row in _of_call(call)))
+        return list(self._number_lines((function, *row) for row in _convert_call(call)))
 
-    def _numbered(self, rows: Iterable[tuple[str, int, str, str, bool]]) -> Iterator[LogLine]:
+    def _number_lines(self, rows: Iterable[tuple[str, int, str, str, bool]]) -> Iterator[LogLine]:
         told: Counter[tuple[str, int, str]] = Counter()
         for function, at, text, level, is_platform in rows:
             told[function, at, text] += 1
@@ -129,20 +136,20 @@ class WorkerLines:
             yield replace(line, level=level, id=ident, is_platform=is_platform)
 
 
-def _pages(
+def _fetch_pages(
     asking: Edge1Asking, window: TimeWindow, names: dict[str, str]
 ) -> Iterator[tuple[_WorkerEvent, ...]]:
-    """Each is asked for by the last one's end."""
+    """Yield pages; each starts at the end of the previous one."""
     offset = ""
     while True:
-        page = _page(asking, window, of_workers(names), offset)
+        page = _fetch_page(asking, window, build_worker_filter(names), offset)
         yield page
         if len(page) < _PAGE:
             return
         offset = page[-1].metadata.id
 
 
-def _page(
+def _fetch_page(
     asking: Edge1Asking, window: TimeWindow, chosen: JsonObject, offset: str
 ) -> tuple[_WorkerEvent, ...]:
     more: JsonObject = {"offset": offset, "offsetDirection": "next"} if offset else {}
@@ -150,29 +157,29 @@ def _page(
     return asking.query(window, question, _WorkerEventAnswer).events.events
 
 
-def _of_event(one: _WorkerEvent) -> tuple[int, str, str, bool]:
+def _convert_event(one: _WorkerEvent) -> tuple[int, str, str, bool]:
     said, failed = one.metadata, bool(one.metadata.error)
-    text = said.error or said.message or _written(one.source)
-    level = "error" if failed else level_of(text) or level_named(said.level)
+    text = said.error or said.message or _format_message(one.source)
+    level = "error" if failed else find_level(text) or normalize_level(said.level)
     return one.timestamp, text, level, said.type == _ENDED and not failed
 
 
-def _of_call(call: _TailedCall) -> Iterator[tuple[int, str, str, bool]]:
+def _convert_call(call: _TailedCall) -> Iterator[tuple[int, str, str, bool]]:
     for line in call.logs:
-        text = _written(line.message)
-        yield line.timestamp, text, level_of(text) or level_named(line.level), False
+        text = _format_message(line.message)
+        yield line.timestamp, text, find_level(text) or normalize_level(line.level), False
     for thrown in call.exceptions:
         yield thrown.timestamp, thrown.message, "error", False
     if call.event is not None and not call.exceptions:
         yield call.event_timestamp or 0, call.event.title, "info", True
 
 
-def _written(message: object) -> str:
-    """Words of one line, as a console puts them side by side."""
+def _format_message(message: object) -> str:
+    """Join the values of one log call as a console does."""
     if isinstance(message, str):
         return message
     if isinstance(message, list):
-        return " ".join(map(_written, message))
+        return " ".join(map(_format_message, message))
     if isinstance(message, dict) and isinstance(message.get("message"), str):
         return str(message["message"])
     return msgspec.json.encode(message).decode()

@@ -1,4 +1,4 @@
-"""Traces that went through Workers of ours; there are some where tracing is turned on for them."""
+"""Traces that contain Workers of the service; they exist only if tracing is enabled."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,9 +9,9 @@ from fabric.providers.edge1.observing.asking import (
     MS,
     Edge1Asking,
     TelemetryQuestion,
-    condition,
-    of_workers,
-    some_at_once,
+    batch_functions,
+    build_condition,
+    build_worker_filter,
 )
 from fabric.providers.observing import ObservedService
 
@@ -54,26 +54,26 @@ class _SpanAnswer(Struct, frozen=True):
     events: _SpanPage = field(default_factory=_SpanPage)
 
 
-def traces_of(
+def fetch_traces(
     asking: Edge1Asking, service: ObservedService, window: TimeWindow
 ) -> Iterator[TracedCall]:
-    """The newest hundred, and then the steps of all of them at once."""
-    for names in some_at_once(service.functions):
-        filters = [of_workers(names)]
+    """Fetch the newest hundred traces, then the steps of all in one query."""
+    for names in batch_functions(service.functions):
+        filters = [build_worker_filter(names)]
         question = TelemetryQuestion("traces", {"filters": filters}, {"limit": _MOST})
         rows = asking.query(window, question, _WorkerTraceAnswer).traces
-        steps = _steps(asking, window, [one.trace_id for one in rows])
+        steps = _fetch_steps(asking, window, [one.trace_id for one in rows])
         for row in rows:
             for function in dict.fromkeys(names[one] for one in row.service if one in names):
                 yield _call(service, function, row, steps)
 
 
-def _steps(
+def _fetch_steps(
     asking: Edge1Asking, window: TimeWindow, ids: Sequence[str]
 ) -> dict[str, list[_SpanMetadata]]:
     found: dict[str, list[_SpanMetadata]] = {one: [] for one in ids}
     if ids:
-        chosen = condition("$metadata.traceId", "in", ",".join(ids))
+        chosen = build_condition("$metadata.traceId", "in", ",".join(ids))
         question = TelemetryQuestion("events", {"filters": [chosen]}, {"limit": _STEPS})
         for one in asking.query(window, question, _SpanAnswer).events.events:
             said = one.metadata

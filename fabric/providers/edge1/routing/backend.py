@@ -1,4 +1,4 @@
-"""A name kept by edge1's load balancing: three looks and one for the name, then what differs."""
+"""The Cloudflare load balancing backend: one lookup of the zone, three reads, then the changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,20 +19,20 @@ from fabric.providers.edge1.routing.documents import (
     DnsRow,
     MonitorRow,
     PoolRow,
-    balancer_document,
-    monitor_document,
-    pool_document,
+    build_balancer_document,
+    build_monitor_document,
+    build_pool_document,
 )
 from fabric.providers.edge1.routing.plain_wanted import record_comment
 from fabric.providers.edge1.routing.wanted import (
     BY_WEIGHT,
-    balancer_detail,
-    managed_by,
-    pool_detail,
-    pool_name,
-    wanted_balancer,
+    build_pool_name,
+    format_balancer_detail,
+    format_ownership,
+    format_pool_detail,
+    plan_balancer,
 )
-from fabric.providers.http_calls import ProviderCall, sending
+from fabric.providers.http_calls import ProviderCall, build_json_call
 from fabric.providers.redaction import Redaction
 
 
@@ -41,7 +41,7 @@ class _WithId(Struct, frozen=True):
 
 
 class Edge1Routing:
-    """`hide` is what no message may show."""
+    """The load balancing backend. `hide` holds values that no message can show."""
 
     kind = "edge1"
     place = "Cloudflare load balancing"
@@ -50,10 +50,10 @@ class Edge1Routing:
         self._calls = NameCalls(api, hide, "edit load balancers and read DNS of the zone")
 
     def close(self) -> None:
-        """The connection is shared: who made it closes it."""
+        """Do nothing: the owner of the shared connection closes it."""
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        return wanted_balancer(desired)
+        return plan_balancer(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         named = f"{DNS_RECORDS}?name={desired.hostname}"
@@ -62,22 +62,23 @@ class Edge1Routing:
             pools = self._calls.listed(_POOLS, tuple[PoolRow, ...])
             balancers = self._calls.listed(_BALANCERS, tuple[BalancerRow, ...])
             records = self._calls.listed(named, tuple[DnsRow, ...])
-        ours = [one for one in monitors if one.description == managed_by(desired.owner)][:1]
-        pool = next((one for one in pools if one.name == pool_name(desired.owner)), None)
+        ours = [one for one in monitors if one.description == format_ownership(desired.owner)][:1]
+        pool = next((one for one in pools if one.name == build_pool_name(desired.owner)), None)
         return (
-            *(_monitor(one, desired) for one in ours),
-            *((_pool(pool, ours, desired),) if pool else ()),
-            *_balancers(balancers, pool, desired),
-            *(_record(one, desired) for one in records if one.type in ADDRESS_TYPES),
+            *(_convert_monitor(one, desired) for one in ours),
+            *((_convert_pool(pool, ours, desired),) if pool else ()),
+            *_list_balancers(balancers, pool, desired),
+            *(_find_hidden_records(one, desired) for one in records if one.type in ADDRESS_TYPES),
         )
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """What is there already is known by its id, what is made gives one to who needs it."""
+        """Apply the changes. Existing objects have ids; a new object returns the id that later ones
+        need."""
         wanted = [one for one in actions if one.action is not RouterVerb.DELETE_CANDIDATE]
         ids: dict[RouterResource, str] = {}
         with self._calls.told(desired.hostname):
             for one in wanted:
-                document = _document(desired, one.resource, ids)
+                document = _build_document(desired, one.resource, ids)
                 ids[one.resource] = self._put(desired, one, document)
 
     def _put(
@@ -85,25 +86,29 @@ class Edge1Routing:
     ) -> str:
         path = _PATHS[action.resource]
         if action.action is RouterVerb.UPDATE:
-            call = sending("PUT", self._calls.path(f"{path}/{action.ident}"), document)
+            call = build_json_call("PUT", self._calls.path(f"{path}/{action.ident}"), document)
             return self._calls.patient(lambda: self._calls.once(call, _WithId)).id
         if action.action is RouterVerb.NO_OP:
             return action.ident
-        return self._created(desired, action, sending("POST", self._calls.path(path), document))
+        return self._create_object(
+            desired, action, build_json_call("POST", self._calls.path(path), document)
+        )
 
-    def _created(self, desired: DesiredRouting, action: RouterAction, call: ProviderCall) -> str:
-        """After a try that nobody knows the end of it is looked for before it is made again."""
+    def _create_object(
+        self, desired: DesiredRouting, action: RouterAction, call: ProviderCall
+    ) -> str:
+        """Create an object. After a try with an unknown outcome, it is looked for first."""
         tries = 0
 
         def act() -> str:
             nonlocal tries
             tries += 1
-            made = self._ident(desired, action) if tries > 1 else ""
+            made = self._find_ident(desired, action) if tries > 1 else ""
             return made or self._calls.once(call, _WithId).id
 
         return self._calls.patient(act)
 
-    def _ident(self, desired: DesiredRouting, action: RouterAction) -> str:
+    def _find_ident(self, desired: DesiredRouting, action: RouterAction) -> str:
         there = (one for one in self.read(desired) if one.is_ours)
         same = (action.resource, action.name)
         return next((one.ident for one in there if one.key == same), "")
@@ -119,51 +124,53 @@ _PATHS = {
 }
 
 
-def _document(
+def _build_document(
     desired: DesiredRouting, resource: RouterResource, ids: Mapping[RouterResource, str]
 ) -> Mapping[str, object]:
     if resource is RouterResource.MONITOR:
-        return monitor_document(desired)
+        return build_monitor_document(desired)
     if resource is RouterResource.POOL:
-        return pool_document(desired, ids.get(RouterResource.MONITOR, ""))
-    return balancer_document(desired, ids[RouterResource.POOL])
+        return build_pool_document(desired, ids.get(RouterResource.MONITOR, ""))
+    return build_balancer_document(desired, ids[RouterResource.POOL])
 
 
-def _monitor(row: MonitorRow, desired: DesiredRouting) -> RouterPart:
-    name = pool_name(desired.owner)
+def _convert_monitor(row: MonitorRow, desired: DesiredRouting) -> RouterPart:
+    name = build_pool_name(desired.owner)
     return RouterPart(RouterResource.MONITOR, name, row.detail, ident=row.id)
 
 
-def _pool(row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting) -> RouterPart:
+def _convert_pool(
+    row: PoolRow, monitors: Sequence[MonitorRow], desired: DesiredRouting
+) -> RouterPart:
     own = {one.id for one in monitors}
     origins = tuple(one.detail for one in row.origins)
-    detail = pool_detail(origins, has_monitor=row.monitor in own)
+    detail = format_pool_detail(origins, has_monitor=row.monitor in own)
     if row.monitor and row.monitor not in own:
         detail += " of ours"
     detail += "" if row.enabled else "; disabled"
     detail += "" if row.steering == BY_WEIGHT else f"; steering policy {row.steering}"
     weights = tuple((one.name, one.percent) for one in row.origins)
-    is_ours = row.description == managed_by(desired.owner)
+    is_ours = row.description == format_ownership(desired.owner)
     return RouterPart(RouterResource.POOL, row.name, detail, is_ours, row.id, weights)
 
 
-def _balancers(
+def _list_balancers(
     rows: Sequence[BalancerRow], pool: PoolRow | None, desired: DesiredRouting
 ) -> Iterator[RouterPart]:
-    """That of the name, whosever it is, and those of ours that had another name."""
+    """Yield the balancer of the hostname, whatever its owner, and ours of an earlier hostname."""
     for row in rows:
-        is_ours = row.description == managed_by(desired.owner)
+        is_ours = row.description == format_ownership(desired.owner)
         if not is_ours and row.name != desired.hostname:
             continue
         leads_there = pool is not None and row.default_pools == (pool.id,)
-        before = balancer_detail(pool.name if pool and leads_there else "of another owner")
+        before = format_balancer_detail(pool.name if pool and leads_there else "of another owner")
         detail = "; ".join((before, *row.oddities))
         yield RouterPart(RouterResource.BALANCER, row.name, detail, is_ours, row.id)
 
 
-def _record(row: DnsRow, desired: DesiredRouting) -> RouterPart:
-    """A balancer of the same name would hide it, and nobody would know why. Ours is left from the
-    time before there was one."""
+def _find_hidden_records(row: DnsRow, desired: DesiredRouting) -> RouterPart:
+    """Find DNS records of the hostname, which a balancer would hide without notice. Ours date from
+    before load balancing."""
     detail = f"a record {row.type} {row.content}"
     if row.comment == record_comment(desired.owner):
         return RouterPart(RouterResource.DNS_RECORD, row.name, detail, ident=row.id)

@@ -1,4 +1,5 @@
-"""Calls about one name at edge1: lists, patience, and refusals that say what is missing."""
+"""Calls about one hostname at Cloudflare: lists, retries, and problems that name missing
+permissions."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -7,12 +8,12 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from fabric.model.problems import Problem
-from fabric.providers.contract import UNWATCHED
+from fabric.providers.contract import NO_CONTEXT
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.refusals import judged
-from fabric.providers.http_calls import ProviderCall, patient
+from fabric.providers.edge1.refusals import classify_refusal
+from fabric.providers.http_calls import ProviderCall, retry_transient
 from fabric.providers.redaction import Redaction
-from fabric.providers.refused_calls import Quoted, RefusedCallError, explained
+from fabric.providers.refused_calls import Quoted, RefusedCallError, convert_refusals
 from fabric.providers.waiting import WAITING
 
 T = TypeVar("T")
@@ -20,7 +21,8 @@ DNS_RECORDS = "/zones/{zone}/dns_records"
 
 
 class NameCalls:
-    """`hide` is what no message may show, `rights` what the token has to be allowed to do."""
+    """Calls for one hostname. `hide` holds values that no message can show; `rights` describes the
+    required permissions."""
 
     def __init__(self, api: Edge1Api, hide: Redaction, rights: str) -> None:
         self._api = api
@@ -35,7 +37,7 @@ class NameCalls:
         return self._api.once(call, kind)
 
     def patient(self, act: Callable[[], T]) -> T:
-        return patient(act, "Cloudflare", WAITING, UNWATCHED, self._api.rate.pause)
+        return retry_transient(act, "Cloudflare", WAITING, NO_CONTEXT, self._api.rate.pause)
 
     def path(self, path: str) -> str:
         account = self._api.account
@@ -43,11 +45,13 @@ class NameCalls:
 
     @contextlib.contextmanager
     def told(self, hostname: str) -> Iterator[None]:
-        with explained(f"the hostname `{hostname}` at Cloudflare", self._hide.quoted, self._judged):
+        with convert_refusals(
+            f"the hostname `{hostname}` at Cloudflare", self._hide.quoted, self._classify_refusal
+        ):
             yield
 
-    def _judged(self, whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
-        problem = judged(whose, error, quoted)
+    def _classify_refusal(self, whose: str, error: RefusedCallError, quoted: Quoted) -> Problem:
+        problem = classify_refusal(whose, error, quoted)
         if "EDGE1_API_TOKEN" not in problem.hint:
             return problem
         return replace(

@@ -1,19 +1,19 @@
-"""Load balancing as edge1's interface writes it: what is asked for, and what is answered."""
+"""Load balancing documents of the Cloudflare API, for requests and responses."""
 
 from collections.abc import Mapping
 
 from msgspec import Struct, field
 
 from fabric.model.routing import DesiredRouting, EndpointShare
-from fabric.providers.edge1.routing.plain_wanted import alias_ttl, record_comment
+from fabric.providers.edge1.routing.plain_wanted import choose_alias_ttl, record_comment
 from fabric.providers.edge1.routing.wanted import (
     BY_WEIGHT,
     CHECK_SECONDS,
     EXPECTED,
     IN_ORDER,
-    managed_by,
-    monitor_path,
-    pool_name,
+    build_pool_name,
+    choose_monitor_path,
+    format_ownership,
 )
 
 # Of these one name has one kind only.
@@ -35,7 +35,7 @@ class MonitorRow(Struct, frozen=True):
 
     @property
     def detail(self) -> str:
-        """As `monitor_detail` says it of what is wanted, with whatever is different about it."""
+        """The detail text in the format of `monitor_detail`, with all differences."""
         text = f"{self.method} {self.path} by {self.type} every {self.interval} s"
         text += f", expecting {self.expected_codes or 'any response'}"
         text += " after redirects" if self.follow_redirects else ""
@@ -55,7 +55,7 @@ class OriginRow(Struct, frozen=True):
 
     @property
     def detail(self) -> str:
-        """As `origin_detail` says it of what is wanted, with whatever is different about it."""
+        """The detail text in the format of `origin_detail`, with all differences."""
         text = f"{self.name}={self.address} {self.percent}%"
         asked_as = " ".join(self.header.get("Host", ()))
         other = (
@@ -95,7 +95,7 @@ class BalancerRow(Struct, frozen=True):
 
     @property
     def oddities(self) -> tuple[str, ...]:
-        """What somebody has set otherwise than we do, and callers meet."""
+        """Settings changed outside fabric that affect callers."""
         steered = self.steering_policy or IN_ORDER
         sticky = self.session_affinity or "none"
         found = {
@@ -117,32 +117,32 @@ class DnsRow(Struct, frozen=True):
     comment: str | None = ""
 
 
-def monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
+def build_monitor_document(desired: DesiredRouting) -> Mapping[str, object]:
     return {
         "type": "https",
         "method": "GET",
-        "path": monitor_path(desired),
+        "path": choose_monitor_path(desired),
         "interval": CHECK_SECONDS,
         "expected_codes": EXPECTED,
         "follow_redirects": True,
         "allow_insecure": False,
-        "description": managed_by(desired.owner),
+        "description": format_ownership(desired.owner),
     }
 
 
-def pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]:
+def build_pool_document(desired: DesiredRouting, monitor: str) -> Mapping[str, object]:
     return {
-        "name": pool_name(desired.owner),
-        "description": managed_by(desired.owner),
+        "name": build_pool_name(desired.owner),
+        "description": format_ownership(desired.owner),
         "enabled": True,
         "monitor": monitor,
-        "origins": [_origin(one) for one in desired.shares],
+        "origins": [_build_origin(one) for one in desired.shares],
         "origin_steering": {"policy": BY_WEIGHT},
     }
 
 
-def _origin(share: EndpointShare) -> Mapping[str, object]:
-    """Each endpoint is asked by its own name: it answers for no other."""
+def _build_origin(share: EndpointShare) -> Mapping[str, object]:
+    """Build an origin with its own host header: an endpoint answers only to its own hostname."""
     return {
         "name": share.label,
         "address": share.host,
@@ -152,10 +152,10 @@ def _origin(share: EndpointShare) -> Mapping[str, object]:
     }
 
 
-def balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object]:
+def build_balancer_document(desired: DesiredRouting, pool: str) -> Mapping[str, object]:
     return {
         "name": desired.hostname,
-        "description": managed_by(desired.owner),
+        "description": format_ownership(desired.owner),
         "enabled": True,
         "proxied": True,
         "default_pools": [pool],
@@ -170,7 +170,7 @@ def record_document(desired: DesiredRouting) -> Mapping[str, object]:
         "name": desired.hostname,
         "type": "CNAME",
         "content": desired.heaviest.host,
-        "ttl": alias_ttl(desired),
+        "ttl": choose_alias_ttl(desired),
         "proxied": False,
         "comment": record_comment(desired.owner),
     }

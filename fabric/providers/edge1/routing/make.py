@@ -1,31 +1,31 @@
-"""The back ends of routers at edge1, from what surrounds a run."""
+"""Create the Cloudflare backends of routers from the environment."""
 
 from collections.abc import Mapping, Sequence
 
 from fabric.providers.connections import Connections
 from fabric.providers.edge1.api import Edge1Api
-from fabric.providers.edge1.make import account_in
+from fabric.providers.edge1.make import read_account
 from fabric.providers.edge1.routing.backend import Edge1Routing
 from fabric.providers.edge1.routing.plain_records import Edge1PlainRecords
-from fabric.providers.redaction import Redaction, redaction_of
+from fabric.providers.redaction import Redaction, build_redaction
 
 _ZONE = ("EDGE1_API_TOKEN", "EDGE1_ZONE_ID")
 _BALANCED = (*_ZONE, "EDGE1_ACCOUNT_ID")
 
 
-def edge1_routing(env: Mapping[str, str], connections: Connections) -> Edge1Routing:
-    return Edge1Routing(*_reached(env, connections, _BALANCED))
+def open_edge1_routing(env: Mapping[str, str], connections: Connections) -> Edge1Routing:
+    return Edge1Routing(*_connect_api(env, connections, _BALANCED))
 
 
-def edge1_plain_records(env: Mapping[str, str], connections: Connections) -> Edge1PlainRecords:
-    return Edge1PlainRecords(*_reached(env, connections, _ZONE))
+def open_edge1_plain_records(env: Mapping[str, str], connections: Connections) -> Edge1PlainRecords:
+    return Edge1PlainRecords(*_connect_api(env, connections, _ZONE))
 
 
-def _reached(
+def _connect_api(
     env: Mapping[str, str], connections: Connections, needed: Sequence[str]
 ) -> tuple[Edge1Api, Redaction]:
-    account = account_in(env, needed)
+    account = read_account(env, needed)
     token = account.token.reveal()
     key = ("edge1", account.base_url, account.account, account.zone, token)
     api = connections.shared(key, lambda: Edge1Api(account))
-    return api, redaction_of((token,), env.items())
+    return api, build_redaction((token,), env.items())

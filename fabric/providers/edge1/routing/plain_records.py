@@ -1,4 +1,4 @@
-"""A name kept by a plain record of edge1's zone: one look, and one batch that is whole or not."""
+"""The backend for plain DNS records of a Cloudflare zone: one read, and one atomic batch."""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
@@ -16,24 +16,24 @@ from fabric.providers.edge1.api import Edge1Api
 from fabric.providers.edge1.routing.calls import DNS_RECORDS, NameCalls
 from fabric.providers.edge1.routing.documents import ADDRESS_TYPES, DnsRow, record_document
 from fabric.providers.edge1.routing.plain_wanted import (
-    alias_detail,
+    derive_weights,
+    format_alias_detail,
+    plan_alias,
     record_comment,
-    wanted_alias,
-    weights_told_by,
 )
-from fabric.providers.http_calls import sending
+from fabric.providers.http_calls import build_json_call
 from fabric.providers.redaction import Redaction
 
 
 class _Batched(Struct, frozen=True):
-    """What became of a batch: records that were made, and those that were changed."""
+    """The result of a batch: created and updated records."""
 
     posts: tuple[DnsRow, ...] | None = ()
     puts: tuple[DnsRow, ...] | None = ()
 
 
 class Edge1PlainRecords:
-    """`hide` is what no message may show."""
+    """The plain DNS backend. `hide` holds values that no message can show."""
 
     kind = "edge1-dns"
     place = "edge1's DNS"
@@ -42,17 +42,17 @@ class Edge1PlainRecords:
         self._calls = NameCalls(api, hide, "edit DNS of the zone")
 
     def close(self) -> None:
-        """The connection is shared: who made it closes it."""
+        """Do nothing: the owner of the shared connection closes it."""
 
     def want(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
-        return wanted_alias(desired)
+        return plan_alias(desired)
 
     def read(self, desired: DesiredRouting) -> tuple[RouterPart, ...]:
         with self._calls.told(desired.hostname):
-            return tuple(self._parts(desired))
+            return tuple(self._fetch_parts(desired))
 
     def apply(self, desired: DesiredRouting, actions: Sequence[RouterAction]) -> None:
-        """After a try that nobody knows the end of it is looked whether it was done."""
+        """Apply the change. After a try with an unknown outcome, the records are read first."""
         changed = next((one for one in actions if one.changes), None)
         if changed is None:
             return
@@ -62,37 +62,40 @@ class Edge1PlainRecords:
             nonlocal tries
             tries += 1
             if tries == 1 or not self._is_done(desired):
-                self._batch(desired, changed)
+                self._send_batch(desired, changed)
 
         with self._calls.told(desired.hostname):
             self._calls.patient(act)
 
     def _is_done(self, desired: DesiredRouting) -> bool:
         wanted = {(one.key, one.detail) for one in self.want(desired)}
-        return wanted <= {(one.key, one.detail) for one in self._parts(desired) if one.is_ours}
+        return wanted <= {
+            (one.key, one.detail) for one in self._fetch_parts(desired) if one.is_ours
+        }
 
-    def _batch(self, desired: DesiredRouting, action: RouterAction) -> None:
+    def _send_batch(self, desired: DesiredRouting, action: RouterAction) -> None:
         document = record_document(desired)
         batch: dict[str, object] = {"posts": [document]}
         if action.action is RouterVerb.UPDATE:
             batch = {"puts": [{**document, "id": action.ident}]}
         path = self._calls.path(f"{DNS_RECORDS}/batch")
-        self._calls.once(sending("POST", path, batch), _Batched)
+        self._calls.once(build_json_call("POST", path, batch), _Batched)
 
-    def _parts(self, desired: DesiredRouting) -> Iterator[RouterPart]:
-        """What the name has, whosever it is, and what is ours under a name that it had before."""
+    def _fetch_parts(self, desired: DesiredRouting) -> Iterator[RouterPart]:
+        """Yield all records of the hostname, and records of ours at an earlier hostname."""
         comment = record_comment(desired.owner)
         asked = f"match=any&name.exact={desired.hostname}&comment.exact={quote(comment)}"
         for row in self._calls.listed(f"{DNS_RECORDS}?{asked}", tuple[DnsRow, ...]):
             is_ours = row.comment == comment
             if row.type in ADDRESS_TYPES and (is_ours or row.name == desired.hostname):
-                yield _part(row, desired, is_ours=is_ours)
+                yield _build_part(row, desired, is_ours=is_ours)
 
 
-def _part(row: DnsRow, desired: DesiredRouting, *, is_ours: bool) -> RouterPart:
-    """Behind edge1's proxy an endpoint is asked by the name, as without it: it helps nobody."""
-    detail = alias_detail(row.ttl, row.type, row.content)
+def _build_part(row: DnsRow, desired: DesiredRouting, *, is_ours: bool) -> RouterPart:
+    """Build a part. A proxied record is reported: the endpoint would receive the wrong hostname, as
+    without proxy."""
+    detail = format_alias_detail(row.ttl, row.type, row.content)
     detail += " by a proxy" if row.proxied else ""
     is_led_to = is_ours and row.name == desired.hostname
-    weights = weights_told_by(row.content, desired.shares) if is_led_to else ()
+    weights = derive_weights(row.content, desired.shares) if is_led_to else ()
     return RouterPart(RouterResource.DNS_RECORD, row.name, detail, is_ours, row.id, weights)

@@ -1,6 +1,6 @@
-"""What edge1 would hold without load balancing: one alias, which knows no weights."""
+"""The desired record without load balancing: one CNAME, which has no weights."""
 
-from fabric.model.hashing import digest_fields
+from fabric.model.hashing import hash_fields
 from fabric.model.routing import (
     WHOLE,
     DesiredRouting,
@@ -9,7 +9,7 @@ from fabric.model.routing import (
     RouterResource,
     Weights,
 )
-from fabric.providers.edge1.routing.wanted import managed_by
+from fabric.providers.edge1.routing.wanted import format_ownership
 
 # An answer is kept no shorter and no longer than so many seconds there.
 _SHORTEST_TTL = 60
@@ -19,32 +19,35 @@ _LONGEST_COMMENT = 100
 _LETTERS = 16
 
 
-def wanted_alias(desired: DesiredRouting) -> tuple[RouterPart, ...]:
+def plan_alias(desired: DesiredRouting) -> tuple[RouterPart, ...]:
     if not desired.shares:
         return ()
-    detail = alias_detail(alias_ttl(desired), "CNAME", desired.heaviest.host)
+    detail = format_alias_detail(choose_alias_ttl(desired), "CNAME", desired.heaviest.host)
     return (RouterPart(RouterResource.DNS_RECORD, desired.hostname, detail),)
 
 
-def alias_ttl(desired: DesiredRouting) -> int:
+def choose_alias_ttl(desired: DesiredRouting) -> int:
     return min(max(desired.ttl, _SHORTEST_TTL), _LONGEST_TTL)
 
 
-def alias_detail(ttl: int, kind: str, host: str) -> str:
+def format_alias_detail(ttl: int, kind: str, host: str) -> str:
     return f"{ttl} {kind} {host}"
 
 
 def record_comment(owner: str) -> str:
-    """What stands beside a record that is ours; a long name is told by its digest."""
-    plain = managed_by(owner)
+    """Return the comment of a record of ours; a long name is replaced by its hash."""
+    plain = format_ownership(owner)
     if len(plain.encode()) <= _LONGEST_COMMENT:
         return plain
-    return managed_by(digest_fields((owner,))[:_LETTERS])
+    return format_ownership(hash_fields((owner,))[:_LETTERS])
 
 
-def weights_told_by(host: str, shares: tuple[EndpointShare, ...]) -> Weights:
-    """An alias tells only who has the most: the others are as even as they can be, and the one
-    that is led to stays the one, also for a machine that knows no more than this."""
+def derive_weights(host: str, shares: tuple[EndpointShare, ...]) -> Weights:
+    """Derive weights from a CNAME, which shows only the endpoint with the most weight.
+
+    The other weights are as equal as possible. The target stays the heaviest, also on a machine
+    without more information.
+    """
     first = next((one.label for one in shares if one.host == host), None)
     if first is None:
         return ()

@@ -1,4 +1,4 @@
-"""A web application called without a server: WSGI, ASGI, or a class of http.server."""
+"""Call a web application without a server: WSGI, ASGI, or a class of http.server."""
 
 import asyncio
 import inspect
@@ -25,8 +25,8 @@ def is_server_class(found: object) -> bool:
 
 
 def is_asgi(found: object) -> bool:
-    """By what is called: a coroutine, or three parameters."""
-    own = _function(found)
+    """Return whether an application is ASGI: a coroutine function, or three parameters."""
+    own = _find_called_function(found)
     if inspect.iscoroutinefunction(own):
         return True
     try:
@@ -36,8 +36,8 @@ def is_asgi(found: object) -> bool:
     return sum(one.default is one.empty for one in parameters) == _ASGI_PARAMETERS
 
 
-def _function(found: object) -> Callable[..., object]:
-    """What runs when it is called."""
+def _find_called_function(found: object) -> Callable[..., object]:
+    """Return the function that runs when the object is called."""
     own: object = found if inspect.isroutine(found) else getattr(found, "__call__", None)  # noqa: B004
     if not callable(own):
         raise TypeError(f"{found!r:.80} cannot be called")
@@ -56,7 +56,7 @@ def by_wsgi(app: WsgiApp, request: SentRequest) -> Document:
         started.append((status, headers))
         return written.append
 
-    parts = app(_environ(request), start)
+    parts = app(_build_environ(request), start)
     try:
         written.extend(parts)
     finally:
@@ -69,7 +69,7 @@ def by_wsgi(app: WsgiApp, request: SentRequest) -> Document:
     return answer_of(int(status.split()[0]), headers, b"".join(written))
 
 
-def _environ(request: SentRequest) -> dict[str, object]:
+def _build_environ(request: SentRequest) -> dict[str, object]:
     host, _, port = request.host.partition(":")
     headers = {
         f"HTTP_{name.upper().replace('-', '_')}": value
@@ -99,11 +99,11 @@ def _environ(request: SentRequest) -> dict[str, object]:
 
 
 def by_asgi(app: AsgiApp, request: SentRequest) -> Document:
-    return asyncio.run(_lived(app, request))
+    return asyncio.run(_run_with_lifespan(app, request))
 
 
-async def _lived(app: AsgiApp, request: SentRequest) -> Document:
-    """One request in the life of an application: it starts up before and shuts down behind it."""
+async def _run_with_lifespan(app: AsgiApp, request: SentRequest) -> Document:
+    """Handle one request between startup and shutdown of the application."""
     asked: asyncio.Queue[Document] = asyncio.Queue()
     told: asyncio.Queue[object] = asyncio.Queue()
 
@@ -118,17 +118,19 @@ async def _lived(app: AsgiApp, request: SentRequest) -> Document:
 
     life = asyncio.ensure_future(live())
     await asked.put({"type": "lifespan.startup"})
-    if await _said(life, told) == "lifespan.startup.failed":
+    if await _wait_for_lifespan(life, told) == "lifespan.startup.failed":
         raise RuntimeError("the application failed to start")
-    answer = await _asked(app, request, scope["state"])
+    answer = await _send_request(app, request, scope["state"])
     await asked.put({"type": "lifespan.shutdown"})
-    await _said(life, told)
+    await _wait_for_lifespan(life, told)
     life.cancel()
     return answer
 
 
-async def _said(life: "asyncio.Future[object]", told: "asyncio.Queue[object]") -> object:
-    """What it tells of its life; an application without one ends, or raises."""
+async def _wait_for_lifespan(
+    life: "asyncio.Future[object]", told: "asyncio.Queue[object]"
+) -> object:
+    """Wait for a lifespan message; an application without lifespan support ends or raises."""
     word = asyncio.ensure_future(told.get())
     await asyncio.wait({life, word}, return_when=asyncio.FIRST_COMPLETED)
     if life.done() and not life.cancelled():
@@ -139,7 +141,7 @@ async def _said(life: "asyncio.Future[object]", told: "asyncio.Queue[object]") -
     return ""
 
 
-async def _asked(app: AsgiApp, request: SentRequest, state: object) -> Document:
+async def _send_request(app: AsgiApp, request: SentRequest, state: object) -> Document:
     messages: list[Document] = []
     body: list[Document] = [{"type": "http.request", "body": request.body, "more_body": False}]
     ended = asyncio.Event()
@@ -155,11 +157,11 @@ async def _asked(app: AsgiApp, request: SentRequest, state: object) -> Document:
         if message["type"] == "http.response.body" and not message.get("more_body"):
             ended.set()
 
-    await app({**_scope(request), "state": state}, receive, send)
-    return _answer(messages)
+    await app({**_build_scope(request), "state": state}, receive, send)
+    return _build_answer(messages)
 
 
-def _scope(request: SentRequest) -> Document:
+def _build_scope(request: SentRequest) -> Document:
     host, _, port = request.host.partition(":")
     return {
         "type": "http",
@@ -177,7 +179,7 @@ def _scope(request: SentRequest) -> Document:
     }
 
 
-def _answer(messages: list[Document]) -> Document:
+def _build_answer(messages: list[Document]) -> Document:
     start = next((one for one in messages if one["type"] == "http.response.start"), None)
     if start is None:
         raise RuntimeError("the application ended without a response")
@@ -190,12 +192,12 @@ def _answer(messages: list[Document]) -> Document:
 
 
 def by_server_class(found: type[BaseHTTPRequestHandler], request: SentRequest) -> Document:
-    """The class reads a request and writes an answer: both are bytes here, and no socket."""
+    """Call a server class with request bytes and read its response bytes, without a socket."""
     written = io.BytesIO()
 
     class AnsweringClass(found):  # type: ignore[misc, valid-type]
         def setup(self) -> None:
-            self.rfile, self.wfile = io.BytesIO(_sent(request)), written
+            self.rfile, self.wfile = io.BytesIO(_encode_request(request)), written
 
         def finish(self) -> None:
             self.wfile.flush()
@@ -209,7 +211,7 @@ def by_server_class(found: type[BaseHTTPRequestHandler], request: SentRequest) -
     )
 
 
-def _sent(request: SentRequest) -> bytes:
+def _encode_request(request: SentRequest) -> bytes:
     query = f"?{request.query}" if request.query else ""
     lines = [f"{request.method} {request.path}{query} HTTP/1.0"]
     lines += [f"{name}: {value}" for name, value in request.headers.items()]

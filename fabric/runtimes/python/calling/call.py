@@ -1,6 +1,6 @@
-"""Which name of a module a handler is, by which convention it is called, and the call itself.
+"""Find the handler of a module and its calling convention, and call it.
 
-The standard library only: this runs in a child that has nothing of fabric's.
+Standard library only: it runs in a child process without fabric.
 """
 
 import ast
@@ -33,14 +33,16 @@ def handler_in(module: ModuleType, said: Said) -> LoadedHandler:
 
 
 def convention_of(found: object, name: str, own: str) -> str:
-    """In order: an application says it itself; parameters say it; else `handler` takes events, and
-    any other name is called as the provider calls its own."""
+    """Choose the convention: from the application type, otherwise from the parameters.
+
+    Without either, `handler` takes events, and other names use the provider's convention.
+    """
     if own == "event":
         return own
-    return (_of_app if own == "app" else _of_function)(found, name, own)
+    return (_choose_for_app if own == "app" else _choose_for_function)(found, name, own)
 
 
-def _of_function(found: object, name: str, own: str) -> str:
+def _choose_for_function(found: object, name: str, own: str) -> str:
     taken = parameters(found)
     if own == "cloud-event" and taken == ("request",):
         return "request"
@@ -49,11 +51,11 @@ def _of_function(found: object, name: str, own: str) -> str:
     if own in ("request", "cloud-event", "message"):
         return "event" if len(taken) == _BOTH else own
     if own == "raw-event" and name == "handler":
-        return own if _reads_text(found, taken) else "event"
+        return own if _is_text_reader(found, taken) else "event"
     return "event" if name == "handler" else own
 
 
-def _of_app(found: object, name: str, _own: str) -> str:
+def _choose_for_app(found: object, name: str, _own: str) -> str:
     if apps.is_server_class(found):
         return "server-class"
     taken = parameters(found)
@@ -65,7 +67,7 @@ def _of_app(found: object, name: str, _own: str) -> str:
 
 
 def parameters(found: object) -> tuple[str, ...]:
-    """The names that a caller must fill by their place."""
+    """Return the names of required positional parameters."""
     try:
         every = inspect.signature(found).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -74,17 +76,17 @@ def parameters(found: object) -> tuple[str, ...]:
     return tuple(one.name for one in every if one.kind in placed and one.default is one.empty)
 
 
-def _reads_text(found: object, taken: tuple[str, ...]) -> bool:
-    """Whether a handler parses or decodes its event: it was written for bytes."""
+def _is_text_reader(found: object, taken: tuple[str, ...]) -> bool:
+    """Return whether a handler parses or decodes its event, so that it expects bytes."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(found)))  # type: ignore[arg-type]
     except (OSError, TypeError, SyntaxError):
         return False
     event = taken[0] if taken else ""
-    return any(_parses(node, event) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(_is_parse_call(node, event) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
-def _parses(node: ast.Call, event: str) -> bool:
+def _is_parse_call(node: ast.Call, event: str) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr="decode", value=ast.Name(id=name))):
             return name == event
@@ -99,57 +101,57 @@ def call(handler: LoadedHandler, event: object) -> object:
     return finished(_CALLS[handler.convention](handler, event))
 
 
-def _given(handler: LoadedHandler, *values: object) -> object:
-    """As many of the values as it takes; one that takes any number is given all."""
+def _call_with(handler: LoadedHandler, *values: object) -> object:
+    """Call with as many of the values as the function accepts; with `*args` it receives all."""
     function = handler.found
     assert callable(function)  # noqa: S101 - `load` made sure
     taken = len(parameters(function))
     return function(*values[: taken if taken < len(values) else None])
 
 
-def _by_arguments(handler: LoadedHandler, event: object) -> object:
-    answer = finished(_given(handler, events.arguments_of(event, handler.said)))
+def _call_by_arguments(handler: LoadedHandler, event: object) -> object:
+    answer = finished(_call_with(handler, events.arguments_of(event, handler.said)))
     return answer_of_document(answer) if is_http(event) else answer
 
 
-def _by_http_arguments(handler: LoadedHandler, event: object) -> object:
+def _call_by_http_arguments(handler: LoadedHandler, event: object) -> object:
     given = events.http_arguments_of(event, handler.said)
-    answer = finished(_given(handler, given, Context(handler.said)))
+    answer = finished(_call_with(handler, given, Context(handler.said)))
     return answer_of_document(answer) if is_http(event) else answer
 
 
-def _by_raw_event(handler: LoadedHandler, event: object) -> object:
+def _call_by_raw_event(handler: LoadedHandler, event: object) -> object:
     return events.by_raw_event(handler.found, event, handler.said)  # type: ignore[arg-type]
 
 
-def _by_request(handler: LoadedHandler, event: object) -> object:
-    def found(request: object) -> object:
-        return _given(handler, request)
+def _call_by_request(handler: LoadedHandler, event: object) -> object:
+    def call_handler(request: object) -> object:
+        return _call_with(handler, request)
 
-    return by_request(found, request_of(event, handler.said), finished)
+    return by_request(call_handler, request_of(event, handler.said), finished)
 
 
-def _by_wsgi(handler: LoadedHandler, event: object) -> object:
+def _call_by_wsgi(handler: LoadedHandler, event: object) -> object:
     return apps.by_wsgi(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
 
 
-def _by_asgi(handler: LoadedHandler, event: object) -> object:
+def _call_by_asgi(handler: LoadedHandler, event: object) -> object:
     return apps.by_asgi(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
 
 
-def _by_server_class(handler: LoadedHandler, event: object) -> object:
+def _call_by_server_class(handler: LoadedHandler, event: object) -> object:
     return apps.by_server_class(handler.found, request_of(event, handler.said))  # type: ignore[arg-type]
 
 
 _CALLS: dict[str, Callable[[LoadedHandler, object], object]] = {
-    "arguments": _by_arguments,
-    "asgi": _by_asgi,
-    "cloud-event": lambda handler, event: _given(handler, events.cloud_event_of(event)),
+    "arguments": _call_by_arguments,
+    "asgi": _call_by_asgi,
+    "cloud-event": lambda handler, event: _call_with(handler, events.cloud_event_of(event)),
     "event": call_event.call,
-    "http-arguments": _by_http_arguments,
-    "message": lambda handler, event: _given(handler, events.Message(event)),
-    "raw-event": _by_raw_event,
-    "request": _by_request,
-    "server-class": _by_server_class,
-    "wsgi": _by_wsgi,
+    "http-arguments": _call_by_http_arguments,
+    "message": lambda handler, event: _call_with(handler, events.Message(event)),
+    "raw-event": _call_by_raw_event,
+    "request": _call_by_request,
+    "server-class": _call_by_server_class,
+    "wsgi": _call_by_wsgi,
 }

@@ -1,4 +1,4 @@
-"""Calls by (event, context), which most are: with as few imports as a first call can be had for."""
+"""Calls with (event, context), the most common kind, with few imports for a fast first call."""
 
 from fabric.runtimes.python.calling.context import Context
 from fabric.runtimes.python.calling.loading import LoadedHandler, load_module, named_in
@@ -22,13 +22,13 @@ def call(handler: LoadedHandler, event: object) -> object:
 
 
 def finished(response: object) -> object:
-    """Awaits what is to be awaited."""
+    """Await a response if it is awaitable."""
     if not hasattr(type(response), "__await__"):
         return response
     import asyncio  # as long as everything else together
 
-    return asyncio.run(_awaited(response))
+    return asyncio.run(_await_response(response))
 
 
-async def _awaited(response: object) -> object:
+async def _await_response(response: object) -> object:
     return await response  # type: ignore[misc]

@@ -7,7 +7,7 @@ from fabric.runtimes.python.calling.said import Said
 
 
 def new_id() -> str:
-    """A random UUID; the module of that name takes as long to import as a handler to load."""
+    """Return a random UUID. Importing the `uuid` module would take as long as loading a handler."""
     raw = bytearray(os.urandom(16))
     raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
     text = raw.hex()
@@ -19,7 +19,7 @@ _FAR = 15 * 60
 
 
 class Context:
-    """What all hosts of functions know of a call, by the names that each has for it."""
+    """The common facts of a call, with the attribute names of all hosts."""
 
     def __init__(self, said: Said) -> None:
         day = time.strftime("%Y/%m/%d", time.gmtime())

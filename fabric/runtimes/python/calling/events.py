@@ -1,4 +1,5 @@
-"""(event, context) and its kin: one message, a CloudEvent, an object of parameters."""
+"""Handlers with (event, context) and similar: one message, a CloudEvent, or an object of
+parameters."""
 
 import json
 import re
@@ -15,7 +16,7 @@ Taking = Callable[..., object]
 
 
 class Message:
-    """One message of a queue, a timer or a store, as it came."""
+    """One raw message of a queue, a timer or a storage service."""
 
     past_due = False
 
@@ -24,7 +25,7 @@ class Message:
         self.id = new_id()
 
     def get_body(self) -> bytes:
-        return _json(self._event)
+        return _encode_json(self._event)
 
     def get_json(self) -> object:
         return self._event
@@ -34,7 +35,7 @@ class Message:
 
 
 class CloudEvent:
-    """Its attributes by key, and its `data`."""
+    """A CloudEvent: attributes by key, and `data`."""
 
     def __init__(self, attributes: Document) -> None:
         self._attributes = {name: one for name, one in attributes.items() if name != "data"}
@@ -55,21 +56,27 @@ class CloudEvent:
 
 def by_raw_event(found: Taking, event: object, said: Said) -> object:
     query = {"queryParameters": query_of(request_of(event, said).query)} if is_http(event) else {}
-    return found(_json({**event, **query} if is_object(event) else event), Context(said))
+    return found(_encode_json({**event, **query} if is_object(event) else event), Context(said))
 
 
 def cloud_event_of(event: object) -> CloudEvent:
-    """Of the type that its source would have sent."""
+    """Build the CloudEvent that the source of an event would have sent."""
     own = event if is_object(event) else {}
     if isinstance(own.get("specversion"), str):
         return CloudEvent(own)
     base = {"specversion": "1.0", "id": new_id(), "datacontenttype": "application/json"}
     moment = own.get("time") or datetime.now(UTC).isoformat()  # noqa: TID251 - the child's own
-    return CloudEvent({**base, "time": moment, **_sent(own), **_data(own, event)})
+    return CloudEvent(
+        {**base, "time": moment, **_convert_record(own), **_build_attributes(own, event)}
+    )
 
 
-def _data(own: Document, event: object) -> Document:
-    return {} if _sent(own) else {"type": _type(own), "source": "//fabric/invoke", "data": event}
+def _build_attributes(own: Document, event: object) -> Document:
+    return (
+        {}
+        if _convert_record(own)
+        else {"type": _type(own), "source": "//fabric/invoke", "data": event}
+    )
 
 
 def _type(own: Document) -> str:
@@ -77,18 +84,18 @@ def _type(own: Document) -> str:
     return "google.cloud.scheduler.job.v1.executed" if is_timed else "fabric.invoked"
 
 
-def _sent(own: Document) -> Document:
+def _convert_record(own: Document) -> Document:
     records = own.get("Records")
     if message := part(own, "message"):
-        return _published(own, message)
+        return _convert_message(own, message)
     if isinstance(records, list):
         if len(records) != 1:
             raise TypeError(f"exactly one record is required: the payload has {len(records)}")
-        return _stored(records[0])
+        return _convert_storage_record(records[0])
     return {}
 
 
-def _published(own: Document, message: Document) -> Document:
+def _convert_message(own: Document, message: Document) -> Document:
     subscription = str(own.get("subscription") or "")
     topic = subscription.replace("/subscriptions/", "/topics/")
     return {
@@ -100,7 +107,7 @@ def _published(own: Document, message: Document) -> Document:
     }
 
 
-def _stored(record: object) -> Document:
+def _convert_storage_record(record: object) -> Document:
     kept = part(record, "objstore1") or part(record, "s3")
     if not kept or not is_object(record):
         return {"type": "fabric.invoked", "source": "//fabric/invoke", "data": record}
@@ -117,11 +124,11 @@ def _stored(record: object) -> Document:
 
 
 def arguments_of(event: object, said: Said) -> Document:
-    """Parameters, and `__ow_…` for what is known of the request."""
+    """Build the parameters, with `__ow_…` values for the request."""
     if not is_http(event):
         return as_mapping(event)
     request = request_of(event, said)
-    parameters, unread = _parameters(request)
+    parameters, unread = _read_parameters(request)
     return {
         **parameters,
         **({"__ow_body": unread} if unread else {}),
@@ -132,18 +139,18 @@ def arguments_of(event: object, said: Said) -> Document:
 
 
 def http_arguments_of(event: object, said: Said) -> Document:
-    """Parameters, and the request as `http`."""
+    """Build the parameters, with the request as `http`."""
     if not is_http(event):
         return as_mapping(event)
     request = request_of(event, said)
-    parameters, unread = _parameters(request)
+    parameters, unread = _read_parameters(request)
     http = {"method": request.method, "path": request.path, "headers": request.headers}
     rest = {"body": unread, "isBase64Encoded": False} if unread else {}
     return {**parameters, "http": {**http, "queryString": request.query, **rest}}
 
 
-def _parameters(request: SentRequest) -> tuple[Document, str]:
-    """The query and an object of JSON or of a form; any other body stays as it is."""
+def _read_parameters(request: SentRequest) -> tuple[Document, str]:
+    """Read the query, and a JSON object or a form in the body; any other body is unchanged."""
     query = query_of(request.query)
     text = request.body.decode(errors="replace")
     if request.content_type == "application/x-www-form-urlencoded":
@@ -152,5 +159,5 @@ def _parameters(request: SentRequest) -> tuple[Document, str]:
     return ({**query, **document}, "") if is_object(document) else (query, text)
 
 
-def _json(value: object) -> bytes:
+def _encode_json(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()

@@ -1,4 +1,4 @@
-"""Between events of http and requests: what came in, and answers in their one shape."""
+"""Conversion between HTTP events and requests, and the one shape of responses."""
 
 import base64
 import json
@@ -16,7 +16,8 @@ _OF_THE_WIRE = frozenset({"connection", "date", "keep-alive", "transfer-encoding
 
 @dataclass(frozen=True)
 class SentRequest:
-    """`path` is as it was sent, `query` without its question mark; header names are lower-case."""
+    """A request. `path` is unchanged and `query` has no question mark; header names are
+    lowercase."""
 
     method: str
     path: str
@@ -47,9 +48,13 @@ def is_http(event: object) -> bool:
 
 
 def request_of(event: object, said: Said) -> SentRequest:
-    """Any event as a request: what is none of http is sent as JSON."""
-    request = _from_http(event) if is_object(event) and is_http(event) else _posted(event, said)
-    parameters = {**_matched(said.path, request.path), **request.parameters}
+    """Convert any event to a request; a non-HTTP event is sent as JSON."""
+    request = (
+        _convert_http_event(event)
+        if is_object(event) and is_http(event)
+        else _build_post(event, said)
+    )
+    parameters = {**_match_template(said.path, request.path), **request.parameters}
     request = replace(request, parameters=parameters)
     request.headers.setdefault("host", said.host)
     if request.body:
@@ -57,39 +62,39 @@ def request_of(event: object, said: Said) -> SentRequest:
     return request
 
 
-def _from_http(event: Document) -> SentRequest:
+def _convert_http_event(event: Document) -> SentRequest:
     http = part(part(event, "requestContext"), "http")
     path = event.get("rawPath") or http.get("path") or event.get("path") or "/"
     return SentRequest(
         str(http.get("method") or event.get("httpMethod") or "GET").upper(),
-        _encoded(str(path)),
+        _encode_path(str(path)),
         _query_of(event),
-        _headers_of(event),
-        _body_of(event),
+        _read_headers(event),
+        _read_body(event),
         {name: str(value) for name, value in part(event, "pathParameters").items()},
         str(http.get("sourceIp") or "127.0.0.1"),
     )
 
 
-def _posted(event: object, said: Said) -> SentRequest:
+def _build_post(event: object, said: Said) -> SentRequest:
     own = event if is_object(event) else {}
     given = part(own, "pathParameters")
     values = {**own, **given}
 
-    def value(found: re.Match[str]) -> str:
+    def fill_parameter(found: re.Match[str]) -> str:
         if found[1] not in values:
             return found[0]
         return quote(str(values[found[1]]), safe="/" if found[2] else "")
 
-    path = re.sub(r"\{([^{}+]+)(\+?)\}", value, said.path)
+    path = re.sub(r"\{([^{}+]+)(\+?)\}", fill_parameter, said.path)
     headers = {"content-type": _JSON}
     parameters = {name: str(one) for name, one in given.items()}
     body = json.dumps(event, ensure_ascii=False).encode()
-    return SentRequest("POST", _encoded(path), "", headers, body, parameters)
+    return SentRequest("POST", _encode_path(path), "", headers, body, parameters)
 
 
-def _matched(template: str, path: str) -> dict[str, str]:
-    """What stands in a path for the names of a template: /users/{id}, /files/{name+}."""
+def _match_template(template: str, path: str) -> dict[str, str]:
+    """Return the values of a template's parameters in a path: /users/{id}, /files/{name+}."""
     names: list[str] = []
     pattern = ""
     for part_of in re.split(r"(\{[^{}]+\})", template):
@@ -104,7 +109,7 @@ def _matched(template: str, path: str) -> dict[str, str]:
     return {name: text for name, text in pairs if not text.startswith(f"{{{name}")}
 
 
-def _encoded(path: str) -> str:
+def _encode_path(path: str) -> str:
     whole = path if path.startswith("/") else f"/{path}"
     return quote(whole, safe="/%:@!$&'()*+,;=~-._")
 
@@ -116,9 +121,9 @@ def _query_of(event: Document) -> str:
     return urlencode({name: one for name, one in many.items() if one is not None}, doseq=True)
 
 
-def _headers_of(event: Document) -> dict[str, str]:
+def _read_headers(event: Document) -> dict[str, str]:
     given = part(event, "headers") or part(event, "multiValueHeaders")
-    headers = {name.lower(): ", ".join(_listed(value)) for name, value in given.items()}
+    headers = {name.lower(): ", ".join(_list_values(value)) for name, value in given.items()}
     if cookies := texts(event.get("cookies")):
         headers.setdefault("cookie", "; ".join(cookies))
     # The body is given whole, whatever the length of another one was.
@@ -127,11 +132,11 @@ def _headers_of(event: Document) -> dict[str, str]:
     return headers
 
 
-def _listed(value: object) -> Sequence[str]:
+def _list_values(value: object) -> Sequence[str]:
     return texts(value) if isinstance(value, list) else (str(value),)
 
 
-def _body_of(event: Document) -> bytes:
+def _read_body(event: Document) -> bytes:
     body = event.get("body")
     if body is None:
         return b""
@@ -141,7 +146,7 @@ def _body_of(event: Document) -> bytes:
 
 
 def query_of(text: str) -> dict[str, str | list[str]]:
-    """Each name with its value, or its values where it comes more than once."""
+    """Map each name to its value, or to a list of values if it is repeated."""
     found: dict[str, str | list[str]] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
         known = found.get(name)
@@ -151,11 +156,11 @@ def query_of(text: str) -> dict[str, str | list[str]]:
 
 
 def answer_of(status: int, headers: Iterable[tuple[str, str]], body: bytes) -> Document:
-    """Text stays text, and all else is base64."""
+    """Build a response. A text body stays text; other bodies are base64."""
     pairs = [(name.lower(), value) for name, value in headers]
     kept = {name: value for name, value in pairs if name not in _OF_THE_WIRE}
     cookies = [value for name, value in pairs if name == "set-cookie"]
-    text = None if "content-encoding" in kept else _text(body)
+    text = None if "content-encoding" in kept else _decode_text(body)
     return {
         "statusCode": status,
         "headers": kept,
@@ -165,7 +170,7 @@ def answer_of(status: int, headers: Iterable[tuple[str, str]], body: bytes) -> D
     }
 
 
-def _text(body: bytes) -> str | None:
+def _decode_text(body: bytes) -> str | None:
     try:
         return body.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Values of JSON, narrowed: the standard library only."""
+"""Typed access to JSON values; standard library only."""
 
 from collections.abc import Mapping
 from typing import TypeAlias, TypeGuard
@@ -11,7 +11,7 @@ def is_object(value: object) -> TypeGuard[Document]:
 
 
 def part(document: object, key: str) -> Document:
-    """The object at a key; an empty one where there is none."""
+    """Return the object at a key, or an empty one."""
     found = document.get(key) if is_object(document) else None
     return found if is_object(found) else {}
 

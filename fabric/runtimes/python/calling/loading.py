@@ -1,4 +1,4 @@
-"""A module of the archive, and which of its names is the handler."""
+"""Load a module of the archive and find its handler."""
 
 import importlib
 import sys
@@ -22,7 +22,7 @@ def load_module(said: Said) -> ModuleType:
 
 
 def named_in(module: ModuleType, said: Said) -> LoadedHandler:
-    """What takes events; whoever knows of other conventions looks closer."""
+    """Find the handler that takes events; callers with other conventions check further."""
     name = _name(module, said)
     found = getattr(module, name)
     if not callable(found):

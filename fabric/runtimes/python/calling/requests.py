@@ -1,4 +1,4 @@
-"""(request): Flask itself where the archive has it, else an object with what is read of it."""
+"""Handlers with (request): Flask itself if the archive has it, otherwise a compatible object."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,8 @@ Answering = Callable[[object], object]
 
 
 class RequestValues(Mapping[str, str]):
-    """Values by name, the first of many; `getlist` gives all. Headers are found in any case."""
+    """Values by name, first of several; `getlist` returns all. Header names are
+    case-insensitive."""
 
     def __init__(self, found: Mapping[str, str | list[str]], *, any_case: bool = False) -> None:
         self._found = found
@@ -39,7 +40,8 @@ class RequestValues(Mapping[str, str]):
 
 
 class PlainRequest:
-    """The names of both kinds of hosts: `args` and `get_json`, `params` and `get_body`."""
+    """A request with the attributes of both kinds of hosts: `args` and `get_json`, `params` and
+    `get_body`."""
 
     def __init__(self, request: SentRequest) -> None:
         is_form = request.content_type == _FORM
@@ -72,7 +74,7 @@ class PlainRequest:
         return RequestValues({**dict(self.form), **dict(self.args)})
 
     def get_json(self, *, force: bool = False, silent: bool = False, cache: bool = True) -> object:  # noqa: ARG002 - Flask's
-        """What is sent as JSON; None for anything else."""
+        """Return the JSON body, or None for anything else."""
         try:
             return json.loads(self._body) if self._body and (force or self.is_json) else None
         except ValueError:
@@ -88,7 +90,7 @@ class PlainRequest:
 
 
 def by_request(found: Answering, request: SentRequest, finished: Answering) -> Document:
-    """`finished` waits for an answer that is still to come."""
+    """Call a handler with a request. `finished` awaits its response if needed."""
     with_flask = find_spec("flask") is not None
     return (by_flask if with_flask else by_plain_request)(found, request, finished)
 
@@ -98,22 +100,22 @@ def by_plain_request(found: Answering, request: SentRequest, finished: Answering
 
 
 def by_flask(found: Answering, request: SentRequest, finished: Answering) -> Document:
-    """In the context of an application, as the host has it: `jsonify` and `abort` work."""
+    """Call a handler in a Flask application context, so that `jsonify` and `abort` work."""
     flask = import_module("flask")
 
-    def view(path: str = "") -> object:  # noqa: ARG001 - it has the whole request
+    def serve_view(path: str = "") -> object:  # noqa: ARG001 - it has the whole request
         return finished(found(flask.request))
 
     app = flask.Flask("function", root_path=".")
     for rule in ("/", "/<path:path>"):
         options = {"methods": [request.method], "provide_automatic_options": False}
-        app.add_url_rule(rule, "function", view, **options)
-    with app.test_request_context(**_in_flask(request)):
+        app.add_url_rule(rule, "function", serve_view, **options)
+    with app.test_request_context(**_build_flask_arguments(request)):
         response = app.full_dispatch_request()
         return answer_of(response.status_code, response.headers.items(), response.get_data())
 
 
-def _in_flask(request: SentRequest) -> dict[str, object]:
+def _build_flask_arguments(request: SentRequest) -> dict[str, object]:
     return {
         "path": request.path,
         "base_url": f"https://{request.host}",

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 import jsonschema
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
@@ -29,7 +29,7 @@ def official_packages() -> Path:
     runs."""
     folder = _CACHE / f"cloud4-packages-{_SDK}-{_CORE}"
     if not folder.exists():
-        with file_lock(_CACHE / "cloud4-packages.lock", 600):
+        with lock_file(_CACHE / "cloud4-packages.lock", 600):
             if not folder.exists():
                 _install(folder)
     return folder / "node_modules"
@@ -37,7 +37,7 @@ def official_packages() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh)]
     argv += [f"@alicloud/fc20230330@{_SDK}", f"@alicloud/openapi-core@{_CORE}"]
     node = find_node(ENVIRONMENT)

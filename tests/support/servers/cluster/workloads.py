@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fabric.model.hashing import digest_bytes
+from fabric.model.hashing import hash_bytes
 from tests.support.servers.cluster.pod_processes import Look, PodProcess, PortOf, container_of
 
 
@@ -58,7 +58,7 @@ class Workloads:
     def _roll(self, name: str, deployment: Mapping[str, Any]) -> None:
         """A new set beside the old one, which ends when all of the new one is ready."""
         template = deployment["spec"]["template"]
-        digest = digest_bytes(repr(_sorted(template)).encode())
+        digest = hash_bytes(repr(_sorted(template)).encode())
         have = self.pods.setdefault(name, [])
         wanted = deployment["spec"].get("replicas", 1)
         new = [one for one in have if one.digest == digest]
@@ -82,7 +82,7 @@ class Workloads:
         return Pod(pod_name, template, digest, process)
 
     def _status(self, name: str, deployment: Mapping[str, Any]) -> dict[str, Any]:
-        digest = digest_bytes(repr(_sorted(deployment["spec"]["template"])).encode())
+        digest = hash_bytes(repr(_sorted(deployment["spec"]["template"])).encode())
         have = self.pods[name]
         return {
             "observedGeneration": deployment["metadata"]["generation"],

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import jsonschema
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
@@ -33,7 +33,7 @@ def official_packages() -> Path:
     it: fetched once for all workers and runs."""
     folder = _CACHE / f"host1-packages-{_SDK}-{_CLIENT}"
     if not folder.exists():
-        with file_lock(_CACHE / "host1-packages.lock", 600):
+        with lock_file(_CACHE / "host1-packages.lock", 600):
             if not folder.exists():
                 _install(folder)
     return folder / "node_modules"
@@ -41,7 +41,7 @@ def official_packages() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh)]
     argv += [f"@vercel/sdk@{_SDK}", f"@vercel/client@{_CLIENT}"]
     node = find_node(ENVIRONMENT)

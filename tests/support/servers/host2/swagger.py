@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
@@ -35,7 +35,7 @@ def official_packages() -> Path:
     runs."""
     folder = _CACHE / f"host2-packages-{_VERSION}-{_CLIENT}"
     if not folder.exists():
-        with file_lock(_CACHE / "host2-packages.lock", 600):
+        with lock_file(_CACHE / "host2-packages.lock", 600):
             if not folder.exists():
                 _install(folder)
     return folder / "node_modules"
@@ -43,7 +43,7 @@ def official_packages() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh)]
     argv += [f"@netlify/open-api@{_VERSION}", f"@netlify/api@{_CLIENT}"]
     env = {**ENVIRONMENT, "PATH": f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"}

@@ -4,8 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
-from fabric.runtimes.nodejs.toolchain import find_node, npm_command
-from fabric.system.disk import file_lock, make_folder
+from fabric.runtimes.nodejs.toolchain import find_node, find_npm_command
+from fabric.system.disk import lock_file, make_folder
 from fabric.system.process import run_child
 from tests.support.bundler_cache import ENVIRONMENT, TOOLCHAIN
 
@@ -17,7 +17,7 @@ def official_client() -> Path:
     """The folder of modules that it is in."""
     folder = _CACHE / f"whisk-client-{_PACKAGE.rpartition('@')[2]}"
     if not folder.exists():
-        with file_lock(_CACHE / "whisk-client.lock", 600):
+        with lock_file(_CACHE / "whisk-client.lock", 600):
             if not folder.exists():
                 _install(folder)
     return folder / "node_modules"
@@ -25,7 +25,7 @@ def official_client() -> Path:
 
 def _install(folder: Path) -> None:
     fresh = folder.with_name(f"{folder.name}.{os.getpid()}")
-    argv = [*npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
+    argv = [*find_npm_command(ENVIRONMENT), "install", "--no-audit", "--no-fund", "--no-save"]
     argv += ["--ignore-scripts", "--prefix", str(fresh), _PACKAGE]
     env = {**ENVIRONMENT, "PATH": f"{find_node(ENVIRONMENT).parent}:{ENVIRONMENT['PATH']}"}
     make_folder(fresh)

@@ -1,9 +1,0 @@
-"""Options that would have no effect where they are given."""
-
-from fabric.model.problems import FabricError, Problem
-
-
-def refuse_useless(options: tuple[str, ...], hint: str) -> None:
-    if options:
-        message = f"{options[0]} has no effect here"
-        raise FabricError(Problem("usage/no-effect", message, hint=hint))

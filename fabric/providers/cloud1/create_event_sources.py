@@ -1,0 +1,165 @@
+"""Create and delete event sources, as releases and removals need it."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from fabric.providers.cloud1.answers import convert_client_errors
+from fabric.providers.cloud1.buckets import BucketEntries, Row, build_entry, set_entries
+from fabric.providers.cloud1.clients import AT_ONCE
+from fabric.providers.cloud1.event_sources import (
+    BucketWire,
+    QueueWire,
+    RuleWire,
+    ScheduleWire,
+    ServiceWires,
+    Wire,
+    decode_wires,
+    encode_wires,
+    format_wire,
+    is_named_by_hash,
+    strip_settings,
+)
+from fabric.providers.cloud1.permissions import (
+    build_bucket_permission,
+    build_rule_permission,
+    let_in,
+    shut_out,
+)
+from fabric.providers.cloud1.queues import drop_queue, set_queue
+from fabric.providers.cloud1.release_state import KeptState
+from fabric.providers.cloud1.rules import drop_rule, drop_schedule, set_rule, set_schedule
+from fabric.providers.cloud1.versions import Cloud1Work
+from fabric.providers.cloud1.wired_now import WiredNow
+from fabric.providers.error_context import attach_error_spot
+from fabric.providers.parallel_map import run_parallel
+
+_KEPT = "wired:"
+_Before: TypeAlias = Mapping[str, frozenset[Wire]]
+
+
+class Wiring(Struct, frozen=True):
+    """The wiring of one service: aliases and desired event sources.
+
+    Aliases of `fresh` functions are new, so existing event sources need their permission again.
+    """
+
+    work: Cloud1Work
+    aliases: Mapping[str, str]
+    wanted: ServiceWires
+    fresh: frozenset[str] = frozenset()
+
+    def wanted_of(self, name: str) -> tuple[Wire, ...]:
+        return self.wanted.functions.get(name, ())
+
+    def bare_of(self, name: str) -> frozenset[Wire]:
+        return frozenset(map(strip_settings, self.wanted_of(name)))
+
+
+def encode_wiring(wiring: Wiring, salt: str) -> dict[str, str]:
+    """Return the values to store, only of functions with event sources other than HTTP."""
+    return {
+        _KEPT + name: encode_wires(wires, wiring.aliases[name], salt)
+        for name, wires in wiring.wanted.functions.items()
+        if wires
+    }
+
+
+def find_changed_functions(wiring: Wiring, kept: KeptState) -> frozenset[str]:
+    """Return functions whose event sources are not known to be up to date."""
+    new = encode_wiring(wiring, kept.salt)
+    names = wiring.wanted.functions
+    if not kept.is_sure:
+        return frozenset(names)
+    return frozenset(
+        name for name in names if new.get(_KEPT + name, "") != kept.texts.get(_KEPT + name, "")
+    )
+
+
+def wire_up(wiring: Wiring, names: frozenset[str], kept: KeptState, now: WiredNow) -> None:
+    """Create new event sources before deleting old ones, so that no event is lost in between."""
+    before = {
+        name: read_known_wires(name, kept) | frozenset(now.wires.get(name, ())) for name in names
+    }
+    ordered = sorted(name for name in names if wiring.wanted_of(name) or before[name])
+    run_parallel(lambda name: _set_all(wiring, name, kept), ordered, AT_ONCE)
+    run_parallel(lambda bucket: _tell(wiring, bucket), _list_buckets(wiring, before), AT_ONCE)
+    run_parallel(lambda name: _drop_all(wiring, name, before[name]), ordered, AT_ONCE)
+
+
+def read_known_wires(name: str, kept: KeptState) -> frozenset[Wire]:
+    return frozenset(decode_wires(kept.texts.get(_KEPT + name, "")))
+
+
+def _set_all(wiring: Wiring, name: str, kept: KeptState) -> None:
+    settled = (
+        read_known_wires(name, kept) if kept.is_sure and name not in wiring.fresh else frozenset()
+    )
+    for wire in wiring.wanted_of(name):
+        if is_named_by_hash(wire) and strip_settings(wire) in settled:
+            continue
+        whose = f"function `{name}`, {format_wire(wire)}"
+        number = wiring.wanted.numbers.get((name, wire))
+        with attach_error_spot(name, number), convert_client_errors(whose, wiring.work.quoted):
+            _set(wiring, wire, wiring.aliases[name])
+        wiring.work.watch.hear(f"{name}: connected {format_wire(wire)}")
+
+
+def _set(wiring: Wiring, wire: Wire, alias: str) -> None:
+    work = wiring.work
+    match wire:
+        case RuleWire():
+            set_rule(work, wire, alias)
+        case ScheduleWire():
+            set_schedule(work, wire, alias)
+        case QueueWire():
+            set_queue(work, wire, alias)
+        case BucketWire(bucket=bucket):  # which is told of all its functions at once, after this
+            let_in(work, alias, build_bucket_permission(alias, bucket))
+
+
+def _list_buckets(wiring: Wiring, before: _Before) -> list[str]:
+    wires = [wire for name, old in before.items() for wire in (*old, *wiring.wanted_of(name))]
+    return sorted({wire.bucket for wire in wires if isinstance(wire, BucketWire)})
+
+
+def _tell(wiring: Wiring, bucket: str) -> None:
+    rows = tuple(
+        build_entry(wire, wiring.aliases[name])
+        for name, wires in sorted(wiring.wanted.functions.items())
+        for wire in wires
+        if isinstance(wire, BucketWire) and wire.bucket == bucket
+    )
+    owner = wiring.wanted.owner
+    entries = BucketEntries(rows, lambda row: is_of(row, owner))
+    with convert_client_errors(f"bucket `{bucket}`", wiring.work.quoted):
+        set_entries(wiring.work, bucket, entries)
+
+
+def is_of(row: Row, owner: str) -> bool:
+    return str(row.get("Id", "")).startswith(owner)
+
+
+def _drop_all(wiring: Wiring, name: str, before: frozenset[Wire]) -> None:
+    alias = wiring.aliases[name]
+    for wire in sorted(before - wiring.bare_of(name), key=repr):
+        drop_wire(wiring.work, wire, alias)
+        match wire:
+            case RuleWire(bus=bus, name=rule):
+                shut_out(wiring.work, alias, build_rule_permission(alias, bus, rule))
+            case BucketWire(bucket=bucket):
+                shut_out(wiring.work, alias, build_bucket_permission(alias, bucket))
+        wiring.work.watch.hear(f"{name}: disconnected {format_wire(wire)}")
+
+
+def drop_wire(work: Cloud1Work, wire: Wire, alias: str) -> None:
+    match wire:
+        case RuleWire():
+            drop_rule(work, wire)
+        case ScheduleWire():
+            drop_schedule(work, wire)
+        case QueueWire():
+            drop_queue(work, wire, alias)
+        case BucketWire():  # told already
+            return
