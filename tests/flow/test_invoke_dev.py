@@ -263,7 +263,7 @@ def test_what_cannot_be_put_back_now_can_be_later(shop: Shop) -> None:
         denied = {"status": 403, "code": "AccessDeniedException", "times": 100}
         shop.cloud1.fault("apigatewayv2.UpdateRoute", **denied)
         assert ended(found) == 1
-    assert "could not be put back" in found.text
+    assert "could not be restored" in found.text
     shop.cloud1.reset()
     assert refused(shop, "deploy") == (1, LEFT)
     assert shop.run("invoke", "dev", "--stream-from", "dev", "--restore").code == 0
@@ -311,7 +311,7 @@ def test_a_tunnel_that_leads_elsewhere_changes_nothing(shop: Shop) -> None:
         shop.cloud1.reset()
         with streaming(shop, url=f"http://127.0.0.1:{stranger.port}") as found:
             assert found.child.wait(60) == 1
-        assert "does not lead to this process" in found.text
+        assert "does not reach this process" in found.text
     with streaming(shop, url=url) as found:
         assert found.child.wait(60) == 69
     assert shop.cloud1.calls() == {}
