@@ -6,6 +6,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
+from fabric.model.catalog import format_provider_title
 from fabric.model.distribution import Extra, PackageNeed
 from fabric.model.secret import Secret
 from fabric.providers.contract import CallContext
@@ -54,7 +55,8 @@ def open_provider_http(provider: str) -> Http:
 
 def require_cloud_extra(provider: str) -> PackageNeed:
     """Return the package requirement of providers that use the clients of the cloud extra."""
-    return PackageNeed(f"deploys to `{provider}` need", Extra.CLOUD, "deploy/not-installed")
+    need = f"deploys to {format_provider_title(provider)} require"
+    return PackageNeed(need, Extra.CLOUD, "deploy/not-installed")
 
 
 def send_with_token(http: Http, base_url: str, token: Secret[str], call: ProviderCall) -> HttpReply:

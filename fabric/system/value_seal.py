@@ -23,7 +23,7 @@ from fabric.system.randomness import Chance
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-SEALED_NEED = PackageNeed(f"{STATE_KEY_VARIABLE} needs", Extra.SEALED, "state/not-installed")
+SEALED_NEED = PackageNeed(f"{STATE_KEY_VARIABLE} requires", Extra.SEALED, "state/not-installed")
 _FORM = "1"
 _NONCE = 12
 _KEY_NAME = 8
