@@ -141,7 +141,7 @@ def test_values_stay_here_and_so_does_who_looks_at_them(
     made = commanded(tmp_path, 'cp src/made.py "$FABRIC_OUT_DIR"')
     made.write({".env": f"TOKEN={SECRET}\n"})
     done = made.json("build", "--executor", cluster.executor, env=place.env)
-    assert ".env stays here, and their builds look at it" in done.err
+    assert ".env is not sent to workers, and the builds read it" in done.err
     assert done.result["summary"]["failed"] == 0
     stored = list(opened(fleet, place))
     assert any(b"TOKEN" not in one and b"src/made.py" in one for one in stored)
