@@ -51,7 +51,7 @@ def test_what_machines_have_made_in_parts_another_one_takes_whole(
 
 def test_parts_are_told_to_each_other_and_are_no_whole(first: Project) -> None:
     done = first.fabric("compose", "build", "--shard", "2/3")
-    assert "part 1 of 3: 4 functions\npart 2 of 3: 4 functions  (here)\n" in done.out
+    assert "shard 1 of 3: 4 functions\nshard 2 of 3: 4 functions  (this run)\n" in done.out
     share = first.json("compose", "build", "--shard", "2/3").result["summary"]["shard"]
     assert (share["number"], share["count"], sum(share["results"])) == (2, 3, 12)
     assert share["expectedMs"] == []

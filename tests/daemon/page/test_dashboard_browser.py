@@ -129,7 +129,7 @@ def test_a_connection_that_breaks_is_taken_up_behind_the_last_event(
     relay = Relay(waiting.port)
     with contextlib.closing(relay):
         tab = scripted(chromium, f"http://127.0.0.1:{relay.port}/", HEARD)
-        until_said(tab, "#headline", "Nothing is live")
+        until_said(tab, "#headline", "No deployments in dev")
         tab.click("#deploy")
         tab.click("#ask-yes")
         until_said(tab, "#legend", "1 running")
@@ -165,7 +165,7 @@ def test_a_run_is_stopped_by_a_click(chromium: Browser, waiting: ServedPage) -> 
     waiting.ask("POST", "/deploy?wait=0")
     until_said(tab, "#legend", "1 running")
     tab.click("#stop")
-    until_said(tab, "#said", "Asked to stop")
+    until_said(tab, "#said", "Stop requested")
     tab.click("#stop")
     until_said(tab, "#runs", "cancelled")
 
@@ -177,7 +177,7 @@ def test_what_is_real_is_removed_once_its_name_was_typed(
     assert waiting.ask("POST", "/action/deploy").status == 200
     tab = opened(chromium, waiting)
     tab.click("#remove")
-    assert "for real" in text(tab, "#ask-words")
+    assert "Cloud resources are deleted" in text(tab, "#ask-words")
     tab.type("shoq")
     tab.press("Enter")
     assert tab.run("document.getElementById('ask-yes').disabled")
@@ -257,7 +257,7 @@ def test_a_key_is_asked_for_and_ends_with_the_session(chromium: Browser, tmp_pat
         assert tab.run(FOCUS) == "key"
         tab.type("wrong")
         tab.press("Enter")
-        until_said(tab, "#wrong", "No key of this daemon")
+        until_said(tab, "#wrong", "Wrong API key")
         tab.type("let-me-in")
         tab.press("Enter")
         until_said(tab, "#headline", "No deployments in dev yet")
@@ -303,7 +303,7 @@ def test_it_is_as_light_or_dark_as_the_reader_likes(
 def test_it_fits_any_screen(chromium: Browser, page: ServedPage, width: int) -> None:
     page.ask("POST", "/action/deploy")
     tab = opened(chromium, page, look=Look(width, 800))
-    until_said(tab, "#headline", "shop is live")
+    until_said(tab, "#headline", "shop is deployed")
     assert tab.run(WIDE) <= 0
     tab.click("#remove")
     assert tab.run(WIDE) <= 0
@@ -332,7 +332,7 @@ def test_a_stage_that_cannot_be_is_told_as_text_and_left(
     chromium: Browser, page: ServedPage
 ) -> None:
     tab = opened(chromium, page, "/?stage=%3Cimg%20src=x%3E")
-    until_said(tab, "#problems", "<img src=x> is not a stage name")
+    until_said(tab, "#problems", "invalid stage name <img src=x>")
     assert tab.run("document.querySelectorAll('img').length") == 1
     until_said(tab, "#headline", "No deployments in dev yet")
 

@@ -172,7 +172,7 @@ def test_reconcile_misses_the_gate(shop: EdgeShop) -> None:
     shop.edge1.api("DELETE", path)
     (entry,) = shop.run("state", "reconcile").result["entries"]
     assert entry["status"] == "missing"
-    assert entry["detail"] == "the front Worker `shop-dev` is not at the provider"
+    assert entry["detail"] == "the front Worker `shop-dev` does not exist at the provider"
 
 
 def test_a_python_service_is_refused_at_plan(shop: EdgeShop) -> None:
