@@ -42,7 +42,7 @@ const CLOSING = {
 
 for (const [name, listener] of Object.entries(CLOSING)) {
   test(`a connection that is closed ${name} is an error by name`, async () => {
-    await assert.rejects(handler(listener)(versionTwo()), { message: /closed the connection before its answer was whole/ });
+    await assert.rejects(handler(listener)(versionTwo()), { message: /closed the connection before the response was complete/ });
   });
 }
 
