@@ -25,7 +25,7 @@ def test_no_plan_is_green_where_nobody_could_deploy_it(
         assert len(done.error["problems"]) == 1, done.out
         (problem,) = done.error["problems"]
         assert (done.code, problem["code"]) == (1, "deploy/no-deployer"), done.out
-        assert "can be had for tests" in problem["message"]
+        assert "are not built in" in problem["message"]
         assert facts.deploy_command_variable in problem["hint"]
         assert problem["where"]["line"] > 0
     command = {facts.real_deploy_variable: "1", facts.deploy_command_variable: "true"}

@@ -254,7 +254,7 @@ LINES = {
     "unclosed-quote": ("tool 'one", "no closing quotation"),
     "no-word": ("''", "is empty"),
     "no-shell": ("exit 3", "cannot start"),
-    "non-zero": ("false", "exit code 1"),
+    "non-zero": ("false", "exited with code 1"),
 }
 
 

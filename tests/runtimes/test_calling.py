@@ -121,7 +121,7 @@ FAILING = {
     ),
     "no-response": (
         of("host2", "export default async (req) => 7;", "main.mjs"),
-        "not with a Response",
+        "instead of a Response",
     ),
     "worker-without": (
         of("edge1-workers", "export default { scheduled() {} };", "main.mjs"),
@@ -141,7 +141,7 @@ FAILING = {
             of("host1", "module.exports = (req, res) => res.json(req.body);"),
             event={**POST, "body": "{"},
         ),
-        "not JSON",
+        "invalid JSON",
     ),
     "two-records": (replace(_SEEN, event=_TWO, kinds=("storage",)), "the payload has 2"),
     "parameters": (

@@ -11,7 +11,7 @@ _FAILED = {"message": "Internal Server Error"}
 _TOLD: dict[Host, dict[str, Any]] = {Host.LOCAL: {"said": None}}
 # There a default export takes requests, and answers with a Response.
 _REQUESTS: dict[Host, dict[str, Any]] = {
-    Host.SITES: {"status": 500, "said": _FAILED, "logged": "not with a Response"}
+    Host.SITES: {"status": 500, "said": _FAILED, "logged": "instead of a Response"}
 }
 _UNFIT = {"message": "Bad Gateway"}
 

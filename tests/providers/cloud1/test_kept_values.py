@@ -73,6 +73,6 @@ def test_a_function_that_would_go_with_its_versions_forbids_the_deploy(shop: Sho
     shop.cloud1.reset()
     error = shop.run("deploy", "--rollback-on-failure").error
     assert error["code"] == "rollback/no-way-back"
-    assert "`shop/hello` could not be put back" in error["message"]
+    assert "`shop/hello` could not be rolled back" in error["message"]
     assert shop.cloud1.calls() == {}
     shop.ran("deploy")

@@ -36,7 +36,7 @@ def fails(site: ClusterSite, word: str, err: str, times: int = 1) -> None:
 def test_a_cluster_that_is_not_reached_is_said_so(site: ClusterSite) -> None:
     site.cluster.door.faults.append(Fault("get", UNREACHABLE))
     found = problem(site)
-    assert found.message == "the cluster: Unable to connect to the server: EOF"
+    assert found.message == "message from Kubernetes: Unable to connect to the server: EOF"
     assert exit_code_of(found) == 69
 
 
@@ -109,7 +109,7 @@ def test_all_variables_that_are_missing_are_named_at_once(tmp_path: Path) -> Non
     with pytest.raises(FabricError) as caught:
         open_deployer("cluster-orchestrator", Mode.REAL, around(tmp_path, {"CLUSTER_CONTEXT": "x"}))
     said = "(`cluster-orchestrator`): `CLUSTER_CONFIG`, `CLUSTER_NAMESPACE` not set"
-    assert caught.value.first.message == said
+    assert caught.value.first.message == f"missing Kubernetes settings {said}"
 
 
 def test_a_handler_that_breaks_is_told_with_its_own_last_lines(site: ClusterSite) -> None:
@@ -202,7 +202,7 @@ def test_what_has_our_name_and_is_not_ours_is_left_and_named(site: ClusterSite) 
     site.cluster.double.objects["Service/shop-dev-hello"] = theirs
     found = problem(site)
     assert found.code == "deploy/foreign"
-    assert found.message.startswith("`Service/shop-dev-hello` in the namespace `shop` is not of")
+    assert found.message.startswith("`Service/shop-dev-hello` in the namespace `shop` already")
     site.dissolve()
     assert site.cluster.left() == ["Service/shop-dev-hello"]
 
@@ -213,8 +213,8 @@ def test_a_time_zone_that_the_cluster_does_not_know_is_refused(site: ClusterSite
     with pytest.raises(FabricError) as caught:
         site.up(site.order("tick", zoned))
     said = (
-        "function `tick` has a schedule in the time zone `Europe/Berlin`, and the cluster has "
-        "version 1.24, which knows none"
+        "function `tick` has a schedule in the time zone `Europe/Berlin`, "
+        "which Kubernetes 1.24 does not support"
     )
     assert caught.value.first.message == said
     site.cluster.double.minor = 27
@@ -247,10 +247,7 @@ def test_an_archive_that_is_too_large_is_refused_with_both_sizes(site: ClusterSi
     order = replace(order, artifact=replace(order.artifact, size=8_000_000))
     with pytest.raises(FabricError) as caught:
         site.deploy(order)
-    said = (
-        "the archive of `hello` has 8,000,000 bytes, and a cluster keeps at most 7,200,000 of one "
-        "function"
-    )
+    said = "the archive of `hello` has 8,000,000 bytes; the maximum in Kubernetes is 7,200,000"
     assert caught.value.first.message == said
     assert site.cluster.door.changing == []
 

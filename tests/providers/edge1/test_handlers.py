@@ -96,7 +96,7 @@ def test_files_beside_the_bundle_are_read_below_it(site: Edge1Site) -> None:
         (packed("exports.other = 1;"), "does not export the function handler"),
         (packed("throw new Error('at the start');"), "at the start"),
         (archive(other_js="1"), "no module `index`"),
-        (archive(**{"index_js": "1", "node_modules/@a/b/x_js": "1"}), "`@a/b` lies beside"),
+        (archive(**{"index_js": "1", "node_modules/@a/b/x_js": "1"}), "`@a/b` is not bundled"),
     ],
     ids=["syntax", "no-handler", "throws", "no-module", "package"],
 )

@@ -155,7 +155,7 @@ def test_a_gate_of_somebody_else_does_not_hinder_a_removal(site: Edge1Site) -> N
     assert raised.value.first.code == "deploy/foreign"
     mine.dissolve()
     assert site.edge1.left() == {"workers": ["sho-dev-p-dev"]}
-    assert any("`sho-dev-p-dev` is not sho-dev-p/dev" in one for one in mine.talk)
+    assert any("`sho-dev-p-dev` does not belong to sho-dev-p/dev" in one for one in mine.talk)
     other.close()
     mine.close()
 

@@ -102,7 +102,7 @@ def test_one_variable_with_two_values_is_refused_before_any_call(site: Host1Site
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP, MODE="a"), site.order("bye", BYE, MODE="b"))
     assert raised.value.first.code == "deploy/unfit-environment"
-    assert "`MODE` of `hello`" in raised.value.first.message
+    assert "`MODE` has different values in `hello`" in raised.value.first.message
     assert site.host1.calls() == []
     site.up(site.order("hello", HTTP, MODE="a"), site.order("bye", BYE, MODE="a"))
 

@@ -90,7 +90,7 @@ def test_a_removal_leaves_an_empty_deploy_and_says_so(site: Host2Site) -> None:
     assert site.host2.left() == {}
     assert site.said() == "404"
     assert any("it shows the empty deploy" in one for one in site.talk)
-    assert "2 deploys of shop/dev were deleted" in site.talk
+    assert "deleted 2 deploys of shop/dev" in site.talk
 
 
 def test_a_removal_before_any_release_deletes_what_was_made(site: Host2Site) -> None:
@@ -120,7 +120,7 @@ def test_a_site_of_somebody_else_is_left_as_it_is(site: Host2Site) -> None:
     assert site.host2.deploys() == before
     other.dissolve()
     assert site.said() == "one"
-    assert any("is not of other/dev" in one for one in other.talk)
+    assert any("does not belong to other/dev" in one for one in other.talk)
     other.close()
 
 

@@ -98,7 +98,7 @@ def test_one_variable_with_two_values_is_refused_before_any_call(site: Host2Site
     with pytest.raises(FabricError) as raised:
         site.up(site.order("hello", HTTP, MODE="a"), site.order("bye", BYE, MODE="b"))
     assert raised.value.first.code == "deploy/unfit-environment"
-    assert "`MODE` of `hello`" in raised.value.first.message
+    assert "`MODE` has different values in `hello`" in raised.value.first.message
     assert site.host2.calls() == []
     site.up(site.order("hello", HTTP, MODE="a"), site.order("bye", BYE, MODE="a"))
 
